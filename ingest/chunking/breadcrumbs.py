@@ -1,0 +1,58 @@
+"""Breadcrumbs: title and headings, short enough to leave room for text."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ingest.chunking.tokens import TokenCounts
+from ingest.chunking.types import MAX_BREADCRUMB_TOKENS
+
+SEPARATOR = " > "
+ELLIPSIS = "…"
+#: characters that a title or heading may bring to a breadcrumb
+PART_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breadcrumb:
+    """A breadcrumb and its tokens."""
+
+    text: str
+    tokens: int
+    #: False when something was left out, so that the heading lines must be findable elsewhere
+    is_complete: bool
+
+
+def breadcrumb_of(title: str, headings: Sequence[str], counts: TokenCounts) -> Breadcrumb:
+    """Title, then the headings, without a first one that repeats the title.
+
+    Over MAX_BREADCRUMB_TOKENS the middle is left out first, then the ends of title and last heading.
+    """
+    below = headings[1:] if headings and headings[0] == title else headings
+    parts = [part for part in (title, *below) if part]
+    text = SEPARATOR.join(parts)
+    tokens = counts.count(text)
+    if tokens <= MAX_BREADCRUMB_TOKENS and all(len(part) <= PART_CHARS for part in parts):
+        return Breadcrumb(text=text, tokens=tokens, is_complete=True)
+    text = _shortened(parts, counts)
+    return Breadcrumb(text=text, tokens=counts.count(text), is_complete=False)
+
+
+def _shortened(parts: Sequence[str], counts: TokenCounts) -> str:
+    cut = [part[:PART_CHARS] for part in parts]
+    first_kept = 1
+    while first_kept < len(cut):
+        middle = [] if first_kept == 1 else [ELLIPSIS]
+        text = SEPARATOR.join([cut[0], *middle, *cut[first_kept:]])
+        if counts.count(text) <= MAX_BREADCRUMB_TOKENS:
+            return text
+        first_kept += 1
+    ends = cut[:1] if len(cut) == 1 else [cut[0], cut[-1]]
+    room = (MAX_BREADCRUMB_TOKENS - 4) // len(ends)
+    return SEPARATOR.join(_cut_to(part, room, counts) for part in ends)
+
+
+def _cut_to(text: str, tokens: int, counts: TokenCounts) -> str:
+    """The longest of `text` and its prefixes, by steps of a tenth, within `tokens`."""
+    while text and counts.count(text + ELLIPSIS) > tokens:
+        text = text[: len(text) * 9 // 10]
+    return text

@@ -1,0 +1,20 @@
+"""One way in: a parsed document becomes chunks."""
+
+from ingest.chunking.code import chunk_code
+from ingest.chunking.prose import chunk_prose
+from ingest.chunking.tokens import ExactCounter, TokenCounts
+from ingest.chunking.types import ChunkDraft
+from ingest.parsers.types import ParsedDocument
+
+
+class Chunker:
+    """Cuts documents into chunks for one embedder's tokenizer; keeps its word counts between them."""
+
+    def __init__(self, exact: ExactCounter) -> None:
+        self._counts = TokenCounts(exact)
+
+    def chunk(self, parsed: ParsedDocument, path: str) -> list[ChunkDraft]:
+        """Chunks of `parsed` in document order, ordinals from 0; none for a document without text."""
+        if parsed.media == "code":
+            return chunk_code(parsed, path, self._counts)
+        return chunk_prose(parsed, self._counts)

@@ -1,0 +1,57 @@
+"""Numbers chunks and turns lines of the outline into spans of the file."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ingest.chunking.types import ChunkDraft, ChunkKind
+from ingest.parsers.types import LineSpan, ParsedDocument
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """What the chunks of one section have in common."""
+
+    heading_path: tuple[str, ...] = ()
+    breadcrumb: str = ""
+    section_label: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Drafts:
+    """The chunks of a document so far."""
+
+    parsed: ParsedDocument
+    chunks: list[ChunkDraft] = field(default_factory=list)
+    #: heading and front-matter lines that wait for the next chunk
+    outline_lines: list[LineSpan] = field(default_factory=list)
+
+    def add(
+        self,
+        place: Place,
+        span: LineSpan,
+        *,
+        text: str,
+        tokens: int,
+        code_language: str | None = None,
+        kind: ChunkKind = "info",
+    ) -> None:
+        """Appends a chunk; the outline lines that waited become its further spans."""
+        spans = [span, *self.outline_lines]
+        self.outline_lines = []
+        self.chunks.append(
+            ChunkDraft(
+                ordinal=len(self.chunks),
+                kind=kind,
+                language=code_language,
+                heading_path=place.heading_path,
+                breadcrumb=place.breadcrumb,
+                section_label=place.section_label,
+                text=text,
+                spans=self._source_spans(spans),
+                token_count=tokens,
+            )
+        )
+
+    def _source_spans(self, spans: Sequence[LineSpan]) -> tuple[dict[str, str | int], ...]:
+        sources = [self.parsed.source_span(span.start, span.end) for span in spans]
+        return tuple({"kind": "line", "start": source.start, "end": source.end} for source in sources)

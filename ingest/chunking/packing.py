@@ -1,0 +1,123 @@
+"""Packs the blocks of one section into chunks."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ingest.chunking.drafts import Drafts, Place
+from ingest.chunking.lines import SizedLines
+from ingest.parsers.types import Block, LineSpan
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Lines that stay together; `overlong` when they are one line that fits in no chunk."""
+
+    start: int
+    end: int
+    block: Block
+    is_overlong: bool = False
+
+
+def pack(
+    blocks: Sequence[Block], place: Place, max_tokens: int, *, sized: SizedLines, drafts: Drafts
+) -> None:
+    """Adds the chunks of a section to `drafts`: units in order, each chunk filled up to `max_tokens`.
+
+    A table or a code block too long for a chunk shares none with its neighbours.
+    """
+    packer = _Packer(place, max_tokens, sized, drafts)
+    for block in blocks:
+        is_whole = sized.fits(block.span.start, block.span.end, max_tokens)
+        stands_alone = not is_whole and block.kind in ("table", "code")
+        if stands_alone:
+            packer.flush()
+        for unit in _units(block, max_tokens, sized):
+            packer.take(unit)
+        if stands_alone:
+            packer.flush()
+    packer.flush()
+
+
+def _units(block: Block, max_tokens: int, sized: SizedLines) -> Iterator[Unit]:
+    """The block whole, else cut at its breaks, else by line."""
+    span = block.span
+    if sized.fits(span.start, span.end, max_tokens):
+        yield Unit(span.start, span.end, block)
+        return
+    starts = [span.start, *(line for line in block.breaks if line > span.start)]
+    for start, following in zip(starts, [*starts[1:], span.end + 1], strict=True):
+        if sized.fits(start, following - 1, max_tokens):
+            yield Unit(start, following - 1, block)
+            continue
+        for line in range(start, following):
+            yield Unit(line, line, block, is_overlong=not sized.fits(line, line, max_tokens))
+
+
+class _Packer:
+    """Fills one chunk after another."""
+
+    def __init__(self, place: Place, max_tokens: int, sized: SizedLines, drafts: Drafts) -> None:
+        self.place = place
+        self.max_tokens = max_tokens
+        self.sized = sized
+        self.drafts = drafts
+        self.units: list[Unit] = []
+
+    def take(self, unit: Unit) -> None:
+        if unit.is_overlong:
+            self.flush()
+            self._add_pieces(unit)
+            return
+        if self.units and not self.sized.fits(self.units[0].start, unit.end, self.max_tokens):
+            self.flush()
+        self.units.append(unit)
+
+    def flush(self) -> None:
+        """Adds the chunk that the units taken so far make, without blank lines at its ends."""
+        units, self.units = self.units, []
+        if not units:
+            return
+        span = self._without_blank_ends(units[0].start, units[-1].end)
+        if span is None:
+            return
+        language = self._code_language(units)
+        self.drafts.add(
+            self.place,
+            span,
+            text=self.sized.text(span.start, span.end),
+            tokens=self.sized.tokens(span.start, span.end),
+            kind="code" if language else "info",
+            code_language=language,
+        )
+
+    def _add_pieces(self, unit: Unit) -> None:
+        language = unit.block.language if unit.block.kind == "code" else None
+        for piece in self.sized.pieces(unit.start, self.max_tokens):
+            self.drafts.add(
+                self.place,
+                LineSpan(unit.start, unit.end),
+                text=piece,
+                tokens=self.sized.counts.count(piece),
+                kind="code" if language else "info",
+                code_language=language,
+            )
+
+    def _without_blank_ends(self, start: int, end: int) -> LineSpan | None:
+        lines = self.sized.lines
+        while start <= end and not lines[start - 1].strip():
+            start += 1
+        while end > start and not lines[end - 1].strip():
+            end -= 1
+        return LineSpan(start, end) if start <= end else None
+
+    def _code_language(self, units: Sequence[Unit]) -> str | None:
+        """Language of the code that makes up more than half of the tokens, None when prose does."""
+        by_language: dict[str, int] = {}
+        for unit in units:
+            if unit.block.kind == "code" and unit.block.language:
+                tokens = self.sized.tokens(unit.start, unit.end)
+                by_language[unit.block.language] = by_language.get(unit.block.language, 0) + tokens
+        all_tokens = self.sized.tokens(units[0].start, units[-1].end)
+        if not by_language or 2 * sum(by_language.values()) <= all_tokens:
+            return None
+        return max(by_language, key=lambda name: by_language[name])

@@ -1,0 +1,74 @@
+"""Prose: sections at headings, paragraphs packed up to the embedder's limit."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ingest.chunking.breadcrumbs import Breadcrumb, breadcrumb_of
+from ingest.chunking.drafts import Drafts, Place
+from ingest.chunking.lines import SizedLines
+from ingest.chunking.packing import pack
+from ingest.chunking.tokens import TokenCounts
+from ingest.chunking.types import MAX_TOKENS, ChunkDraft
+from ingest.parsers.types import Block, ParsedDocument
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A heading, or the start of a document, with the blocks up to the next heading."""
+
+    heading: Block | None
+    body: tuple[Block, ...]
+    #: headings from the outermost to this one
+    path: tuple[str, ...]
+    has_subsections: bool
+
+
+def chunk_prose(parsed: ParsedDocument, counts: TokenCounts) -> list[ChunkDraft]:
+    """Chunks of a document with an outline, in document order.
+
+    A heading line is in no text: its lines are a further span of the section's first chunk. A
+    section without a body hands them on to its first subsection; without one, or where the
+    breadcrumb had to be shortened, the heading line is text.
+    """
+    sized = SizedLines(parsed.outline.lines, counts)
+    drafts = Drafts(parsed=parsed)
+    drafts.outline_lines = [block.span for block in parsed.outline.blocks if block.kind == "front_matter"]
+    for section in _sections(parsed.outline.blocks):
+        crumb = breadcrumb_of(parsed.title, section.path, counts)
+        label = section.path[-1] if section.path else parsed.title
+        place = Place(heading_path=section.path, breadcrumb=crumb.text, section_label=label)
+        body = _body(section, crumb, drafts)
+        pack(body, place, MAX_TOKENS - crumb.tokens, sized=sized, drafts=drafts)
+    return drafts.chunks
+
+
+def _body(section: Section, crumb: Breadcrumb, drafts: Drafts) -> tuple[Block, ...]:
+    """The blocks whose lines are text; other heading lines are left to the next chunk."""
+    if section.heading is None:
+        return section.body
+    is_handed_on = not section.body and section.has_subsections
+    if crumb.is_complete and (section.body or is_handed_on):
+        drafts.outline_lines.append(section.heading.span)
+        return section.body
+    return (section.heading, *section.body)
+
+
+def _sections(blocks: Sequence[Block]) -> Iterator[Section]:
+    headings = [index for index, block in enumerate(blocks) if block.kind == "heading"]
+    starts = [-1, *headings]
+    open_headings: list[Block] = []
+    for start, end in zip(starts, [*headings, len(blocks)], strict=True):
+        body = tuple(block for block in blocks[start + 1 : end] if block.kind != "front_matter")
+        heading = blocks[start] if start >= 0 else None
+        if heading is not None:
+            open_headings = [above for above in open_headings if above.level < heading.level]
+            open_headings.append(heading)
+        elif not body:
+            continue
+        following = blocks[end] if end < len(blocks) else None
+        yield Section(
+            heading=heading,
+            body=body,
+            path=tuple(above.text for above in open_headings),
+            has_subsections=heading is not None and following is not None and following.level > heading.level,
+        )

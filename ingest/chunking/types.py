@@ -1,0 +1,39 @@
+"""What the chunker gives, and its version."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+#: raised whenever the same document would give other chunks
+CHUNKER_VERSION: Final = "c1"
+#: tokens of breadcrumb and text together: the embedder's 256 less its two marks
+MAX_TOKENS: Final = 254
+#: tokens of a breadcrumb; a longer one is shortened, so that every chunk has room for text
+MAX_BREADCRUMB_TOKENS: Final = 96
+#: characters of a chunk's text; text that makes few tokens (rules, encoded bytes) ends here
+MAX_CHARS: Final = 4_000
+
+ChunkKind = Literal["code", "info"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkDraft:
+    """A chunk before it has an id."""
+
+    #: place among the document's chunks, from 0
+    ordinal: int
+    kind: ChunkKind
+    #: language of a code chunk, lower case, or None
+    language: str | None
+    #: headings above the chunk, outermost first, its own last; empty for code
+    heading_path: tuple[str, ...]
+    #: title and headings joined by " > "; for code the path. Together with `text` what is embedded
+    breadcrumb: str
+    section_label: str
+    #: lines `start` to `end` of the first span joined by "\\n", unless one line was too long for a chunk
+    text: str
+    #: {"kind": "line", "start", "end"}: first where the text lies, then the heading and front-matter
+    #: lines that the breadcrumb was read from
+    spans: tuple[Mapping[str, Any], ...]
+    #: tokens of `text` alone
+    token_count: int

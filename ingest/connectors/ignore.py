@@ -1,0 +1,176 @@
+"""Ignore rules as gitignore(5) of the Git manual defines them.
+
+Patterns become regular expressions that match in linear time: a `*` within a name is matched
+atomically at its earliest place, which for wildcards of one character each loses no match.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+MAX_RULES = 5_000
+MAX_PATTERN_CHARS = 1_000
+#: each `**` multiplies the ways to match a path; git itself takes exponential time here
+MAX_DOUBLE_STARS = 4
+NEVER = r"(?!)"
+ANY_DIRECTORIES = "(?:[^/]+/)*"
+#: an escaped character, a bracket expression, or any other character
+GLOB_TOKEN = re.compile(
+    r"\\(?P<escaped>.)|(?P<class>\[[!^]?\]?(?:\[:[a-z]+:\]|\\.|[^\]\\])*\])|(?P<char>.)", re.DOTALL
+)
+POSIX_CLASSES = {
+    "alnum": "a-zA-Z0-9",
+    "alpha": "a-zA-Z",
+    "blank": " \\t",
+    "cntrl": "\\x00-\\x1f\\x7f",
+    "digit": "0-9",
+    "graph": "!-~",
+    "lower": "a-z",
+    "print": " -~",
+    "punct": "!-/:-@\\[-`{-~",
+    "space": "\\s",
+    "upper": "A-Z",
+    "xdigit": "0-9a-fA-F",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One line of an ignore file."""
+
+    pattern: re.Pattern[str]
+    is_negated: bool
+    is_directory_only: bool
+    #: matched against the name alone, not against the path below the ignore file
+    is_by_name: bool
+
+
+class IgnoreRules:
+    """The rules of one ignore file; of those that match, the last decides."""
+
+    def __init__(self, text: str) -> None:
+        lines = text.removeprefix("\ufeff").split("\n")
+        self._rules = tuple(rule for line in lines[:MAX_RULES] if (rule := parse_rule(line)) is not None)
+        self._any_name = _any_of([rule for rule in self._rules if rule.is_by_name])
+        self._any_path = _any_of([rule for rule in self._rules if not rule.is_by_name])
+
+    def __bool__(self) -> bool:
+        return bool(self._rules)
+
+    def verdict(self, path: str, *, is_directory: bool) -> bool | None:
+        """True: ignored; False: brought back by a `!` rule; None: no rule matches.
+
+        Args:
+            path: POSIX path relative to the directory of the ignore file.
+            is_directory: whether the path is a directory's.
+        """
+        name = path.rpartition("/")[2]
+        if not self._any_name.match(name) and not self._any_path.match(path):
+            return None
+        for rule in reversed(self._rules):
+            if rule.is_directory_only and not is_directory:
+                continue
+            if rule.pattern.match(name if rule.is_by_name else path):
+                return not rule.is_negated
+        return None
+
+
+def parse_rule(line: str) -> Rule | None:
+    """The rule of one line, None for a blank line, a comment, or a pattern over the limits."""
+    line = _without_trailing_spaces(line.removesuffix("\r"))
+    if not line or line.startswith("#") or len(line) > MAX_PATTERN_CHARS:
+        return None
+    is_negated = line.startswith("!")
+    glob = line[1:] if is_negated else line
+    is_directory_only = glob.endswith("/")
+    glob = glob.removesuffix("/")
+    if not glob or glob.count("**") > MAX_DOUBLE_STARS:
+        return None
+    is_by_name = "/" not in glob
+    source = _segment(glob) if is_by_name else _path_pattern(glob.removeprefix("/"))
+    return Rule(
+        pattern=re.compile(source + r"\Z", re.DOTALL),
+        is_negated=is_negated,
+        is_directory_only=is_directory_only,
+        is_by_name=is_by_name,
+    )
+
+
+def _any_of(rules: Sequence[Rule]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{rule.pattern.pattern})" for rule in rules) or NEVER, re.DOTALL)
+
+
+def _without_trailing_spaces(line: str) -> str:
+    stripped = line.rstrip(" ")
+    backslashes = len(stripped) - len(stripped.rstrip("\\"))
+    return stripped + " " if backslashes % 2 and len(stripped) < len(line) else stripped
+
+
+def _path_pattern(glob: str) -> str:
+    """A pattern with a slash, anchored at the ignore file's directory; `**` stands for directories."""
+    segments = glob.split("/")
+    parts: list[str] = []
+    for index, segment in enumerate(segments):
+        is_last = index == len(segments) - 1
+        if segment == "**":
+            parts.append(".+" if is_last else ANY_DIRECTORIES)
+        else:
+            parts.append(_segment(segment) + ("" if is_last else "/"))
+    return "".join(parts)
+
+
+def _segment(glob: str) -> str:
+    """A name's pattern: text between stars, each but the last star matched atomically."""
+    between = [""]
+    for kind, token in _tokens(glob):
+        if kind == "star":
+            between.append("")
+        else:
+            between[-1] += token
+    first, *others = between
+    if not others:
+        return first
+    middle = "".join(f"(?>[^/]*?{text})" for text in others[:-1] if text)
+    return f"{first}{middle}[^/]*{others[-1]}"
+
+
+def _tokens(glob: str) -> Iterator[tuple[str, str]]:
+    if _ends_in_escape(glob):
+        yield "text", NEVER  # git: a pattern that ends in a backslash never matches
+        return
+    for match in GLOB_TOKEN.finditer(glob):
+        if match["escaped"]:
+            yield "text", re.escape(match["escaped"])
+        elif match["class"]:
+            yield "text", _character_class(match["class"][1:-1])
+        elif match["char"] == "*":
+            yield "star", ""
+        elif match["char"] == "?":
+            yield "text", "[^/]"
+        elif match["char"] == "[":
+            yield "text", NEVER  # an unclosed bracket never matches
+        else:
+            yield "text", re.escape(match["char"])
+
+
+def _ends_in_escape(glob: str) -> bool:
+    return (len(glob) - len(glob.rstrip("\\"))) % 2 == 1
+
+
+def _character_class(inner: str) -> str:
+    """A bracket expression's inside as a regular expression that never matches a slash."""
+    negation = "^" if inner[:1] in ("!", "^") else ""
+    inner = inner[len(negation) :]
+    source = re.sub(r"\[:([a-z]+):\]|\\(.)|([\[&~|\]^])", _class_item, inner, flags=re.DOTALL)
+    source = f"(?!/)[{negation}{source}]"
+    try:
+        re.compile(source)
+    except re.error:  # a range that runs backwards
+        return NEVER
+    return source
+
+
+def _class_item(match: re.Match[str]) -> str:
+    if match[1]:
+        return POSIX_CLASSES.get(match[1], "")
+    return re.escape(match[2] or match[3])

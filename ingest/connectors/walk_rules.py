@@ -1,0 +1,95 @@
+"""Which files of a folder are left out, and why."""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from ingest.parsers.file_types import code_language_of
+
+
+class SkipReason(StrEnum):
+    """Stable codes of a job's report."""
+
+    IGNORED = "ignored"
+    SKIPPED_DIRECTORY = "skipped_directory"
+    LOCK_FILE = "lock_file"
+    MINIFIED = "minified"
+    GENERATED = "generated"
+    TOO_LARGE = "too_large"
+    HASH_IN_PATH = "hash_in_path"
+    UNDECODABLE_NAME = "undecodable_name"
+    CONTROL_CHARACTER_IN_NAME = "control_character_in_name"
+    DUPLICATE_PATH = "duplicate_path"
+    DIRECTORY_LINK = "directory_link"
+    LINK_OUTSIDE = "link_outside"
+    BROKEN_LINK = "broken_link"
+    SPECIAL_FILE = "special_file"
+    VANISHED = "vanished"
+
+
+#: of version control: not even an ignore file can bring these back
+VERSION_CONTROL: Final = frozenset({".git", ".hg", ".svn"})
+SKIPPED_DIRECTORIES: Final = frozenset(
+    {"node_modules", "dist", "build", "vendor", "target", "__pycache__", ".venv", "coverage"}
+)
+LOCK_FILES: Final = frozenset(
+    {
+        "bun.lock",
+        "bun.lockb",
+        "cargo.lock",
+        "composer.lock",
+        "deno.lock",
+        "flake.lock",
+        "gemfile.lock",
+        "go.sum",
+        "gradle.lockfile",
+        "mix.lock",
+        "npm-shrinkwrap.json",
+        "package-lock.json",
+        "packages.lock.json",
+        "pdm.lock",
+        "pipfile.lock",
+        "pnpm-lock.yaml",
+        "podfile.lock",
+        "poetry.lock",
+        "pubspec.lock",
+        "uv.lock",
+        "yarn.lock",
+    }
+)
+MINIFIED: Final = re.compile(
+    r"[.-]min\.(?:js|mjs|cjs|css|html?)$|\.(?:bundle|chunk)\.m?js$|\.(?:js|css|ts)\.map$"
+)
+GENERATED: Final = re.compile(
+    r"_pb2(?:_grpc)?\.pyi?$|\.pb\.(?:go|h|cc|dart|swift)$|\.(?:g|freezed)\.dart$"
+    r"|\.(?:designer|g)\.(?:cs|vb)$|[._-]generated\.[a-z]+$"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WalkRules:
+    """What a walk leaves out; the defaults are those of the documentation."""
+
+    #: names of directories, at any depth, unless an ignore file brings one back with `!`
+    skipped_directories: frozenset[str] = SKIPPED_DIRECTORIES
+    #: names of files with ignore rules; at one level a later name overrules an earlier one
+    ignore_files: tuple[str, ...] = (".gitignore", ".kebabignore")
+    max_code_bytes: int = 512 * 1024
+    max_document_bytes: int = 100 * 1024 * 1024
+
+    def skip_by_name(self, path: str) -> SkipReason | None:
+        """Why a file of this name is left out by default, or None."""
+        name = path.rpartition("/")[2].lower()
+        if name in LOCK_FILES:
+            return SkipReason.LOCK_FILE
+        if MINIFIED.search(name):
+            return SkipReason.MINIFIED
+        return SkipReason.GENERATED if GENERATED.search(name) else None
+
+    def is_too_large(self, path: str, size_bytes: int) -> bool:
+        """Whether a file is over the cap of its kind, code or document."""
+        if size_bytes <= min(self.max_code_bytes, self.max_document_bytes):
+            return False
+        is_code = code_language_of(path) is not None
+        return size_bytes > (self.max_code_bytes if is_code else self.max_document_bytes)

@@ -1,0 +1,46 @@
+"""What can go wrong with a job, or with asking for one.
+
+IngestError
+├── JobError
+│   ├── LeaseLost       another worker has taken over; stop without writing
+│   ├── JobFailed       the job can't go on; what was indexed stays
+│   └── JobNotOpen      it has already come to its end
+└── FolderNotAllowed    outside KEBAB_FOLDER_ROOTS
+"""
+
+from typing import ClassVar
+
+
+class IngestError(Exception):
+    """A request to ingest can't be met; the message says what to do."""
+
+    code: ClassVar[str] = "ingest_error"
+    status: ClassVar[int] = 400
+
+
+class JobError(IngestError):
+    """A job can't go on."""
+
+    code = "job_error"
+    status = 409
+
+
+class LeaseLost(JobError):
+    """The job's lease has gone to another worker."""
+
+
+class JobFailed(JobError):
+    """The job can't be done; the message is what its owner reads."""
+
+
+class JobNotOpen(JobError):
+    """The job has already ended."""
+
+    code = "job_not_open"
+
+
+class FolderNotAllowed(IngestError):
+    """The folder lies outside the roots that the operator allows."""
+
+    code = "folder_not_allowed"
+    status = 422

@@ -1,0 +1,48 @@
+"""From a digest to a document's draft: what a person or the source states goes before what was parsed."""
+
+from typing import Any, Protocol
+
+from ingest.sandbox.types import Digest, Overrides
+from search.corpus import DocumentDraft
+from search.models import Source
+from search.models.document import MAX_TITLE_CHARS
+
+
+class Content(Protocol):
+    """An item's bytes and what is stated about them."""
+
+    @property
+    def content(self) -> bytes: ...
+    @property
+    def mtime_ns(self) -> int | None: ...
+    @property
+    def stated(self) -> dict[str, Any]: ...
+
+
+def parser_overrides(stated: dict[str, Any], source: Source) -> Overrides:
+    """Give what the parser must take as given: title and language change breadcrumbs and chunks."""
+    return Overrides(title=stated.get("title"), lang=stated.get("lang"))
+
+
+def document_draft(
+    digest: Digest, found: Content, *, content_hash: str, source: Source, path: str
+) -> DocumentDraft:
+    """Give the draft of the document that `digest` was made from."""
+    stated = found.stated
+    tags = stated.get("tags")
+    return DocumentDraft(
+        title=digest.title[:MAX_TITLE_CHARS],
+        lang=digest.lang,
+        tags=tuple(dict.fromkeys([*digest.tags, *source.default_tags] if tags is None else tags)),
+        trust_level=stated.get("trust_level") or source.default_trust,
+        mime=digest.mime,
+        media=digest.media,
+        size_bytes=len(found.content),
+        content_hash=content_hash,
+        parser_version=digest.parser_version,
+        chunker_version=digest.chunker_version,
+        chunks=digest.chunks,
+        source_mtime_ns=found.mtime_ns,
+        overrides=stated,
+        metadata={**digest.metadata, **stated.get("metadata", {})},
+    )

@@ -1,0 +1,88 @@
+"""Giving the workspace's chunks their vectors, behind lexical search and never in its way."""
+
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from django.db import transaction
+from django.db.models import F
+
+from ingest.errors import JobFailed
+from ingest.jobs.work import Ending, Work
+from ingest.models import Job
+from search.embedders.base import Embedder
+from search.embedding import configured_embedder, embedded_text
+from search.models import Chunk, EmbeddingSpace
+from search.vectors.fill import chunks_without_vector, count_without_vector, known_vectors, store_vectors
+from search.vectors.index import ensure_index
+from search.vectors.spaces import ensure_live_space, is_space_of
+
+# Chunks a transaction: a killed worker repeats at most twice as many.
+_BATCH = 64
+_BEFORE_ALL = uuid.UUID(int=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Batch:
+    """Chunks without a vector: those whose text has one already, and the texts that are being embedded."""
+
+    chunks: list[Chunk]
+    known: dict[uuid.UUID, object]
+    hashes: list[uuid.UUID]
+    embedded: "Future[np.ndarray]"
+
+
+def run(work: Work) -> Ending:
+    """Embed until no chunk lacks a vector and nothing was written meanwhile. Raises JobFailed."""
+    embedder = configured_embedder()
+    if embedder is None:
+        return Ending.DONE
+    space = ensure_live_space(work.workspace, embedder.space)
+    if not is_space_of(space, embedder.space):
+        raise JobFailed(f"The live space is {space}, the configured embedder another; set KEBAB_EMBEDDER back.")
+    while True:
+        Job.objects.in_workspace(work.workspace).filter(pk=work.job.pk).update(rerun_requested=False)
+        work.lease.write(items_total=F("items_done") + count_without_vector(space))
+        for batch in _batches(space, embedder):
+            if work.is_cancelled:
+                return Ending.CANCELLED
+            _store(work, space, batch)
+        ensure_index(space)
+        if not work.lease.held().filter(rerun_requested=True).exists():
+            return Ending.DONE
+
+
+def _batches(space: EmbeddingSpace, embedder: Embedder) -> Iterator[_Batch]:
+    """Give batch after batch, the next one already being embedded while one is stored."""
+    with ThreadPoolExecutor(1, thread_name_prefix="embed") as executor:
+        begun = _begin(space, embedder, _BEFORE_ALL, executor)
+        while begun is not None:
+            ahead = _begin(space, embedder, begun.chunks[-1].chunk_id, executor)
+            yield begun
+            begun = ahead
+
+
+def _begin(
+    space: EmbeddingSpace, embedder: Embedder, after: uuid.UUID, executor: ThreadPoolExecutor
+) -> _Batch | None:
+    chunks = chunks_without_vector(space, after=after, limit=_BATCH)
+    if not chunks:
+        return None
+    known = known_vectors(space, [chunk.embed_hash for chunk in chunks])
+    texts = {c.embed_hash: embedded_text(c.breadcrumb, c.text) for c in chunks if c.embed_hash not in known}
+    future = executor.submit(embedder.embed_passages, list(texts.values()))
+    return _Batch(chunks=chunks, known=known, hashes=list(texts), embedded=future)
+
+
+def _store(work: Work, space: EmbeddingSpace, batch: _Batch) -> None:
+    vectors = {**batch.known, **dict(zip(batch.hashes, batch.embedded.result(), strict=True))}
+    with transaction.atomic():
+        work.lease.write(
+            items_done=F("items_done") + len(batch.chunks),
+            chunks_done=F("chunks_done") + len(batch.chunks),
+            calls=F("calls") + len(batch.hashes),
+            stalled_attempts=0,
+        )
+        store_vectors(space, batch.chunks, vectors)

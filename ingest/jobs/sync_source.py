@@ -1,0 +1,193 @@
+"""Bringing a folder source up to date: list it, compare with what is indexed, work off the difference."""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from errno import EPERM
+from pathlib import Path
+from unicodedata import normalize
+
+from django.db import transaction
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from ingest.chunking.types import CHUNKER_VERSION
+from ingest.connectors.errors import ListingFailed
+from ingest.connectors.folder import FoundFile, SkippedFile, WalkRules, walk_folder
+from ingest.errors import JobFailed
+from ingest.jobs.items import ItemContent, ItemWorker
+from ingest.jobs.report import EXAMPLES
+from ingest.jobs.work import Ending, Work
+from ingest.models import Job, JobItem, JobState, Unreadable
+from ingest.parsers.registry import parser_version_for
+from search.corpus import ensure_version
+from search.models import Chunk, Document, Source, SourceState, SourceVersion
+
+# Rows a statement when items are written.
+_BATCH = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What is indexed at a path, or was set aside: as long as this stands, nothing is done."""
+
+    size_bytes: int
+    mtime_ns: int | None
+    parser_version: str
+    chunker_version: str
+    #: Why it was set aside; None for a document.
+    outcome: str | None = None
+    reason: str = ""
+
+    def stands_for(self, file: FoundFile) -> bool:
+        """Whether the file has the same time and size, and would be read and cut the same way."""
+        return (
+            self.mtime_ns == file.mtime_ns
+            and self.size_bytes == file.size_bytes
+            and self.parser_version == parser_version_for(file.path)
+            and self.chunker_version == CHUNKER_VERSION
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class Listing:
+    """What a listing comes to."""
+
+    to_ingest: list[str] = field(default_factory=list)
+    to_delete: list[str] = field(default_factory=list)
+    unchanged: int = 0
+    skipped: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    failed: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    examples: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def set_aside(self, outcome: str, reason: str, path: str) -> None:
+        """Count a path that is not ingested."""
+        (self.failed if outcome == "failed" else self.skipped)[reason] += 1
+        if len(self.examples[reason]) < EXAMPLES:
+            self.examples[reason].append(path)
+
+
+class FolderReader:
+    """Reads items from below the source's folder, never from outside it."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root.resolve()
+
+    def read(self, path: str) -> ItemContent:
+        """Give a file's bytes with the time it had before they were read. Raises OSError."""
+        file = self._locate(path).resolve(strict=True)
+        if not file.is_relative_to(self._root):
+            raise PermissionError(EPERM, "It has become a link to outside the folder")
+        mtime_ns = file.stat().st_mtime_ns
+        return ItemContent(content=file.read_bytes(), mtime_ns=mtime_ns)
+
+    def _locate(self, path: str) -> Path:
+        """Find the file whose name is `path` in NFC; the file system may have it in another form."""
+        file = self._root / path
+        if path.isascii() or file.exists():
+            return file
+        file = self._root
+        for name in path.split("/"):
+            same = (entry for entry in file.iterdir() if normalize("NFC", entry.name) == name)
+            file = next(same, file / name)
+        return file
+
+
+def run(work: Work) -> Ending:
+    """Sync the job's source. Raises JobFailed when it is gone or can't be listed: nothing is deleted then."""
+    source = work.job.source
+    if source is None:
+        raise JobFailed("The source was deleted.")
+    root = Path(source.config["path"])
+    version = ensure_version(source, work.job.payload.get("version", ""))
+    if work.job.discovered_at is None:
+        Source.objects.in_workspace(work.workspace).filter(pk=source.pk).update(state=SourceState.INDEXING)
+        _discover(work, root, version)
+    return ItemWorker(work, source, version, FolderReader(root)).run()
+
+
+def note_end(job: Job, state: JobState) -> None:
+    """Say in the source how its sync ended; part of the job's last transaction."""
+    if job.source_id is None:
+        return
+    sources = Source.objects.in_workspace(job.workspace_id).filter(pk=job.source_id)
+    if state != JobState.SUCCEEDED:
+        was_indexed = sources.filter(last_indexed_at__isnull=False)
+        sources.update(state=SourceState.ERROR if state == JobState.FAILED else SourceState.PENDING)
+        was_indexed.exclude(state=SourceState.ERROR).update(state=SourceState.INDEXED)
+        return
+    chunks = Chunk.objects.in_workspace(job.workspace_id).filter(
+        document__workspace=job.workspace_id, document__source=job.source_id, document__version__tag=""
+    )
+    sources.update(
+        state=SourceState.INDEXED, last_indexed_at=timezone.now(), total_snippets=chunks.count()
+    )
+
+
+def _discover(work: Work, root: Path, version: SourceVersion) -> None:
+    try:
+        listing = _listing(work, root, version)
+    except ListingFailed as error:
+        raise JobFailed(f"The folder could not be listed, so nothing was changed: {error}") from error
+    items = [
+        JobItem(workspace=work.workspace, job=work.job, path=path, action=action)
+        for action, paths in (("ingest", listing.to_ingest), ("delete", listing.to_delete))
+        for path in paths
+    ]
+    with transaction.atomic():
+        JobItem.objects.bulk_create(items, batch_size=_BATCH)
+        work.lease.write(
+            discovered_at=Now(),
+            items_total=len(items),
+            counts={
+                "unchanged": listing.unchanged,
+                "skipped": listing.skipped,
+                "failed": listing.failed,
+                "examples": listing.examples,
+            },
+            stalled_attempts=0,
+        )
+
+
+def _listing(work: Work, root: Path, version: SourceVersion) -> Listing:
+    known = _known(work, version)
+    only = work.job.payload.get("only_paths")
+    listing = Listing()
+    gone = set(known)
+    for entry in walk_folder(root, WalkRules()):
+        if isinstance(entry, FoundFile):
+            gone.discard(entry.path)
+        if only is None or entry.path in only:
+            _sort_in(entry, known.get(entry.path), listing, retrying=only is not None)
+    listing.to_delete = sorted(path for path in gone if only is None or path in only)
+    return listing
+
+
+def _sort_in(entry: FoundFile | SkippedFile, known: Known | None, listing: Listing, *, retrying: bool) -> None:
+    if isinstance(entry, SkippedFile):
+        listing.set_aside("skipped", entry.reason, entry.path)
+    elif known is None or retrying or not known.stands_for(entry):
+        listing.to_ingest.append(entry.path)
+    elif known.outcome is None:
+        listing.unchanged += 1
+    else:
+        listing.set_aside(known.outcome, known.reason, entry.path)
+
+
+def _known(work: Work, version: SourceVersion) -> dict[str, Known]:
+    documents = Document.objects.in_workspace(work.workspace).filter(version=version)
+    known = {
+        path: Known(size_bytes=size, mtime_ns=mtime_ns, parser_version=parser, chunker_version=chunker)
+        for path, size, mtime_ns, parser, chunker in documents.values_list(
+            "path", "size_bytes", "source_mtime_ns", "parser_version", "chunker_version"
+        )
+    }
+    for row in Unreadable.objects.in_workspace(work.workspace).filter(version=version):
+        known[row.path] = Known(
+            size_bytes=row.size_bytes,
+            mtime_ns=row.source_mtime_ns,
+            parser_version=row.parser_version,
+            chunker_version=CHUNKER_VERSION,
+            outcome="failed" if row.is_quarantined else "skipped",
+            reason=row.reason,
+        )
+    return known

@@ -1,0 +1,48 @@
+"""What a worker holds while it works on a job, and how the work may end."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from django.db.models import F
+
+from ingest.errors import LeaseLost
+from ingest.jobs.lease import Lease, LeaseKeeper
+from ingest.models import Job
+from kebab.people.models import Workspace
+
+
+class Ending(Enum):
+    """How a stretch of work ended."""
+
+    DONE = "done"
+    CANCELLED = "cancelled"
+    #: There is more to do; another workspace's turn first.
+    YIELDED = "yielded"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """A claimed job, its workspace, and the lease that its writes go through."""
+
+    job: Job
+    workspace: Workspace
+    lease: Lease
+    keeper: LeaseKeeper
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether to stop. Raises LeaseLost when the job is another worker's now."""
+        if self.keeper.is_lost:
+            raise LeaseLost(f"Job {self.job.pk} has gone to another worker.")
+        return self.keeper.is_cancelled
+
+    def count_item(self, *, path: str, size_bytes: int = 0, chunks: int = 0, calls: int = 0) -> None:
+        """Count one finished item, behind the fence. Raises LeaseLost."""
+        self.lease.write(
+            items_done=F("items_done") + 1,
+            bytes_done=F("bytes_done") + size_bytes,
+            chunks_done=F("chunks_done") + chunks,
+            calls=F("calls") + calls,
+            current_path=path,
+            stalled_attempts=0,
+        )

@@ -1,0 +1,7 @@
+"""Units of work that a person could wait for."""
+
+from ingest.models.item import ItemState, JobItem
+from ingest.models.job import OPEN_STATES, Job, JobKind, JobState
+from ingest.models.unreadable import Unreadable
+
+__all__ = ["OPEN_STATES", "ItemState", "Job", "JobItem", "JobKind", "JobState", "Unreadable"]

@@ -1,0 +1,48 @@
+"""One document's part of a job."""
+
+from django.db import models
+
+from search.models.tenant import TenantQuerySet, tenant_key, workspace_key
+
+
+class ItemState(models.TextChoices):
+    """An item is pending until its outcome is committed together with its document."""
+
+    PENDING = "pending"
+    DONE = "done"
+    FAILED = "failed"
+
+
+class JobItem(models.Model):
+    """A path to ingest or to delete. Attempts are counted before the work, so that a killer is found out."""
+
+    id = models.BigAutoField(primary_key=True)
+    workspace = workspace_key()
+    job = tenant_key("ingest.Job", "items")
+    path = models.CharField(max_length=1000)
+    action = models.CharField(max_length=6, choices=(("ingest", "ingest"), ("delete", "delete")))
+    state = models.CharField(max_length=7, choices=ItemState.choices, default=ItemState.PENDING)
+    attempts = models.IntegerField(default=0)
+    # new, updated, unchanged, deleted, skipped, failed
+    outcome = models.CharField(max_length=10, blank=True, default="")
+    reason = models.CharField(max_length=64, blank=True, default="")
+    detail = models.TextField(blank=True, default="")
+
+    objects = TenantQuerySet.as_manager()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("workspace", "job", "path"), name="item_path_once"),
+            models.CheckConstraint(condition=models.Q(state__in=ItemState.values), name="item_state_known"),
+            models.CheckConstraint(
+                condition=models.Q(action__in=("ingest", "delete")), name="item_action_known"
+            ),
+        )
+        indexes = (
+            models.Index(
+                fields=("workspace", "job", "id"), condition=models.Q(state="pending"), name="item_pending"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.path}"

@@ -1,0 +1,122 @@
+"""A job: the queue of record. Redis only wakes workers; this row says what there is to do and who does it."""
+
+import uuid
+
+from django.db import models
+from django.utils import timezone
+
+from search.models.tenant import TenantQuerySet, tenant_key, workspace_key
+
+
+class JobKind(models.TextChoices):
+    """What a job does."""
+
+    SYNC_SOURCE = "sync_source"
+    INGEST_DOCUMENT = "ingest_document"
+    DELETE_SOURCE = "delete_source"
+    EMBED = "embed"
+
+
+class JobState(models.TextChoices):
+    """`queued → running → succeeded | failed | cancelled`, exactly one end."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+#: The states a job leaves again.
+OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)
+
+
+class JobQuerySet(TenantQuerySet):
+    """Jobs, of one workspace or over all of them for those who hand out work."""
+
+    def due(self) -> "JobQuerySet":
+        """Jobs that a worker may claim now: queued and due, or running under a lease that ran out."""
+        now = models.functions.Now()
+        return self.filter(
+            models.Q(state=JobState.QUEUED, due_at__lte=now)
+            | models.Q(state=JobState.RUNNING, lease_until__lt=now)
+        )
+
+
+class Job(models.Model):
+    """One unit of work with its progress, its lease and its end."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    workspace = workspace_key()
+    kind = models.CharField(max_length=16, choices=JobKind.choices)
+    source = tenant_key("search.Source", "jobs", null=True, blank=True)
+    payload = models.JSONField(default=dict, blank=True)
+    state = models.CharField(max_length=10, choices=JobState.choices, default=JobState.QUEUED)
+    # Raised by each claim, and the fence: a worker that writes under an older attempt is refused.
+    attempt = models.IntegerField(default=0)
+    # Claims since an item was last finished; too many without progress fail the job.
+    stalled_attempts = models.IntegerField(default=0)
+    due_at = models.DateTimeField(default=timezone.now)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    hinted_at = models.DateTimeField(null=True, blank=True)
+    cancel_requested = models.BooleanField(default=False)
+    # Chunks were written after this embedding job had looked; it looks again at its end.
+    rerun_requested = models.BooleanField(default=False)
+    discovered_at = models.DateTimeField(null=True, blank=True)
+    items_total = models.IntegerField(default=0)
+    items_done = models.IntegerField(default=0)
+    bytes_done = models.BigIntegerField(default=0)
+    chunks_done = models.IntegerField(default=0)
+    # How often the parser, or for an embedding job the embedder, was called.
+    calls = models.IntegerField(default=0)
+    # {"new": 3, "updated": 0, …, "skipped": {"ignored": 2}, "failed": {"not_text": 1}, …}
+    counts = models.JSONField(default=dict, blank=True)
+    current_path = models.CharField(max_length=1000, blank=True, default="")
+    error = models.TextField(blank=True, default="")
+    # The change number that made the latest of its writes visible.
+    seq = models.BigIntegerField(null=True, blank=True)
+    requested_by = models.CharField(max_length=320, blank=True, default="")
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    objects = JobQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("-created_at", "id")
+        constraints = (
+            models.CheckConstraint(condition=models.Q(state__in=JobState.values), name="job_state_known"),
+            models.CheckConstraint(condition=models.Q(kind__in=JobKind.values), name="job_kind_known"),
+            models.CheckConstraint(
+                condition=models.Q(state__in=OPEN_STATES) | models.Q(finished_at__isnull=False),
+                name="job_end_has_time",
+            ),
+            # One sync of a source runs; one more may wait behind it.
+            *(
+                models.UniqueConstraint(
+                    fields=("workspace", "source"),
+                    condition=models.Q(state=state, kind=JobKind.SYNC_SOURCE),
+                    name=f"job_one_{state}_sync",
+                )
+                for state in OPEN_STATES
+            ),
+            models.UniqueConstraint(
+                fields=("workspace",),
+                condition=models.Q(state__in=OPEN_STATES, kind=JobKind.EMBED),
+                name="job_one_embedding",
+            ),
+        )
+        indexes = (
+            models.Index(fields=("workspace", "-created_at"), name="job_by_time"),
+            models.Index(
+                fields=("workspace", "due_at"), condition=models.Q(state__in=OPEN_STATES), name="job_open"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.id}"
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether it has come to its one end."""
+        return self.state not in OPEN_STATES

@@ -1,0 +1,33 @@
+"""Files that no parser could read, so that they are not tried again until they or the parser change."""
+
+from django.db import models
+
+from search.models.tenant import TenantQuerySet, tenant_key, workspace_key
+
+
+class Unreadable(models.Model):
+    """A file set aside: refused (no parser reads such a thing) or quarantined (every parser died of it)."""
+
+    id = models.BigAutoField(primary_key=True)
+    workspace = workspace_key()
+    version = tenant_key("search.SourceVersion", "unreadable")
+    path = models.CharField(max_length=1000)
+    size_bytes = models.BigIntegerField()
+    source_mtime_ns = models.BigIntegerField(null=True, blank=True)
+    content_hash = models.CharField(max_length=64)
+    parser_version = models.CharField(max_length=64)
+    is_quarantined = models.BooleanField()
+    reason = models.CharField(max_length=64)
+    detail = models.TextField(blank=True)
+    at = models.DateTimeField(auto_now=True)
+
+    objects = TenantQuerySet.as_manager()
+
+    class Meta:
+        verbose_name_plural = "unreadable"
+        constraints = (
+            models.UniqueConstraint(fields=("workspace", "version", "path"), name="unreadable_once"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"

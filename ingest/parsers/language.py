@@ -1,0 +1,80 @@
+"""The language of a document's prose."""
+
+import re
+
+import pycld2
+
+from ingest.parsers.types import Outline
+
+UNDETERMINED = "und"
+SAMPLE_CHARS = 4_000
+#: letters needed before a guess is worth anything
+MIN_LETTERS = 24
+MIN_CJK_LETTERS = 6
+#: share of the sample (per cent) that the first language needs when the detector itself is unsure
+MIN_SHARE = 60
+PROSE = frozenset({"heading", "paragraph", "list", "quote", "table"})
+NOISE = re.compile(
+    r"`[^`]*`|<[^>]*>|\]\([^)]*\)|https?://\S+|^\s*(?:import|export)\s.*$|(?<!\w)[^\W\d_]*[\d_./\\:]+[\w./\\:-]*"
+    r"|[^\w\s.,;!?'’-]",
+    re.MULTILINE,
+)
+LETTERS = re.compile(r"[^\W\d_]")
+CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+KANA = re.compile(r"[\u3040-\u30ff]")
+HANGUL = re.compile(r"[\uac00-\ud7af]")
+CODES = {"un": UNDETERMINED, "zh-Hant": "zh-Hant", "iw": "he", "jw": "jv", "in": "id", "no": "nb"}
+
+
+def language_of(outline: Outline) -> str:
+    """BCP 47 code of the language that most of the prose is in, `und` when unsure.
+
+    Looks at SAMPLE_CHARS characters of prose; code, markup, links and identifiers do not count.
+    """
+    return language_of_text(_sample(outline))
+
+
+def language_of_text(text: str) -> str:
+    """BCP 47 code of the language of `text`, `und` when unsure."""
+    text = NOISE.sub(" ", text[:SAMPLE_CHARS])
+    letters = len(LETTERS.findall(text))
+    cjk = len(CJK.findall(text))
+    if cjk >= MIN_CJK_LETTERS and 2 * cjk >= letters:
+        return _cjk_language(text)
+    if letters < MIN_LETTERS:
+        return UNDETERMINED
+    return _detect(text)
+
+
+def _detect(text: str) -> str:
+    try:
+        is_reliable, _, guesses = pycld2.detect(text, bestEffort=True)
+    except pycld2.error:  # it refuses control characters and unassigned code points
+        return UNDETERMINED
+    _, code, share, _ = guesses[0]
+    if not is_reliable and share < MIN_SHARE:
+        return UNDETERMINED
+    return CODES.get(code, code)
+
+
+def _cjk_language(text: str) -> str:
+    """The script tells these apart more surely than statistics, also in very short text."""
+    if KANA.search(text):
+        return "ja"
+    if HANGUL.search(text):
+        return "ko"
+    return "zh-Hant" if _detect(text) == "zh-Hant" else "zh"
+
+
+def _sample(outline: Outline) -> str:
+    taken: list[str] = []
+    size = 0
+    for block in outline.blocks:
+        if block.kind not in PROSE:
+            continue
+        for line in outline.lines[block.span.start - 1 : block.span.end]:
+            taken.append(line[: SAMPLE_CHARS - size])
+            size += len(taken[-1]) + 1
+            if size >= SAMPLE_CHARS:
+                return "\n".join(taken)
+    return "\n".join(taken)

@@ -1,0 +1,46 @@
+"""Plain text: paragraphs between blank lines. Also the last rung of every ladder."""
+
+from collections.abc import Iterator, Sequence
+
+from ingest.parsers.decoding import decode, split_lines
+from ingest.parsers.types import Block, BlockKind, FileType, LineSpan, Outline
+
+
+def parse_text(content: bytes, file: FileType) -> Outline:
+    """A text file as one block, to be cut between its paragraphs.
+
+    One block, because a file of 100 MB has millions of paragraphs.
+    """
+    lines = split_lines(decode(content))
+    starts = tuple(
+        number
+        for number in range(2, len(lines) + 1)
+        if lines[number - 1].strip() and not lines[number - 2].strip()
+    )
+    if not starts and not any(line.strip() for line in lines):
+        return Outline(lines=lines, blocks=())
+    return Outline(
+        lines=lines, blocks=(Block(kind="paragraph", span=LineSpan(1, len(lines)), breaks=starts),)
+    )
+
+
+def parse_structured(content: bytes, file: FileType) -> Outline:
+    """A data file (CSV, JSON, YAML, TOML, INI) as runs of lines between blank lines."""
+    lines = split_lines(decode(content))
+    kind: BlockKind = "table" if file.language == "csv" else "code"
+    spans = paragraphs(lines, 1, len(lines))
+    language = None if kind == "table" else file.language
+    return Outline(lines=lines, blocks=[Block(kind=kind, span=span, language=language) for span in spans])
+
+
+def paragraphs(lines: Sequence[str], first: int, last: int) -> Iterator[LineSpan]:
+    """Runs of non-blank lines among lines `first` to `last`, in order."""
+    start = 0
+    for number in range(first, last + 1):
+        if lines[number - 1].strip():
+            start = start or number
+        elif start:
+            yield LineSpan(start, number - 1)
+            start = 0
+    if start:
+        yield LineSpan(start, last)

@@ -1,0 +1,48 @@
+"""The title of a document: stated, first H1, first H2, first line, file stem."""
+
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from ingest.parsers.types import Block, FileType, Outline
+
+TITLE_CHARS = 200
+FIRST_LINE_CHARS = 80
+SKIPPED_STARTS = ("import ", "export ", "<", "---", "```", "~~~", "|")
+
+
+def title_of(outline: Outline, file: FileType) -> str:
+    """The title of a document; a file of code is called by its path, one of data by its name."""
+    if outline.title:
+        return outline.title[:TITLE_CHARS]
+    if file.media == "code":
+        return file.path[-TITLE_CHARS:]
+    if file.language is not None:
+        return PurePosixPath(file.path).name[:TITLE_CHARS]
+    heading = _first_heading(outline.blocks, 1) or _first_heading(outline.blocks, 2)
+    return heading or _first_line(outline) or PurePosixPath(file.path).stem[:TITLE_CHARS]
+
+
+def _first_heading(blocks: Sequence[Block], level: int) -> str | None:
+    for block in blocks:
+        if block.kind == "heading" and block.level == level and block.text:
+            return block.text[:TITLE_CHARS]
+    return None
+
+
+def _first_line(outline: Outline) -> str | None:
+    for block in outline.blocks:
+        if block.kind in ("front_matter", "html", "table", "code"):
+            continue
+        for line in outline.lines[block.span.start - 1 : block.span.end]:
+            text = line.strip().lstrip("#>*-+= \t")
+            if any(character.isalnum() for character in text[:400]) and not text.startswith(SKIPPED_STARTS):
+                return cut_at_word(text, FIRST_LINE_CHARS)
+    return None
+
+
+def cut_at_word(text: str, limit: int) -> str:
+    """`text` in at most `limit` characters, cut between words where there are any."""
+    if len(text) <= limit:
+        return text
+    head = text[:limit]
+    return (head.rsplit(maxsplit=1)[0] if " " in head.strip() else head).rstrip()

@@ -1,0 +1,119 @@
+"""The limited process: reads documents from standard input, writes their chunks to standard output.
+
+Run as `python -m ingest.sandbox.child --parent PID --memory-bytes N`. It ends with its parent, at
+the end of its input, and when it has run out of memory.
+"""
+
+import argparse
+import logging
+import os
+import resource
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from ingest.chunking.chunker import Chunker
+from ingest.chunking.types import CHUNKER_VERSION
+from ingest.parsers.errors import ParseRefused
+from ingest.parsers.registry import parse, parser_version_for
+from ingest.parsers.types import ParsedDocument
+from ingest.sandbox.frames import Header, frame_start, read_frame
+from ingest.sandbox.overrides import with_overrides, with_title
+from ingest.sandbox.types import Overrides, chunk_to_wire
+from kebab.stack.lifeline import die_with_parent
+from search.embedders.tokenizer import TokenCounter
+
+logger = logging.getLogger(__name__)
+
+#: chunks in one frame, so that a large document is not held twice
+FRAME_CHUNKS = 400
+OPEN_FILES = 64
+
+
+def main() -> None:
+    """Serves documents until standard input ends."""
+    options = _options()
+    die_with_parent(signal.SIGKILL, parent_pid=options.parent)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(name)s: %(message)s")
+    documents, replies = sys.stdin.buffer, _private_stdout()
+    chunker = Chunker(TokenCounter())
+    _limit_resources(options.memory_bytes)
+    _send(replies, {"ready": os.getpid()})
+    while (frame := read_frame(documents)) is not None:
+        header, content = frame
+        for reply in _digest(header, content, chunker):
+            _send(replies, reply)
+        del frame, content
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--parent", type=int, required=True)
+    parser.add_argument("--memory-bytes", type=int, required=True)
+    return parser.parse_args()
+
+
+def _private_stdout() -> BinaryIO:
+    """Standard output for frames alone: whatever a library prints goes to standard error."""
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return replies
+
+
+def _limit_resources(memory_bytes: int) -> None:
+    """Limits address space to what is in use now plus `memory_bytes`; no core files, no writing of files."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
+    in_use = Path("/proc/self/statm")
+    if in_use.exists():
+        pages = int(in_use.read_text().split()[0])
+        limit = pages * resource.getpagesize() + memory_bytes
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def _digest(header: Header, content: bytes, chunker: Chunker) -> Iterator[Header]:
+    """Frames with the chunks, then one with the document; or one that says why there are none."""
+    path = header["path"]
+    overrides = Overrides(**header["overrides"])
+    try:
+        parsed = with_title(parse(content, path, first_rung=header["first_rung"]), overrides.title)
+        chunks = chunker.chunk(parsed, path)
+        for start in range(0, len(chunks), FRAME_CHUNKS):
+            yield {"chunks": [chunk_to_wire(chunk) for chunk in chunks[start : start + FRAME_CHUNKS]]}
+        yield {"document": _document(with_overrides(parsed, overrides), path)}
+    except ParseRefused as refusal:
+        yield {"refused": refusal.code, "detail": refusal.detail}
+    except MemoryError:
+        yield {"died": "it ran out of memory"}
+        raise SystemExit(1) from None  # what is left of the heap is in pieces
+    except Exception as error:
+        logger.exception("digest of %s failed", path)
+        yield {"died": f"it failed with {type(error).__name__}: {str(error)[:200]}"}
+
+
+def _document(parsed: ParsedDocument, path: str) -> Header:
+    return {
+        "title": parsed.title,
+        "lang": parsed.lang,
+        "tags": parsed.tags,
+        "mime": parsed.mime,
+        "media": parsed.media,
+        "metadata": dict(parsed.metadata),
+        "parser": parsed.parser,
+        "parser_version": parser_version_for(path),
+        "chunker_version": CHUNKER_VERSION,
+        "warnings": parsed.warnings,
+    }
+
+
+def _send(pipe: BinaryIO, header: Header) -> None:
+    pipe.write(frame_start(header))
+    pipe.flush()
+
+
+if __name__ == "__main__":
+    main()

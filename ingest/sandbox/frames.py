@@ -1,0 +1,77 @@
+"""Length-prefixed frames over a pipe: a JSON header, then raw bytes. Never pickle.
+
+Layout: 4 bytes length of the header, 8 bytes length of the body (big endian), header, body.
+"""
+
+import json
+import struct
+from collections.abc import Iterator
+from typing import Any, BinaryIO, Final
+
+PREFIX: Final = struct.Struct(">IQ")
+MAX_HEADER_BYTES: Final = 256 * 1024**2
+MAX_BODY_BYTES: Final = 1024**3
+
+Header = dict[str, Any]
+
+
+class FrameError(Exception):
+    """The bytes on the pipe are not frames of ours."""
+
+
+def frame_start(header: Header, body_bytes: int = 0) -> bytes:
+    """Prefix and header of a frame; the body follows."""
+    encoded = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    return PREFIX.pack(len(encoded), body_bytes) + encoded
+
+
+def read_frame(pipe: BinaryIO) -> tuple[Header, bytes] | None:
+    """The next frame of a blocking pipe, None at its end.
+
+    Raises:
+        FrameError: the pipe ended within a frame, or a length is over its limit.
+    """
+    prefix = pipe.read(PREFIX.size)
+    if not prefix:
+        return None
+    header_bytes, body_bytes = _checked_lengths(prefix)
+    encoded = pipe.read(header_bytes)
+    body = pipe.read(body_bytes)
+    if len(encoded) != header_bytes or len(body) != body_bytes:
+        raise FrameError("the pipe ended within a frame")
+    return json.loads(encoded), body
+
+
+class HeaderReader:
+    """Puts frames without a body together from whatever pieces a non-blocking pipe gives."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def feed(self, received: bytes) -> Iterator[Header]:
+        """Headers that are complete with these bytes.
+
+        Raises:
+            FrameError: a length is over its limit, or a header is not JSON.
+        """
+        self._buffer += received
+        while len(self._buffer) >= PREFIX.size:
+            header_bytes, _ = _checked_lengths(self._buffer[: PREFIX.size])
+            end = PREFIX.size + header_bytes
+            if len(self._buffer) < end:
+                return
+            encoded = bytes(self._buffer[PREFIX.size : end])
+            del self._buffer[:end]
+            try:
+                yield json.loads(encoded)
+            except ValueError as error:
+                raise FrameError(f"a frame's header is not JSON: {error}") from error
+
+
+def _checked_lengths(prefix: bytes | bytearray) -> tuple[int, int]:
+    if len(prefix) != PREFIX.size:
+        raise FrameError("the pipe ended within a frame")
+    header_bytes, body_bytes = PREFIX.unpack(prefix)
+    if header_bytes > MAX_HEADER_BYTES or body_bytes > MAX_BODY_BYTES:
+        raise FrameError(f"a frame of {header_bytes} + {body_bytes} bytes is over the limits")
+    return header_bytes, body_bytes

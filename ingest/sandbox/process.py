@@ -1,0 +1,194 @@
+"""One limited process, seen from its parent."""
+
+import logging
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import ingest
+from ingest.parsers.errors import ParserDied, SandboxUnavailable
+from ingest.sandbox.frames import FrameError, Header, HeaderReader, frame_start
+from ingest.sandbox.types import DigestLimits
+
+logger = logging.getLogger(__name__)
+
+START_SECONDS = 30.0
+PIPE_PIECE_BYTES = 1024**2
+#: standard error of one document that goes to the log; the rest is dropped
+LOGGED_STDERR_BYTES = 4_096
+#: ends that the document need not be guilty of: somebody else sent the signal
+OUTSIDE_SIGNALS = (-signal.SIGKILL, -signal.SIGTERM)
+
+
+class SandboxProcess:
+    """A child that digests one document at a time.
+
+    It dies with the thread that constructed it (Linux ties it to the thread, not to the process),
+    so construct it where it is used.
+
+    Raises:
+        SandboxUnavailable: it does not start.
+    """
+
+    def __init__(self, limits: DigestLimits) -> None:
+        self._limits = limits
+        self._process = subprocess.Popen(
+            _command(limits),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=_environment(),
+            bufsize=0,
+            cwd="/",
+            start_new_session=True,
+        )
+        self._selector = selectors.DefaultSelector()
+        self._stderr = bytearray()
+        self._was_stopped = False
+        for name in ("stdout", "stderr"):
+            pipe = getattr(self._process, name)
+            os.set_blocking(pipe.fileno(), False)
+            self._selector.register(pipe, selectors.EVENT_READ, name)
+        os.set_blocking(self._stdin_fd, False)
+        self._await_start()
+
+    @property
+    def pid(self) -> int:
+        """Process id of the child."""
+        return self._process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        """False once the child has ended for any reason."""
+        return self._process.poll() is None
+
+    @property
+    def was_killed_from_outside(self) -> bool:
+        """True when a signal ended it that neither a parser nor this parent sends."""
+        return not self._was_stopped and self._process.poll() in OUTSIDE_SIGNALS
+
+    def exchange(self, header: Header, content: bytes) -> Iterator[Header]:
+        """Sends one document and gives the frames of the answer; the caller stops at the last one.
+
+        Raises:
+            ParserDied: the child ended, answered nonsense or took too long; it is dead afterwards.
+        """
+        seconds = self._limits.seconds_for(len(content))
+        outgoing = [memoryview(frame_start(header, len(content))), memoryview(content)]
+        self._selector.register(self._process.stdin, selectors.EVENT_WRITE, "stdin")
+        try:
+            yield from self._talk(outgoing, seconds)
+        finally:
+            if outgoing:
+                self._selector.unregister(self._process.stdin)
+            self._log_stderr(header)
+
+    def stop(self) -> None:
+        """Ends the child at once; any thread may call it, the one that talks to it sees it die."""
+        self._was_stopped = True
+        self._process.kill()
+
+    def close(self) -> None:
+        """Ends the child and frees its pipes; for the thread that talks to it."""
+        self.stop()
+        self._process.wait()
+        self._selector.close()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            pipe.close()
+
+    @property
+    def _stdin_fd(self) -> int:
+        return self._process.stdin.fileno()
+
+    def _await_start(self) -> None:
+        try:
+            next(self._talk([], START_SECONDS))
+        except ParserDied as death:
+            reported = self._stderr.decode(errors="replace").strip()
+            self.close()
+            raise SandboxUnavailable(
+                f"the parsing process did not start: {death.reason}; {reported}"
+            ) from None
+
+    def _talk(self, outgoing: list[memoryview], seconds: float) -> Iterator[Header]:
+        """Writes and reads as the pipes allow, so that neither side waits on a full one."""
+        reader = HeaderReader()
+        deadline = time.monotonic() + seconds
+        while True:
+            ready = self._selector.select(deadline - time.monotonic())
+            if time.monotonic() >= deadline:
+                self.stop()
+                raise ParserDied(f"it took over {seconds:g} s")
+            # standard output last, so that what it frees the caller to do finds the rest done
+            for key, _ in sorted(ready, key=lambda event: event[0].data, reverse=True):
+                if key.data == "stdin":
+                    self._write(outgoing)
+                elif key.data == "stderr":
+                    self._read_stderr()
+                else:
+                    yield from self._received(reader)
+
+    def _write(self, outgoing: list[memoryview]) -> None:
+        try:
+            written = os.write(self._stdin_fd, outgoing[0][:PIPE_PIECE_BYTES]) if outgoing[0] else 0
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            outgoing[:] = [memoryview(b"")]  # the end of standard output tells what happened
+            written = 0
+        outgoing[0] = outgoing[0][written:]
+        while outgoing and not outgoing[0]:
+            outgoing.pop(0)
+        if not outgoing:
+            self._selector.unregister(self._process.stdin)
+
+    def _received(self, reader: HeaderReader) -> Iterator[Header]:
+        received = os.read(self._process.stdout.fileno(), PIPE_PIECE_BYTES)
+        if not received:
+            raise ParserDied(self._how_it_ended())
+        try:
+            yield from reader.feed(received)
+        except FrameError as error:
+            self.stop()
+            raise ParserDied(f"it wrote what is not an answer: {error}") from error
+
+    def _read_stderr(self) -> None:
+        received = os.read(self._process.stderr.fileno(), PIPE_PIECE_BYTES)
+        if not received:
+            self._selector.unregister(self._process.stderr)
+        self._stderr = (self._stderr + received)[-LOGGED_STDERR_BYTES:]
+
+    def _log_stderr(self, header: Header) -> None:
+        if self._stderr:
+            text = self._stderr.decode(errors="replace").strip()
+            logger.warning("parsing process on %s: %s", header.get("path"), text)
+            self._stderr.clear()
+
+    def _how_it_ended(self) -> str:
+        code = self._process.wait()
+        if code >= 0:
+            return f"it ended with status {code}"
+        return f"it was ended by {signal.Signals(-code).name}"
+
+
+def _command(limits: DigestLimits) -> list[str]:
+    options = ["--parent", str(os.getpid()), "--memory-bytes", str(limits.memory_bytes)]
+    return [sys.executable, "-P", "-s", "-B", "-m", "ingest.sandbox.child", *options]
+
+
+def _environment() -> dict[str, str]:
+    """Nothing of ours but where the code is: a parser that is taken over finds no secret."""
+    package_root = str(Path(ingest.__file__).resolve().parent.parent)
+    return {
+        "PATH": os.defpath,
+        "LANG": "C.UTF-8",
+        "PYTHONPATH": package_root,
+        "PYTHONUTF8": "1",
+        "TOKENIZERS_PARALLELISM": "false",
+        "OMP_NUM_THREADS": "1",
+    }

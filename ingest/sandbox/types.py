@@ -1,0 +1,91 @@
+"""What goes into a digest and what comes out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ingest.chunking.types import ChunkDraft
+from ingest.parsers.types import Media
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overrides:
+    """What the person or source says of a document; None leaves it to the parser."""
+
+    title: str | None = None
+    lang: str | None = None
+    tags: tuple[str, ...] | None = None
+    media: Media | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Digest:
+    """A document parsed and cut into chunks."""
+
+    title: str
+    #: BCP 47, `und` when unsure
+    lang: str
+    tags: tuple[str, ...]
+    mime: str
+    media: Media
+    #: what the file says of itself (front matter), plain JSON
+    metadata: Mapping[str, Any]
+    #: the parser that read it
+    parser: str
+    #: equals `parser_version_for(path)`, whichever parser of the ladder read it
+    parser_version: str
+    chunker_version: str
+    warnings: tuple[str, ...]
+    #: in document order
+    chunks: tuple[ChunkDraft, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DigestLimits:
+    """What one document may cost before its parser is stopped."""
+
+    #: address space beyond what the idle process has
+    memory_bytes: int = 1024**3
+    #: wall-clock time of any document
+    seconds: float = 30.0
+    #: and for each MB of content on top
+    seconds_per_mb: float = 5.0
+
+    def seconds_for(self, size_bytes: int) -> float:
+        """Seconds that a document of this size may take."""
+        return self.seconds + self.seconds_per_mb * size_bytes / 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """One document to digest; `key` comes back with the result."""
+
+    key: Any
+    content: bytes
+    path: str
+    overrides: Overrides = field(default_factory=Overrides)
+
+
+CHUNK_FIELDS = (
+    "kind",
+    "language",
+    "heading_path",
+    "breadcrumb",
+    "section_label",
+    "text",
+    "spans",
+    "token_count",
+)
+
+
+def chunk_to_wire(chunk: ChunkDraft) -> list[Any]:
+    """The chunk as a JSON list in the order of CHUNK_FIELDS; its ordinal is its place in the stream."""
+    return [getattr(chunk, name) for name in CHUNK_FIELDS]
+
+
+def chunk_from_wire(ordinal: int, values: Sequence[Any]) -> ChunkDraft:
+    """Inverse of `chunk_to_wire`."""
+    named = dict(zip(CHUNK_FIELDS, values, strict=True))
+    named["heading_path"] = tuple(named["heading_path"])
+    named["spans"] = tuple(named["spans"])
+    return ChunkDraft(ordinal=ordinal, **named)

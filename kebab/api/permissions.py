@@ -1,0 +1,33 @@
+"""What a view asks of its caller."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from kebab.api.errors import Forbidden
+from kebab.people.access import Access
+from kebab.people.models import Role, Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """The least a caller must have: a person the role (or a higher one), a token the scope."""
+
+    role: Role
+    #: "any": any scope at all will do. None: for people only.
+    scope: Scope | Literal["any"] | None
+
+    def check(self, access: Access) -> None:
+        """Raises Forbidden, naming what is missing; callers know already that the workspace exists."""
+        if access.role is None:
+            self._check_token(access)
+        elif access.role.level < self.role.level:
+            raise Forbidden(f"Your role here is {access.role.value}; this needs {self.role.value}.")
+
+    def _check_token(self, access: Access) -> None:
+        if self.scope is None:
+            raise Forbidden("Only a person who has signed in may do this, not a token.")
+        if self.scope == "any":
+            if not access.scopes:
+                raise Forbidden("This token has no scope, so it may do nothing.")
+        elif self.scope not in access.scopes:
+            raise Forbidden(f"This token lacks the scope {self.scope.value}.")

@@ -1,0 +1,11 @@
+"""The API's own Celery task."""
+
+from celery import shared_task
+
+from kebab.api import idempotency
+
+
+@shared_task(name="api.prune_idempotency_keys")
+def prune_idempotency_keys() -> None:
+    """Forget kept answers that are older than a day."""
+    idempotency.prune_idempotency_keys()

@@ -1,0 +1,94 @@
+"""The bases of all API views: a view scopes and parses, calls, serialises, and does nothing else."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from django.core.exceptions import ImproperlyConfigured
+from rest_framework.exceptions import NotAuthenticated
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from kebab.api.permissions import Need
+from kebab.api.schema import KebabSchema
+from kebab.api.serializers import StrictSerializer, strict_query
+from kebab.people.access import Access, Caller, access_of, caller_of
+from kebab.people.models import Workspace
+
+_METHODS = ("get", "post", "put", "patch", "delete")  # nobody needs OPTIONS: one origin serves all
+
+
+class OnlyFormat(BaseContentNegotiation):
+    """Answers in the view's one format whatever `Accept` says, as there is no other to choose."""
+
+    def select_parser(self, request: Request, parsers: Sequence[Any]) -> Any:
+        """Give the parser for the body's content type; None leads to a 415."""
+        content_type = (request.content_type or "").partition(";")[0].strip().lower()
+        return next((parser for parser in parsers if parser.media_type == content_type), None)
+
+    def select_renderer(
+        self, request: Request, renderers: Sequence[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        """Give the first renderer."""
+        return renderers[0], renderers[0].media_type
+
+
+class ApiView(APIView):
+    """A view of the API. Before a method runs, `self.caller` is who calls and `self.query` the parameters."""
+
+    content_negotiation_class = OnlyFormat
+    http_method_names = [*_METHODS, "head"]
+    schema = KebabSchema()
+    #: The most bytes a JSON body may have.
+    body_limit_bytes: ClassVar[int] = 1_000_000
+    #: The query parameters of each method; a method that isn't here takes none.
+    queries: ClassVar[Mapping[str, type[StrictSerializer]]] = {}
+
+    caller: Caller
+    query: dict[str, Any]
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Find out who calls, whether they may, and read the parameters, in this order."""
+        super().initial(request, *args, **kwargs)
+        caller = caller_of(request)
+        if caller is None:
+            raise NotAuthenticated
+        self.caller = caller
+        self.admit(request)
+        self.query = strict_query(request, self.queries.get(_declared(request), StrictSerializer))
+
+    def admit(self, request: Request) -> None:
+        """Raise what a caller is told who may not do this; here everyone may who has signed in."""
+
+
+class WorkspaceView(ApiView):
+    """A view below `/workspaces/{ws}`: `self.access` and `self.workspace` are set before a method runs.
+
+    `required` says for each method what it takes; a view that forgets one can't be put into a URL table.
+    """
+
+    required: ClassVar[Mapping[str, Need]] = {}
+
+    access: Access
+    workspace: Workspace
+
+    @classmethod
+    def as_view(cls, **initkwargs: Any) -> Callable[..., Any]:
+        """Give the view function. Raises ImproperlyConfigured if a method has no `required` entry."""
+        undeclared = [name for name in _METHODS if hasattr(cls, name) and name.upper() not in cls.required]
+        if undeclared:
+            raise ImproperlyConfigured(f"{cls.__name__}.required says nothing about {', '.join(undeclared)}.")
+        return super().as_view(**initkwargs)
+
+    def admit(self, request: Request) -> None:
+        """Resolve the workspace and check the caller's rights. Raises NotFound, Forbidden."""
+        self.access = access_of(request, self.kwargs["ws"])
+        self.workspace = self.access.workspace
+        need = self.required.get(_declared(request))
+        if need is not None:  # None: there is no such method here, which REST framework answers next
+            need.check(self.access)
+
+
+def _declared(request: Request) -> str:
+    return "GET" if request.method == "HEAD" else str(request.method)

@@ -1,0 +1,47 @@
+"""What verbs print: tables for people, JSON for programs."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TextIO
+
+from django.core.serializers.json import DjangoJSONEncoder
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+# What reads a pipe cuts lines itself; a table folded at 80 columns is of no use to it.
+_PIPED_WIDTH = 1_000
+# Documents' text may hold escape sequences, which a terminal would obey.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def people_console(stream: TextIO) -> Console:
+    """Give a rich console on `stream` that takes text as it is: no markup, no emoji codes."""
+    width = None if stream.isatty() else _PIPED_WIDTH
+    return Console(file=stream, width=width, markup=False, emoji=False, highlight=False, soft_wrap=True)
+
+
+def plain(value: Any) -> str:
+    """Give `value` so that a terminal only shows it: control characters become U+FFFD, None is empty."""
+    return "" if value is None else _CONTROLS.sub("\ufffd", str(value))
+
+
+def table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Table:
+    """Give a table of `rows`, one column for each of `columns`; lists are joined by commas."""
+    drawn = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        drawn.add_column(column.replace("_", " "), overflow="fold")
+    for row in rows:
+        drawn.add_row(*(Text(_cell(row.get(column))) for column in columns))
+    return drawn
+
+
+def write_json(stream: TextIO, document: Any) -> None:
+    """Write one JSON document on one line (so NDJSON too), flushed so that a reader sees it at once."""
+    stream.write(json.dumps(document, cls=DjangoJSONEncoder, ensure_ascii=False) + "\n")
+    stream.flush()
+
+
+def _cell(value: Any) -> str:
+    return plain(", ".join(map(str, value)) if isinstance(value, (list, tuple)) else value)

@@ -1,0 +1,50 @@
+"""Arguments of verbs: errors in the form that was asked for, sub-verbs, durations."""
+
+import argparse
+import re
+import sys
+from datetime import timedelta
+from typing import Any, NoReturn
+
+from django.core.management.base import CommandError, CommandParser
+
+from kebab.api.errors import Problem
+from kebab.cli.errors import Exit, tell
+
+_DURATION = re.compile(r"\A([1-9][0-9]{0,4})([dhm])\Z")
+_UNITS = {"d": "days", "h": "hours", "m": "minutes"}
+
+
+class VerbParser(CommandParser):
+    """Tells a wrong argument as `error.v1` if `--json` is on the command line; exit code 2."""
+
+    def error(self, message: str) -> NoReturn:
+        """Tell what is wrong and exit; within a program (`call_command`) raise CommandError."""
+        if not self.called_from_command_line:
+            raise CommandError(f"Error: {message}", returncode=Exit.ERROR)
+        as_json = "--json" in sys.argv
+        if not as_json:
+            self.print_usage(sys.stderr)
+        tell(Problem(status=400, code="invalid_arguments", detail=message), sys.stderr, as_json=as_json)
+        self.exit(Exit.ERROR)
+
+
+def subverb(verbs: Any, name: str, description: str) -> argparse.ArgumentParser:
+    """Add the sub-verb `name` to what `add_subparsers` gave; it takes `--json` behind it too."""
+    parser: argparse.ArgumentParser = verbs.add_parser(name, help=description, description=description)
+    add_json_flag(parser, default=argparse.SUPPRESS)
+    return parser
+
+
+def add_json_flag(parser: argparse.ArgumentParser, **options: Any) -> None:
+    """Let a parser take `--json`."""
+    text = "print JSON on stdout, and errors as error.v1 on stderr"
+    parser.add_argument("--json", dest="as_json", action="store_true", help=text, **options)
+
+
+def duration(text: str) -> timedelta:
+    """Give the time that `30d`, `12h` or `45m` means: a `type` for arguments. Raises ArgumentTypeError."""
+    form = _DURATION.match(text)
+    if form is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no length of time; write 30d, 12h or 45m")
+    return timedelta(**{_UNITS[form[2]]: int(form[1])})

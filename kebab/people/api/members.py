@@ -1,0 +1,59 @@
+"""`/workspaces/{ws}/members`: who belongs to it. For people only."""
+
+from typing import ClassVar
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kebab.api.idempotency import idempotent
+from kebab.api.pagination import KeysetPage, PageQuery
+from kebab.api.permissions import Need
+from kebab.api.schema import page_of
+from kebab.api.serializers import strict_body
+from kebab.api.views import WorkspaceView
+from kebab.people.api.serializers import MemberChange, MemberSerializer, NewMember
+from kebab.people.members import add_member, change_role, remove_member
+from kebab.people.models import Membership, Role
+
+_ADMIN = Need(role=Role.ADMIN, scope=None)
+
+
+class MembersView(WorkspaceView):
+    """The members of a workspace."""
+
+    required: ClassVar = {"GET": _ADMIN, "POST": _ADMIN}
+    queries: ClassVar = {"GET": PageQuery}
+
+    @extend_schema(responses=page_of(MemberSerializer))
+    def get(self, request: Request, ws: str) -> Response:
+        """List the members, oldest membership first."""
+        page = KeysetPage.requested(self, ordering=("id",))
+        members = Membership.objects.filter(workspace=self.workspace).select_related("user")
+        return page.response(members, lambda row: MemberSerializer(row).data)
+
+    @extend_schema(request=NewMember, responses={201: MemberSerializer})
+    @idempotent()
+    def post(self, request: Request, ws: str) -> Response:
+        """Add a user, who must exist, as a member. Nobody gives a role above their own."""
+        fields = strict_body(request, NewMember)
+        membership = add_member(self.access, fields["email"], Role(fields["role"]))
+        return Response(MemberSerializer(membership).data, status=201)
+
+
+class OneMemberView(WorkspaceView):
+    """One member of a workspace."""
+
+    required: ClassVar = {"PATCH": _ADMIN, "DELETE": Need(role=Role.VIEWER, scope=None)}
+
+    @extend_schema(request=MemberChange, responses=MemberSerializer)
+    def patch(self, request: Request, ws: str, user_id: int) -> Response:
+        """Change a member's role. The last owner stays one."""
+        fields = strict_body(request, MemberChange)
+        return Response(MemberSerializer(change_role(self.access, user_id, Role(fields["role"]))).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, ws: str, user_id: int) -> Response:
+        """Remove a member; anyone may leave. The last owner stays."""
+        remove_member(self.access, user_id)
+        return Response(status=204)

@@ -1,0 +1,120 @@
+"""What the workspaces' API takes and gives."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+from rest_framework import serializers
+
+from kebab.api.serializers import StrictSerializer
+from kebab.people.access import Access
+from kebab.people.models import ApiToken, Membership, Role, Scope
+from kebab.people.preferences import clean_preferences, preferences
+from kebab.people.workspaces import MAX_NAME_CHARS
+
+
+class PreferencesField(serializers.DictField):
+    """Settings of a workspace by name; null sets one back to its default."""
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        """Give the clean settings. Raises ValidationError naming the settings there are."""
+        clean, wrong = clean_preferences(super().to_internal_value(data))
+        if wrong:
+            raise serializers.ValidationError(dict(wrong.items()))
+        return clean
+
+
+class NewWorkspace(StrictSerializer):
+    """The body that creates a workspace. Whether the slug may be had is for `create_workspace` to say."""
+
+    slug = serializers.CharField(max_length=63)
+    name = serializers.CharField(max_length=MAX_NAME_CHARS, required=False)
+    settings = PreferencesField(required=False)
+
+
+class WorkspaceChange(StrictSerializer):
+    """The body that changes a workspace; what is left out stays."""
+
+    slug = serializers.CharField(max_length=63, required=False)
+    name = serializers.CharField(max_length=MAX_NAME_CHARS, required=False)
+    settings = PreferencesField(required=False)
+
+
+class WorkspaceSerializer(serializers.Serializer[Access]):
+    """A workspace as its caller may see it."""
+
+    id = serializers.UUIDField(source="workspace.id")
+    slug = serializers.CharField(source="workspace.slug")
+    name = serializers.CharField(source="workspace.name")
+    role = serializers.ChoiceField(Role.choices, allow_null=True, help_text="The caller's; null for a token.")
+    seq = serializers.IntegerField(source="workspace.head_seq", help_text="The number of the latest change.")
+    settings = serializers.SerializerMethodField(help_text="As in force, defaults included.")
+    created_at = serializers.DateTimeField(source="workspace.created_at")
+
+    def get_settings(self, access: Access) -> dict[str, Any]:
+        """Give the settings in force."""
+        return preferences(access.workspace)
+
+
+class NewMember(StrictSerializer):
+    """The body that adds a member."""
+
+    email = serializers.EmailField()
+    role = serializers.ChoiceField(Role.choices)
+
+
+class MemberChange(StrictSerializer):
+    """The body that changes a member's role."""
+
+    role = serializers.ChoiceField(Role.choices)
+
+
+class MemberSerializer(serializers.Serializer[Membership]):
+    """A member."""
+
+    user_id = serializers.IntegerField()
+    email = serializers.EmailField(source="user.email")
+    display_name = serializers.CharField(source="user.display_name")
+    role = serializers.ChoiceField(Role.choices)
+    created_at = serializers.DateTimeField()
+
+
+class NewToken(StrictSerializer):
+    """The body that makes a token; without an expiry it is good until it is revoked."""
+
+    name = serializers.CharField(max_length=200, required=False, default="")
+    scopes = serializers.ListField(child=serializers.ChoiceField(Scope.choices), max_length=len(Scope))
+    expires_in_days = serializers.IntegerField(min_value=1, max_value=3650, required=False)
+    expires_at = serializers.DateTimeField(required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Give the fields with `expires_at` set, or None there. Raises ValidationError."""
+        days = attrs.pop("expires_in_days", None)
+        at = attrs.setdefault("expires_at", None)
+        if days is not None and at is not None:
+            raise serializers.ValidationError("Give expires_in_days or expires_at, not both.")
+        if at is not None and at <= timezone.now():
+            raise serializers.ValidationError({"expires_at": "This time is past."})
+        if days is not None:
+            attrs["expires_at"] = timezone.now() + timedelta(days=days)
+        return attrs
+
+
+class TokenSerializer(serializers.Serializer[ApiToken]):
+    """A token without its secret."""
+
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    prefix = serializers.CharField(help_text="The token begins with `kbb_` and this.")
+    scopes = serializers.ListField(child=serializers.ChoiceField(Scope.choices))
+    created_by = serializers.EmailField(source="created_by.email", default=None, allow_null=True)
+    created_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField(allow_null=True)
+    revoked_at = serializers.DateTimeField(allow_null=True)
+    last_used_at = serializers.DateTimeField(allow_null=True)
+
+
+class TokenWithSecretSerializer(TokenSerializer):
+    """A token just made, with its secret, which can't be had again."""
+
+    token = serializers.CharField(allow_null=True, help_text="Null in an answer repeated by Idempotency-Key.")

@@ -1,0 +1,89 @@
+"""`/workspaces`: the tenants themselves."""
+
+from dataclasses import replace
+from typing import ClassVar
+
+from django.db import transaction
+from django.urls import reverse
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kebab.api.errors import Forbidden
+from kebab.api.idempotency import idempotent
+from kebab.api.pagination import KeysetPage, PageQuery
+from kebab.api.permissions import Need
+from kebab.api.schema import page_of
+from kebab.api.serializers import strict_body
+from kebab.api.views import ApiView, WorkspaceView
+from kebab.people import audit
+from kebab.people.access import access_for, member_access, token_access
+from kebab.people.api.serializers import NewWorkspace, WorkspaceChange, WorkspaceSerializer
+from kebab.people.deletion import delete_workspace
+from kebab.people.models import Membership, Role, Scope
+from kebab.people.workspaces import change_workspace, create_workspace
+
+
+class WorkspacesView(ApiView):
+    """The caller's workspaces."""
+
+    queries: ClassVar = {"GET": PageQuery}
+
+    @extend_schema(responses=page_of(WorkspaceSerializer))
+    def get(self, request: Request) -> Response:
+        """List the workspaces that the caller belongs to, by slug; a token has just its own."""
+        page = KeysetPage.requested(self, ordering=("workspace__slug",))
+        if self.caller.token is not None:
+            access = token_access(self.caller, self.caller.token)
+            Need(role=Role.VIEWER, scope="any").check(access)
+            return Response({"results": [WorkspaceSerializer(access).data], "next_cursor": None})
+        memberships = Membership.objects.filter(user=self.caller.user).select_related("workspace")
+        return page.response(
+            memberships, lambda row: WorkspaceSerializer(member_access(self.caller, row)).data
+        )
+
+    @extend_schema(request=NewWorkspace, responses={201: WorkspaceSerializer})
+    @idempotent()
+    def post(self, request: Request) -> Response:
+        """Create a workspace, which the caller then owns. For people only."""
+        if self.caller.user is None:
+            raise Forbidden("Only a person who has signed in may create a workspace, not a token.")
+        fields = strict_body(request, NewWorkspace)
+        with transaction.atomic():
+            workspace = create_workspace(**fields, owner=self.caller.user)
+            access = access_for(self.caller, workspace.slug)
+            audit.record(access, "workspace.created", workspace.slug)
+        location = reverse("api-workspace", kwargs={"ws": workspace.slug})
+        return Response(WorkspaceSerializer(access).data, status=201, headers={"Location": location})
+
+
+class OneWorkspaceView(WorkspaceView):
+    """One workspace."""
+
+    required: ClassVar = {
+        "GET": Need(role=Role.VIEWER, scope="any"),
+        "PATCH": Need(role=Role.ADMIN, scope=Scope.MANAGE),
+        "DELETE": Need(role=Role.OWNER, scope=None),
+    }
+
+    @extend_schema(responses=WorkspaceSerializer)
+    def get(self, request: Request, ws: str) -> Response:
+        """Give the workspace."""
+        return Response(WorkspaceSerializer(self.access).data)
+
+    @extend_schema(request=WorkspaceChange, responses=WorkspaceSerializer)
+    def patch(self, request: Request, ws: str) -> Response:
+        """Change name, slug or settings; settings that are left out stay, null sets one back."""
+        fields = strict_body(request, WorkspaceChange)
+        with transaction.atomic():
+            changed = replace(self.access, workspace=change_workspace(self.workspace, **fields))
+            audit.record(self.access, "workspace.changed", self.workspace.slug, **fields)
+        return Response(WorkspaceSerializer(changed).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, ws: str) -> Response:
+        """Delete the workspace with everything in it. For its owners."""
+        with transaction.atomic():
+            audit.record(self.access, "workspace.deleted", f"{self.workspace.slug} {self.workspace.pk}")
+            delete_workspace(self.workspace)
+        return Response(status=204)

@@ -1,0 +1,47 @@
+"""`kebab list KIND`."""
+
+from argparse import ArgumentTypeError
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from kebab.cli.console import table
+from kebab.cli.errors import Exit
+from kebab.cli.listings import listings
+from kebab.cli.resolve import the_workspace
+from kebab.cli.verb import BaseVerb
+
+_MOST_ROWS = 10_000
+
+
+def _limit(text: str) -> int:
+    limit = int(text)
+    if not 1 <= limit <= _MOST_ROWS:
+        raise ArgumentTypeError(f"{limit} is out of range; give 1 to {_MOST_ROWS}")
+    return limit
+
+
+class Command(BaseVerb):
+    help = "List what there is: workspaces, sources, documents, jobs, spaces, tokens."
+    needs = "servers"
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("kind", choices=list(listings()))
+        parser.add_argument("--workspace", metavar="W", help="slug or id; not needed when there is only one")
+        parser.add_argument("--limit", type=_limit, default=100, metavar="N", help="at most so many (100)")
+
+    def run_verb(self, *, kind: str, workspace: str | None, limit: int, **_: Any) -> int:
+        listing = listings()[kind]
+        scope = the_workspace(workspace) if listing.is_scoped else None
+        rows = list(listing.rows(scope, limit + 1))
+        shown, has_more = rows[:limit], len(rows) > limit
+        if self.as_json:
+            self.print_json(
+                {"schema_version": "listing.v1", "kind": kind, "rows": shown, "has_more": has_more}
+            )
+        elif shown:
+            self.console.print(table(listing.columns, shown))
+        if has_more:
+            self.remarks.print(f"There are more than {limit}; --limit shows more.")
+        return Exit.DONE if shown else Exit.NOTHING

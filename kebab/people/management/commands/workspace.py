@@ -1,0 +1,93 @@
+"""`kebab workspace create | rename | delete`."""
+
+import sys
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.db import transaction
+
+from kebab.cli.errors import CliError, Exit
+from kebab.cli.parser import subverb
+from kebab.cli.resolve import the_workspace
+from kebab.cli.verb import BaseVerb
+from kebab.people import audit
+from kebab.people.deletion import delete_workspace
+from kebab.people.models import User, Workspace
+from kebab.people.workspaces import change_workspace, create_workspace
+
+
+class Command(BaseVerb):
+    help = "Create, rename or delete a workspace."
+    needs = "servers"
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        verbs = parser.add_subparsers(dest="what", required=True, metavar="create|rename|delete")
+        create = subverb(verbs, "create", "create a workspace")
+        create.add_argument("slug")
+        create.add_argument("--name", default="", metavar="N", help="what people call it (the slug)")
+        create.add_argument("--owner", metavar="EMAIL", help="the user who owns it (nobody)")
+        rename = subverb(verbs, "rename", "give a workspace another slug or name")
+        rename.add_argument("slug")
+        rename.add_argument("new_slug", nargs="?")
+        rename.add_argument("--name", metavar="N")
+        delete = subverb(verbs, "delete", "delete a workspace with everything in it")
+        delete.add_argument("slug")
+        delete.add_argument("--yes", action="store_true", help="don't ask")
+
+    def run_verb(self, *, what: str, **options: Any) -> int:
+        act = {"create": self._create, "rename": self._rename, "delete": self._delete}[what]
+        return act(**options)
+
+    def _create(self, *, slug: str, name: str, owner: str | None, **_: Any) -> int:
+        user = _user(owner) if owner is not None else None
+        with transaction.atomic():
+            workspace = create_workspace(slug, name=name, owner=user)
+            audit.record_operator(workspace, "workspace.created", slug, owner=owner)
+        return self._show(workspace, f"Created workspace {slug}.")
+
+    def _rename(self, *, slug: str, new_slug: str | None, name: str | None, **_: Any) -> int:
+        if new_slug is None and name is None:
+            raise CliError("Nothing to change: give a new slug, or --name.")
+        with transaction.atomic():
+            workspace = change_workspace(the_workspace(slug), slug=new_slug, name=name)
+            audit.record_operator(
+                workspace, "workspace.changed", slug, slug=workspace.slug, name=workspace.name
+            )
+        return self._show(workspace, f"Workspace {slug} is now {workspace.slug} ({workspace.name}).")
+
+    def _delete(self, *, slug: str, yes: bool, **_: Any) -> int:
+        workspace = the_workspace(slug)
+        if not yes and not self._confirms(workspace):
+            raise CliError(
+                f"Workspace {slug} was not deleted; confirm with --yes.",
+                code="refused",
+                exit_code=Exit.NOTHING,
+            )
+        with transaction.atomic():
+            audit.record_operator(workspace, "workspace.deleted", f"{workspace.slug} {workspace.pk}")
+            delete_workspace(workspace)
+        return self._show(workspace, f"Deleted workspace {slug}.")
+
+    def _confirms(self, workspace: Workspace) -> bool:
+        if self.as_json or not sys.stdin.isatty():
+            return False
+        self.remarks.print(f"Deletes {workspace.slug} with all it holds. Type its slug to go on: ", end="")
+        return sys.stdin.readline().strip() == workspace.slug
+
+    def _show(self, workspace: Workspace, message: str) -> int:
+        if self.as_json:
+            self.print_json({"id": workspace.id, "slug": workspace.slug, "name": workspace.name})
+        else:
+            self.console.print(message)
+        return Exit.DONE
+
+
+def _user(email: str) -> User:
+    user = User.objects.filter(email=email.strip().lower()).first()
+    if user is None:
+        raise CliError(
+            f"There is no user {email!r}; create one with: kebab createsuperuser --email {email}",
+            code="user_unknown",
+        )
+    return user

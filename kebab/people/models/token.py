@@ -1,0 +1,48 @@
+"""API tokens: what a tool shows instead of a password."""
+
+import uuid
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils import timezone
+
+
+class Scope(models.TextChoices):
+    """What a token may do. A token without scopes may do nothing."""
+
+    SEARCH = "search"
+    INGEST = "ingest"
+    MANAGE = "manage"
+    ASK = "ask"
+
+
+class ApiToken(models.Model):
+    """A secret bound to one workspace; only its SHA-256 is kept."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    workspace = models.ForeignKey("people.Workspace", models.CASCADE, related_name="tokens")
+    name = models.CharField(max_length=200, blank=True)
+    prefix = models.CharField(max_length=16, unique=True, editable=False)
+    secret_sha256 = models.BinaryField(max_length=32, editable=False)
+    scopes = ArrayField(models.CharField(max_length=16, choices=Scope.choices), default=list, blank=True)
+    created_by = models.ForeignKey("people.User", models.SET_NULL, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta:
+        ordering = ("created_at",)
+        constraints = (
+            models.CheckConstraint(
+                condition=models.Q(scopes__contained_by=Scope.values), name="token_scopes_known"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"kbb_{self.prefix}_…"
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it is neither revoked nor expired."""
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > timezone.now())

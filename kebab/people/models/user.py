@@ -1,0 +1,45 @@
+"""A person who signs in with an e-mail address."""
+
+from typing import Any, ClassVar
+
+from django.contrib.auth.models import AbstractUser, BaseUserManager
+from django.db import models
+
+
+class UserManager(BaseUserManager["User"]):
+    """Creates users by e-mail address; addresses are compared in lower case."""
+
+    use_in_migrations = True
+
+    def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
+        """Give a new active user. Raises ValueError without an address."""
+        if not email:
+            raise ValueError("A user needs an e-mail address.")
+        user = self.model(email=email.strip().lower(), **fields)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
+        """Give a new operator: may open the Django admin and every workspace's administration there."""
+        return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
+
+    def get_by_natural_key(self, username: str | None) -> "User":
+        """Find the user who signs in as `username`, in any case."""
+        return self.get(email=(username or "").strip().lower())
+
+
+class User(AbstractUser):
+    """A person. What they may see follows from their memberships."""
+
+    username = None  # type: ignore[assignment]  # the address is the name
+    email = models.EmailField("e-mail address", unique=True)
+    display_name = models.CharField(max_length=200, blank=True)
+
+    USERNAME_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+
+    objects = UserManager()
+
+    def __str__(self) -> str:
+        return self.display_name or self.email

@@ -1,0 +1,86 @@
+"""The tenant and who belongs to it."""
+
+import uuid
+from typing import TYPE_CHECKING
+
+from django.core.validators import RegexValidator
+from django.db import models
+
+if TYPE_CHECKING:
+    from kebab.people.models.user import User
+
+SLUG = RegexValidator(
+    r"\A[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\Z",
+    "Use 1 to 63 lower-case letters, digits and inner hyphens.",
+    code="invalid_slug",
+)
+
+
+class Role(models.TextChoices):
+    """What a member may do; each role may do all that the ones below it may."""
+
+    OWNER = "owner"
+    ADMIN = "admin"
+    EDITOR = "editor"
+    VIEWER = "viewer"
+
+    @property
+    def level(self) -> int:
+        """A higher role has a higher level."""
+        return {"viewer": 1, "editor": 2, "admin": 3, "owner": 4}[self.value]
+
+
+class WorkspaceQuerySet(models.QuerySet["Workspace"]):
+    """Workspaces, narrowed to those a person belongs to."""
+
+    def of_member(self, user: "User") -> "WorkspaceQuerySet":
+        """The workspaces `user` is a member of."""
+        return self.filter(memberships__user=user)
+
+    def named(self, slug_or_id: str) -> "WorkspaceQuerySet":
+        """The workspace with this slug or this UUID; none or one."""
+        try:
+            return self.filter(models.Q(slug=slug_or_id) | models.Q(id=uuid.UUID(slug_or_id)))
+        except ValueError:
+            return self.filter(slug=slug_or_id)
+
+
+class Workspace(models.Model):
+    """The tenant: members, sources, documents, settings, one change log, one mirror file a node."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    slug = models.CharField(max_length=63, unique=True, validators=[SLUG])
+    name = models.CharField(max_length=200)
+    # Goes into every document and chunk id, and travels with an export, so that an import gives equal ids.
+    corpus_id = models.UUIDField(default=uuid.uuid4, editable=False)
+    settings = models.JSONField(default=dict, blank=True)
+    # The number of the latest change. Writers raise it under this row's lock, last in their transaction.
+    head_seq = models.BigIntegerField(default=0, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = WorkspaceQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("slug",)
+        constraints = (models.CheckConstraint(condition=models.Q(head_seq__gte=0), name="head_seq_positive"),)
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class Membership(models.Model):
+    """One person's role in one workspace."""
+
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="memberships", db_index=False)
+    user = models.ForeignKey("people.User", models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role.choices, default=Role.VIEWER)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("workspace", "user"), name="membership_once"),
+            models.CheckConstraint(condition=models.Q(role__in=Role.values), name="membership_role_known"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.user_id} is {self.role} of {self.workspace_id}"

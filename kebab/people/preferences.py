@@ -1,0 +1,54 @@
+"""The settings a workspace may have. Each is registered by the part that reads it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kebab.people.models import Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preference:
+    """One setting of a workspace."""
+
+    name: str
+    default: Any
+    #: Gives the value as it is to be stored. Raises ValueError with what is wrong and the remedy.
+    validate: Callable[[Any], Any]
+
+
+_known: dict[str, Preference] = {}
+
+
+def register_preference(name: str, default: Any, validate: Callable[[Any], Any]) -> None:
+    """Let workspaces have the setting `name`. `validate` gives the clean value or raises ValueError."""
+    _known[name] = Preference(name=name, default=default, validate=validate)
+
+
+def preference(workspace: Workspace, name: str) -> Any:
+    """Give the workspace's value of a registered setting, or the default. Raises KeyError if unregistered."""
+    return workspace.settings.get(name, _known[name].default)
+
+
+def preferences(workspace: Workspace) -> dict[str, Any]:
+    """Give all settings as they are in force, by name."""
+    return {name: preference(workspace, name) for name in sorted(_known)}
+
+
+def clean_preferences(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Give the valid part of `given` and, by name, what is wrong with the rest. None: the default again."""
+    clean: dict[str, Any] = {}
+    wrong: dict[str, str] = {}
+    for name, value in given.items():
+        try:
+            clean[name] = value if value is None else _known[name].validate(value)
+        except KeyError:
+            wrong[name] = f"There is no such setting; there are: {', '.join(sorted(_known)) or 'none'}."
+        except ValueError as error:
+            wrong[name] = str(error)
+    return clean, wrong
+
+
+def merged(stored: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Give `stored` with `changes` applied; a None takes a setting out."""
+    return {name: value for name, value in {**stored, **changes}.items() if value is not None}

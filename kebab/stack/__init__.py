@@ -1,0 +1,1 @@
+"""The embedded stack: PostgreSQL, Redis, the supervisor of all processes and their heartbeats."""

@@ -1,0 +1,66 @@
+"""What can go wrong with the stack.
+
+StackError
+├── PathRefused         a folder, file or socket path that cannot be used
+├── ServerMissing       no binary of an embedded server
+├── ServerFailed        an embedded server that does not start
+├── ServerUnreachable   an external server that does not answer
+├── PreparationFailed   migrations or a preparation step ended with an error
+├── PortTaken           the web port belongs to someone else
+├── StackAlreadyRuns    a second `up` on the same data directory
+└── StackBusy           another verb holds the data directory for too long
+"""
+
+
+class StackError(Exception):
+    """Base of all errors of the stack; `code` is stable, the message names the value and the remedy."""
+
+    code = "stack_error"
+
+
+class PathRefused(StackError):
+    """A folder, file or socket path cannot be used."""
+
+    code = "path_refused"
+
+
+class ServerMissing(StackError):
+    """No binary of an embedded server was found."""
+
+    code = "server_missing"
+
+
+class ServerFailed(StackError):
+    """An embedded server did not start."""
+
+    code = "server_failed"
+
+
+class ServerUnreachable(StackError):
+    """An external server does not answer."""
+
+    code = "server_unreachable"
+
+
+class PreparationFailed(StackError):
+    """Migrations or a preparation step ended with an error."""
+
+    code = "preparation_failed"
+
+
+class PortTaken(StackError):
+    """The web port belongs to someone else."""
+
+    code = "port_taken"
+
+
+class StackAlreadyRuns(StackError):
+    """A stack already runs on the data directory."""
+
+    code = "stack_already_runs"
+
+
+class StackBusy(StackError):
+    """Another verb holds the data directory for longer than we wait."""
+
+    code = "stack_busy"

@@ -1,0 +1,141 @@
+"""The sign of life that a process writes to Postgres every ten seconds."""
+
+import logging
+import os
+import threading
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from types import TracebackType
+from typing import Any, Self
+
+import psutil
+from django.conf import settings
+from django.db import Error, connection
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from kebab.stack.models import ProcessRole, StackProcess
+
+logger = logging.getLogger(__name__)
+
+PERIOD_S = 10.0
+#: A process whose row is older than this is not counted as running.
+FRESH_S = 35.0
+_FORGOTTEN_AFTER = timedelta(minutes=10)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activity:
+    """What a process does at the moment."""
+
+    busy: int = 0
+    last_started_at: datetime | None = None
+    info: dict[str, Any] = field(default_factory=dict)
+
+
+class Heartbeat:
+    """Renews the row of this process from a thread of its own, and removes it at the end.
+
+    `activity` is asked at every beat. A database that is away costs one line in the log.
+    """
+
+    def __init__(
+        self,
+        role: ProcessRole,
+        *,
+        name: str = "",
+        slots: int = 1,
+        queues: tuple[str, ...] = (),
+        activity: Callable[[], Activity] = Activity,
+    ) -> None:
+        self._id = uuid.uuid4()
+        self._fixed = {
+            "node": settings.KEBAB_NODE_ID,
+            "role": role,
+            "name": name or str(role),
+            "pid": os.getpid(),
+            "slots": slots,
+            "queues": list(queues),
+            "started_at": timezone.now(),
+        }
+        self._activity = activity
+        self._ended = threading.Event()
+        self._beating = threading.Lock()
+        self._is_cut_off = False
+        self._forks = False
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Begin to beat."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop beating and remove the row."""
+        self._ended.set()
+        self._thread.join()
+
+    def hold_forks(self) -> None:
+        """Let this process fork only between two beats, when no database connection is open here.
+
+        A child that inherited one would use its socket at the same time as we do.
+        """
+        self._forks = True
+        os.register_at_fork(
+            before=self._beating.acquire,
+            after_in_parent=self._beating.release,
+            after_in_child=self._beating.release,
+        )
+
+    def _run(self) -> None:
+        self._write(self._forget_the_dead)
+        self._write(self._beat)
+        while not self._ended.wait(PERIOD_S):
+            self._write(self._beat)
+        self._write(self._leave)
+
+    def _write(self, action: Callable[[], None]) -> None:
+        with self._beating:
+            try:
+                action()
+                self._is_cut_off = False
+            except Error as error:
+                if not self._is_cut_off:
+                    logger.warning("No sign of life can be written, the database is away: %s", error)
+                self._is_cut_off = True
+            finally:
+                connection.close()
+                if self._forks:
+                    connection.close_pool()
+
+    def _beat(self) -> None:
+        now = self._activity()
+        StackProcess.objects.update_or_create(
+            id=self._id,
+            defaults={
+                **self._fixed,
+                "heartbeat_at": Now(),
+                "busy": now.busy,
+                "last_started_at": now.last_started_at,
+                "info": now.info,
+            },
+        )
+        StackProcess.objects.filter(heartbeat_at__lt=Now() - _FORGOTTEN_AFTER).delete()
+
+    def _forget_the_dead(self) -> None:
+        rows = StackProcess.objects.filter(node=self._fixed["node"])
+        dead = [row.pk for row in rows if row.pid == os.getpid() or not psutil.pid_exists(row.pid)]
+        rows.filter(pk__in=dead).delete()
+
+    def _leave(self) -> None:
+        StackProcess.objects.filter(pk=self._id).delete()

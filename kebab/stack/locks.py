@@ -1,0 +1,100 @@
+"""Advisory file locks: the kernel drops them when their holder dies, so none is ever stale."""
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TextIO
+
+_RETRY_S = 0.05
+# Who only looks whether the lock is held takes it for an instant.
+_PATIENCE_S = 0.5
+
+
+class HolderKind(StrEnum):
+    """Who holds a data directory."""
+
+    UP = "up"
+    VERB = "verb"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """The process that says it holds a lock."""
+
+    pid: int
+    kind: HolderKind
+
+
+class StackLock:
+    """The lock of a data directory: whoever holds it runs the servers."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._stream: TextIO | None = None
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this object has the lock."""
+        return self._stream is not None
+
+    def acquire(self, kind: HolderKind) -> bool:
+        """Take the lock and write down who has it; False when another process has it."""
+        stream = self._path.open("a+", encoding="utf-8")
+        deadline = time.monotonic() + _PATIENCE_S
+        while not _try_flock(stream, fcntl.LOCK_EX):
+            if time.monotonic() > deadline:
+                stream.close()
+                return False
+            time.sleep(_RETRY_S)
+        stream.truncate(0)
+        stream.write(json.dumps(asdict(Holder(pid=os.getpid(), kind=kind))))
+        stream.flush()
+        self._stream = stream
+        return True
+
+    def release(self) -> None:
+        """Give the lock back; harmless when it is not held."""
+        if self._stream is not None:
+            self._stream.truncate(0)
+            self._stream.close()
+            self._stream = None
+
+    def is_held(self) -> bool:
+        """Whether any process has the lock now."""
+        try:
+            with self._path.open("r", encoding="utf-8") as stream:
+                return not _try_flock(stream, fcntl.LOCK_SH)
+        except FileNotFoundError:
+            return False
+
+    def holder(self) -> Holder | None:
+        """Who has the lock; None when nobody has, or has only just taken it."""
+        if not self.is_held():
+            return None
+        try:
+            written = json.loads(self._path.read_text(encoding="utf-8"))
+            return Holder(pid=written["pid"], kind=HolderKind(written["kind"]))
+        except (ValueError, KeyError):
+            return None
+
+
+@contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """Hold a lock file for the length of a block; waits for its turn."""
+    with path.open("a", encoding="utf-8") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
+def _try_flock(stream: TextIO, kind: int) -> bool:
+    try:
+        fcntl.flock(stream, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

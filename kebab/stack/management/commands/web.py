@@ -1,0 +1,44 @@
+"""`kebab web`: the web process."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+import uvicorn
+from django.conf import settings
+
+from kebab.stack.heartbeat import Heartbeat
+from kebab.stack.models import ProcessRole
+from kebab.stack.verbs import StackVerb
+
+_GRACE_S = 20
+# Loading a model holds the interpreter's lock for longer than uvicorn's five seconds.
+_HEALTH_LIMIT_S = 60
+
+
+class Command(StackVerb):
+    """Serves `kebab.asgi` with uvicorn, in `KEBAB_WEB_WORKERS` processes that share the port."""
+
+    help = "Serve the API, the pages and MCP."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Where to listen."""
+        parser.add_argument("--host", default=settings.KEBAB_HOST, help="address to listen on")
+        parser.add_argument("--port", type=int, default=settings.KEBAB_PORT, help="port to listen on")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Serve until SIGINT or SIGTERM."""
+        with Heartbeat(ProcessRole.WEB, slots=settings.KEBAB_WEB_WORKERS):
+            uvicorn.run(
+                "kebab.asgi:application",
+                host=options["host"],
+                port=options["port"],
+                workers=settings.KEBAB_WEB_WORKERS,
+                # Without uvloop, two workers answered in 44 ms instead of 2: delayed acknowledgements.
+                loop="uvloop",
+                http="httptools",
+                log_config=None,  # Django's settings configure the loggers
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=_GRACE_S,
+                timeout_worker_healthcheck=_HEALTH_LIMIT_S,
+            )

@@ -1,0 +1,80 @@
+"""`kebab worker`: a Celery worker."""
+
+import os
+import signal
+from argparse import ArgumentParser
+from typing import Any
+
+from celery.signals import worker_process_init, worker_ready, worker_shutdown
+from django.conf import settings
+
+from kebab.celery import app
+from kebab.stack.configuration import EMBED_QUEUES, WORKER_QUEUES
+from kebab.stack.heartbeat import Heartbeat
+from kebab.stack.lifeline import die_with_parent
+from kebab.stack.models import ProcessRole
+from kebab.stack.verbs import StackVerb
+from kebab.stack.worker_activity import WorkerActivity
+
+
+class Command(StackVerb):
+    """Runs a prefork worker whose children end with it, and writes its sign of life."""
+
+    help = "Run a Celery worker."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """What to work on, and how much at once."""
+        queues = ",".join((*WORKER_QUEUES, *EMBED_QUEUES))
+        slots = settings.KEBAB_WORKER_SLOTS
+        parser.add_argument("--queues", default=queues, help="names, separated by commas (default: all)")
+        parser.add_argument("--slots", type=int, default=slots, help="tasks at once")
+        parser.add_argument("--name", default="worker", help="tells the workers of a node apart")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Work until SIGTERM, then finish what is running."""
+        queues = tuple(options["queues"].split(","))
+        activity = WorkerActivity()
+        heartbeat = Heartbeat(
+            ProcessRole.WORKER,
+            name=options["name"],
+            slots=options["slots"],
+            queues=queues,
+            activity=activity.now,
+        )
+        _connect_signals(heartbeat)
+        app.worker_main(_celery_arguments(options))
+
+
+def _connect_signals(heartbeat: Heartbeat) -> None:
+    """Begin and end the heartbeat with the worker, and tie its children to it."""
+    main_pid = os.getpid()
+
+    def tie_child(**_: object) -> None:
+        die_with_parent(signal.SIGKILL, parent_pid=main_pid)
+
+    def begin(**_: object) -> None:
+        heartbeat.hold_forks()
+        heartbeat.start()
+
+    def end(**_: object) -> None:
+        heartbeat.stop()
+
+    worker_process_init.connect(tie_child, weak=False)
+    worker_ready.connect(begin, weak=False)
+    worker_shutdown.connect(end, weak=False)
+
+
+def _celery_arguments(options: dict[str, Any]) -> list[str]:
+    return [
+        "worker",
+        f"--hostname={options['name']}@{settings.KEBAB_NODE_ID}",
+        f"--queues={options['queues']}",
+        f"--concurrency={options['slots']}",
+        "--pool=prefork",
+        "--optimization=fair",
+        "--prefetch-multiplier=1",
+        "--without-gossip",
+        "--without-mingle",
+        "--without-heartbeat",
+        "--loglevel=INFO",
+    ]

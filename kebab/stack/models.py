@@ -1,0 +1,41 @@
+"""What every running process says about itself."""
+
+import uuid
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+
+
+class ProcessRole(models.TextChoices):
+    """What a process does."""
+
+    WEB = "web"
+    WORKER = "worker"
+    MIRROR = "mirror"
+    BEAT = "beat"
+
+
+class StackProcess(models.Model):
+    """One process of a node; its row is renewed every ten seconds and goes when it ends.
+
+    It belongs to no workspace.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    node = models.CharField(max_length=255)
+    role = models.CharField(max_length=16, choices=ProcessRole)
+    name = models.CharField(max_length=64)
+    pid = models.PositiveIntegerField()
+    slots = models.PositiveIntegerField(default=1)
+    busy = models.PositiveIntegerField(default=0)
+    queues = ArrayField(models.CharField(max_length=64), default=list)
+    started_at = models.DateTimeField()
+    heartbeat_at = models.DateTimeField()
+    last_started_at = models.DateTimeField(null=True)
+    info = models.JSONField(default=dict)
+
+    class Meta:
+        indexes = [models.Index(fields=["node", "role"], name="stack_process_node_role")]
+
+    def __str__(self) -> str:
+        return f"{self.name} on {self.node} (pid {self.pid})"

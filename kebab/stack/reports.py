@@ -1,0 +1,17 @@
+"""What apps add to `kebab status`, such as the lag of the mirrors."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+Row = Mapping[str, object]
+
+_reports: dict[str, Callable[[], Sequence[Row]]] = {}
+
+
+def register(name: str, report: Callable[[], Sequence[Row]]) -> None:
+    """Add a report from `AppConfig.ready`: it returns rows with the same keys, made of JSON values."""
+    _reports[name] = report
+
+
+def reports() -> dict[str, Callable[[], Sequence[Row]]]:
+    """The reports by name, in the order of their registration."""
+    return dict(_reports)

@@ -1,0 +1,73 @@
+"""A process that is started again when it ends, with a growing pause."""
+
+import time
+from typing import Protocol
+
+_FIRST_PAUSE_S = 0.2
+_LONGEST_PAUSE_S = 10.0
+_HEALTHY_AFTER_S = 30.0
+
+
+class Member(Protocol):
+    """A process of the stack: an embedded server or one of Kebab's own."""
+
+    @property
+    def name(self) -> str:
+        """Names it in logs and messages."""
+
+    @property
+    def pid(self) -> int | None:
+        """Its pid while it runs."""
+
+    def spawn(self) -> object:
+        """Start it without waiting."""
+
+    def is_alive(self) -> bool:
+        """Whether it runs."""
+
+    def exit_status(self) -> int | None:
+        """How it ended."""
+
+    def ask_to_stop(self) -> None:
+        """Ask it to finish."""
+
+    def wait(self, limit_s: float | None = None) -> bool:
+        """Wait for its end."""
+
+    def kill(self) -> None:
+        """End it at once."""
+
+
+class Supervised:
+    """A member and the pause before its next start: 0.2 s, doubled up to 10 s, reset by 30 healthy seconds."""
+
+    def __init__(self, member: Member) -> None:
+        self.member = member
+        self._pause_s = _FIRST_PAUSE_S
+        self._spawned_at = time.monotonic()
+        self._due_at: float | None = None
+
+    def spawn(self) -> None:
+        """Start the member."""
+        self._due_at = None
+        self._spawned_at = time.monotonic()
+        self.member.spawn()
+
+    def uptime_s(self) -> float:
+        """Seconds since the last start."""
+        return time.monotonic() - self._spawned_at
+
+    def note_end(self) -> float | None:
+        """The pause in seconds when the member was found to have ended just now; else None."""
+        if self._due_at is not None or self.member.is_alive():
+            return None
+        if self.uptime_s() >= _HEALTHY_AFTER_S:
+            self._pause_s = _FIRST_PAUSE_S
+        pause_s = self._pause_s
+        self._due_at = time.monotonic() + pause_s
+        self._pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+        return pause_s
+
+    def is_due(self) -> bool:
+        """Whether the pause after its end is over."""
+        return self._due_at is not None and time.monotonic() >= self._due_at

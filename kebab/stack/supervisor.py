@@ -1,0 +1,197 @@
+"""Starts the processes of a stack in order, keeps them running, and stops them in order."""
+
+import logging
+import time
+from collections.abc import Callable
+
+from django.utils import timezone
+
+from kebab.stack.child import Child
+from kebab.stack.configuration import StackConfiguration
+from kebab.stack.errors import PreparationFailed, StackError
+from kebab.stack.logs import bound_log, log_tail
+from kebab.stack.marks import ProcessMark
+from kebab.stack.plan import Roles, embedded_servers, preparation_plan, process_plans
+from kebab.stack.reachability import check_external_servers, serves
+from kebab.stack.state import NamedProcess, StackState, write_state
+from kebab.stack.supervised import Supervised
+from kebab.stack.watchdog import Watchdog
+
+logger = logging.getLogger(__name__)
+
+_TICK_S = 0.1
+_SOFT_STOP_LIMIT_S = 30.0
+_LOG_CHECK_PERIOD_S = 60.0
+
+
+class StopRequest:
+    """Asked once, the stack stops when its work is done; asked twice, at once. Safe in a signal handler."""
+
+    def __init__(self) -> None:
+        self._times = 0
+
+    def ask(self, *_: object) -> None:
+        """Ask for the stop."""
+        self._times += 1
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the stack shall stop."""
+        return self._times > 0
+
+    @property
+    def is_urgent(self) -> bool:
+        """Whether it shall not wait for running work."""
+        return self._times > 1
+
+
+class Supervisor:
+    """Runs a stack from the thread that calls `run`; the caller holds the data directory.
+
+    The children are tied to that thread: when it ends, in whatever way, they end.
+    """
+
+    def __init__(
+        self, configuration: StackConfiguration, roles: Roles, *, announce: Callable[[str], None]
+    ) -> None:
+        self._configuration = configuration
+        self._announce = announce
+        self._servers = embedded_servers(configuration)
+        children = [Child(plan) for plan in process_plans(configuration, roles)]
+        self._supervised_servers = [Supervised(server) for server in self._servers]
+        self._supervised_children = [Supervised(child) for child in children]
+        self._roles = roles
+        self._watchdog = Watchdog(configuration) if children else None
+        self._started_at = timezone.now().isoformat()
+        self._is_ready = False
+        self._logs_checked_at = time.monotonic()
+
+    def run(self, stop: StopRequest, *, on_ready: Callable[[], None] = lambda: None) -> None:
+        """Start everything, keep it running until the stop is asked for, stop everything.
+
+        Raises:
+            StackError: a server or the preparation failed; what had been started is stopped again.
+        """
+        try:
+            self._start(stop)
+            while not stop.is_asked:
+                self._tend(stop)
+                if not self._is_ready and self._all_answer():
+                    self._is_ready = True
+                    self._write_state()
+                    on_ready()
+                time.sleep(_TICK_S)
+        finally:
+            self._stop(stop)
+
+    def _start(self, stop: StopRequest) -> None:
+        check_external_servers(self._configuration)
+        for server in self._servers:
+            server.start(should_stop=lambda: stop.is_asked)
+            self._write_state()
+        if not stop.is_asked:
+            self._prepare(stop)
+        for supervised in self._supervised_children:
+            if not stop.is_asked:
+                supervised.spawn()
+                self._write_state()
+        if self._watchdog is not None:
+            self._watchdog.start()
+
+    def _prepare(self, stop: StopRequest) -> None:
+        plan = preparation_plan(self._configuration)
+        preparation = Child(plan)
+        preparation.spawn()
+        while preparation.is_alive():
+            if stop.is_asked:
+                preparation.kill()
+                return
+            preparation.wait(_TICK_S)
+        if preparation.exit_status() != 0:
+            raise PreparationFailed(
+                f"The preparation ended with status {preparation.exit_status()}; {plan.log} ends:\n"
+                f"{log_tail(plan.log)}"
+            )
+
+    def _all_answer(self) -> bool:
+        return self._roles is not Roles.ALL or serves(self._configuration.url)
+
+    def _tend(self, stop: StopRequest) -> None:
+        for supervised in (*self._supervised_servers, *self._supervised_children):
+            self._note_end(supervised)
+            if supervised.is_due() and not stop.is_asked:
+                self._revive(supervised)
+        self._end_stuck_workers()
+        if time.monotonic() - self._logs_checked_at > _LOG_CHECK_PERIOD_S:
+            self._logs_checked_at = time.monotonic()
+            for log in self._configuration.directory.logs.glob("*.log"):
+                bound_log(log)
+
+    def _note_end(self, supervised: Supervised) -> None:
+        pause_s = supervised.note_end()
+        if pause_s is not None:
+            member = supervised.member
+            log = self._configuration.directory.logs / f"{member.name}.log"
+            self._announce(
+                f"{member.name} ended ({_reason(member.exit_status())}), next start in {pause_s:g} s; see {log}"
+            )
+
+    def _revive(self, supervised: Supervised) -> None:
+        try:
+            supervised.spawn()
+        except (StackError, OSError) as error:
+            # A full disk or a vanished folder must not take the rest of the stack along; the pause grows.
+            logger.error("%s cannot be started: %s", supervised.member.name, error)
+        self._write_state()
+
+    def _end_stuck_workers(self) -> None:
+        if self._watchdog is None:
+            return
+        stuck = self._watchdog.take_stuck()
+        for supervised in self._supervised_children:
+            if supervised.member.pid in stuck:
+                self._announce(f"{supervised.member.name} has work and does none; starting it again")
+                supervised.member.kill()
+
+    def _stop(self, stop: StopRequest) -> None:
+        if self._watchdog is not None:
+            self._watchdog.stop()
+        children = [supervised.member for supervised in self._supervised_children]
+        for child in children:
+            child.ask_to_stop()
+        deadline = time.monotonic() + _SOFT_STOP_LIMIT_S
+        while any(child.is_alive() for child in children):
+            if stop.is_urgent or time.monotonic() > deadline:
+                break
+            time.sleep(_TICK_S / 2)
+        for child in children:
+            child.kill()
+        for server in reversed(self._servers):
+            server.stop()
+        self._configuration.directory.stack_state.unlink(missing_ok=True)
+
+    def _write_state(self) -> None:
+        state = StackState(
+            node=self._configuration.node_id,
+            url=self._configuration.url if self._roles is Roles.ALL else "",
+            started_at=self._started_at,
+            is_ready=self._is_ready,
+            supervisor=ProcessMark.own(),
+            processes=tuple(self._named_processes()),
+        )
+        write_state(self._configuration.directory.stack_state, state)
+
+    def _named_processes(self) -> list[NamedProcess]:
+        named = []
+        for supervised in (*self._supervised_servers, *self._supervised_children):
+            pid = supervised.member.pid
+            mark = None if pid is None else ProcessMark.of(pid)
+            if mark is not None:
+                named.append(NamedProcess(name=supervised.member.name, mark=mark))
+        return named
+
+
+def _reason(status: int | None) -> str:
+    if status is None:
+        return "it was another process's"
+    return f"killed by signal {-status}" if status < 0 else f"status {status}"

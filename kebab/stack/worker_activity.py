@@ -1,0 +1,26 @@
+"""What a Celery worker's main process knows about its tasks."""
+
+from celery.worker import state
+from django.utils import timezone
+
+from kebab.stack.heartbeat import Activity
+
+
+class WorkerActivity:
+    """Counts running tasks, and dates the last start to within one beat."""
+
+    def __init__(self) -> None:
+        self._started = 0
+        self._last_started_at = None
+
+    def now(self) -> Activity:
+        """The activity since the last call."""
+        started = state.all_total_count[0]
+        if started != self._started:
+            self._started = started
+            self._last_started_at = timezone.now()
+        return Activity(
+            busy=len(state.active_requests),
+            last_started_at=self._last_started_at,
+            info={"tasks_started": started},
+        )

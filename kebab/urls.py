@@ -1,0 +1,25 @@
+"""The URL table: where the apps come together. Nothing else of `kebab` knows `search` or `ingest`."""
+
+from django.contrib import admin
+from django.urls import include, path
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+
+api = [
+    path("", include("kebab.people.api.urls")),
+    path("", include("search.api.urls")),
+    path("", include("ingest.api.urls")),
+]
+
+urlpatterns = [
+    path("", include("kebab.health.urls")),
+    path("", include("search.pages.urls")),
+    path("api/v1/", include(api)),
+    path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("api/docs/", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
+    path("admin/", admin.site.urls),
+]
+
+handler400 = "kebab.api.problems.bad_request"
+handler403 = "kebab.api.problems.permission_denied"
+handler404 = "kebab.api.problems.page_not_found"
+handler500 = "kebab.api.problems.server_error"

@@ -1,0 +1,67 @@
+"""The numbered change log: what makes a committed write visible to every mirror.
+
+A writer calls `append_changes` **last** in its transaction: the workspace's row lock orders the numbers by
+commit, so a reader can't skip one that commits late, and is held only from here to the commit.
+"""
+
+import secrets
+import uuid
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Literal
+
+from django.db import connection, models
+from django.utils import timezone
+
+from kebab.people.models import Workspace
+from search.models import Change
+
+#: The Postgres channel that says a workspace has changed. A hint: readers poll as well.
+CHANNEL = "kebab_change"
+#: A mirror that was away longer is rebuilt.
+KEEP = timedelta(days=7)
+
+# One statement, so that the row lock is held for one round trip before the commit.
+_APPEND = """
+WITH head AS (
+    UPDATE people_workspace SET head_seq = head_seq + %(count)s WHERE id = %(workspace)s RETURNING head_seq
+), logged AS (
+    INSERT INTO search_change (workspace_id, seq, doc_id, op, token, at)
+    SELECT %(workspace)s, head.head_seq - %(count)s + d.nth, d.doc_id, %(op)s, %(token)s, now()
+    FROM head, unnest(%(doc_ids)s::uuid[]) WITH ORDINALITY AS d(doc_id, nth)
+)
+SELECT head_seq, pg_notify(%(channel)s, %(workspace)s::text) FROM head
+"""
+
+
+def append_changes(
+    workspace_id: uuid.UUID, doc_ids: Sequence[uuid.UUID], op: Literal["upsert", "delete"]
+) -> int:
+    """Number the changes of `doc_ids`, in order, and give the last number. Call it last in a transaction.
+
+    Raises LookupError when the workspace is gone.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _APPEND,
+            {
+                "workspace": workspace_id,
+                "count": len(doc_ids),
+                "doc_ids": list(doc_ids),
+                "op": op,
+                "token": secrets.randbits(63),
+                "channel": CHANNEL,
+            },
+        )
+        row = cursor.fetchone()
+    if row is None:
+        raise LookupError(f"Workspace {workspace_id} does not exist any more.")
+    return int(row[0])
+
+
+def prune_changes() -> int:
+    """Drop changes older than seven days, but never a workspace's latest; give how many."""
+    latest = Workspace.objects.filter(pk=models.OuterRef("workspace_id")).values("head_seq")
+    old = Change.objects.filter(at__lt=timezone.now() - KEEP, seq__lt=models.Subquery(latest))
+    deleted, _ = old.delete()
+    return deleted

@@ -1,0 +1,68 @@
+"""What a document is to become: plain values, made by parsers and chunkers or by an import."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from kebab.people.models import Workspace
+from search.identifiers import document_id
+from search.models import Source, SourceVersion
+
+
+class ChunkDraft(Protocol):
+    """A chunk before it has an id."""
+
+    @property
+    def ordinal(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def language(self) -> str | None: ...
+    @property
+    def heading_path(self) -> Sequence[str]: ...
+    @property
+    def breadcrumb(self) -> str: ...
+    @property
+    def section_label(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def spans(self) -> Sequence[Mapping[str, Any]]: ...
+    @property
+    def token_count(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a document lives: a path in a version of a source of a workspace."""
+
+    workspace: Workspace
+    source: Source
+    version: SourceVersion
+    path: str
+
+    @property
+    def doc_id(self) -> uuid.UUID:
+        """The id that follows from the place."""
+        return document_id(self.workspace.corpus_id, self.source.key, self.version.tag, self.path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentDraft:
+    """A document's content and description as they are to be stored."""
+
+    title: str
+    lang: str
+    tags: tuple[str, ...]
+    trust_level: str
+    mime: str
+    media: str
+    size_bytes: int
+    content_hash: str
+    parser_version: str
+    chunker_version: str
+    chunks: Sequence[ChunkDraft]
+    source_mtime_ns: int | None = None
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)

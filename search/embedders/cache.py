@@ -1,0 +1,60 @@
+"""Remembering the vectors of the latest queries."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from threading import Lock
+from typing import Final
+
+import numpy as np
+
+from search.embedders.base import Embedder, SpaceIdentity
+
+DEFAULT_QUERIES: Final = 1_024
+#: a longer query is embedded each time, so that the keys' memory is bounded too
+CACHED_CHARS: Final = 1_000
+
+
+class CachedQueryEmbedder:
+    """An embedder that keeps the vectors of its latest distinct queries; passages go through."""
+
+    def __init__(self, embedder: Embedder, *, max_queries: int = DEFAULT_QUERIES) -> None:
+        self._embedder = embedder
+        self._max_queries = max_queries
+        self._vectors: OrderedDict[tuple[SpaceIdentity, str], np.ndarray] = OrderedDict()
+        self._lock = Lock()
+
+    @property
+    def space(self) -> SpaceIdentity:
+        """The wrapped embedder's."""
+        return self._embedder.space
+
+    @property
+    def max_tokens(self) -> int:
+        """The wrapped embedder's."""
+        return self._embedder.max_tokens
+
+    def embed_query(self, text: str) -> np.ndarray:
+        """Give the vector of a query, (dim,) float32 of length 1, read-only. Raises: EmbedderUnavailable."""
+        key = (self.space, text)
+        with self._lock:
+            known = self._vectors.get(key)
+            if known is not None:
+                self._vectors.move_to_end(key)
+                return known
+        # Outside the lock: two threads may embed the same text, none waits for another's.
+        vector = self._embedder.embed_query(text)
+        vector.flags.writeable = False
+        if len(text) <= CACHED_CHARS:
+            self._remember(key, vector)
+        return vector
+
+    def embed_passages(self, texts: Sequence[str]) -> np.ndarray:
+        """Give the vectors of passages, uncached, (n, dim) float32, in order. Raises: EmbedderUnavailable."""
+        return self._embedder.embed_passages(texts)
+
+    def _remember(self, key: tuple[SpaceIdentity, str], vector: np.ndarray) -> None:
+        with self._lock:
+            self._vectors[key] = vector
+            self._vectors.move_to_end(key)
+            while len(self._vectors) > self._max_queries:
+                self._vectors.popitem(last=False)

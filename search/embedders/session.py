@@ -1,0 +1,58 @@
+"""Running a graph on one sequence at a time."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from onnxruntime import ExecutionMode, InferenceSession, SessionOptions
+from onnxruntime.capi.onnxruntime_pybind11_state import (
+    Fail,
+    InvalidArgument,
+    InvalidGraph,
+    InvalidProtobuf,
+    NoSuchFile,
+    RuntimeException,
+)
+
+from search.retrieval.errors import EmbedderUnavailable
+
+EmbedOne = Callable[[Sequence[int]], np.ndarray]
+# onnxruntime's exceptions share no class of their own.
+_LOAD_ERRORS = (Fail, InvalidArgument, InvalidGraph, InvalidProtobuf, NoSuchFile, RuntimeException)
+_ERRORS_ONLY = 3
+# Its operator takes 0.28 ms where Add and LayerNormalization take 0.06 (150 tokens): int8 is 1.25 times
+# as fast without the fusion.
+_SLOW_FUSIONS = ("SkipLayerNormFusion",)
+
+
+def open_session(graph: Path) -> EmbedOne:
+    """Give a function from token ids to their vector, (384,) float32 of length 1; threads may share it.
+
+    Raises: EmbedderUnavailable when the file is no graph.
+    """
+    try:
+        session = InferenceSession(
+            graph, _options(), providers=["CPUExecutionProvider"], disabled_optimizers=list(_SLOW_FUSIONS)
+        )
+    except _LOAD_ERRORS as error:
+        raise EmbedderUnavailable(
+            f"{graph} can't be loaded ({error}); delete it, it is made anew."
+        ) from error
+    name = session.get_inputs()[0].name
+
+    def embed_one(token_ids: Sequence[int]) -> np.ndarray:
+        return session.run(None, {name: np.array([token_ids], np.int64)})[0][0]
+
+    return embed_one
+
+
+def _options() -> SessionOptions:
+    """One thread, asleep when idle; the arena on: 125 MB at 256 tokens and two threads, 176 without."""
+    options = SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.execution_mode = ExecutionMode.ORT_SEQUENTIAL
+    options.enable_cpu_mem_arena = True
+    options.log_severity_level = _ERRORS_ONLY
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return options

@@ -1,0 +1,37 @@
+"""What can be wrong with a write to the corpus, or a look at it.
+
+CorpusError
+├── UnknownSource
+├── SourceMismatch
+└── InvalidPath
+"""
+
+from typing import ClassVar
+
+
+class CorpusError(Exception):
+    """A request about the corpus can't be met; the message says what to do."""
+
+    code: ClassVar[str] = "corpus_error"
+    status: ClassVar[int] = 400
+
+
+class UnknownSource(CorpusError):
+    """No such source in this workspace."""
+
+    code = "unknown_source"
+    status = 422
+
+
+class SourceMismatch(CorpusError):
+    """The source exists, with another kind or configuration."""
+
+    code = "source_mismatch"
+    status = 409
+
+
+class InvalidPath(CorpusError):
+    """A document's path can't be cited: it must be relative POSIX, NFC, without `#`."""
+
+    code = "invalid_path"
+    status = 422

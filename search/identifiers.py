@@ -1,0 +1,43 @@
+"""Content-derived ids: the same bytes under the same name give the same ids, anywhere, for ever.
+
+An id is the first 128 bits of BLAKE3 over length-prefixed fields, so that no two different field lists have
+the same bytes. Nothing of an id depends on order or place: an insertion leaves the other chunks' ids alone.
+"""
+
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from blake3 import blake3
+
+
+def _digest(kind: str, *fields: bytes) -> uuid.UUID:
+    hasher = blake3()
+    for field in (f"kebab.{kind}.v1".encode(), *fields):
+        hasher.update(len(field).to_bytes(8, "little"))
+        hasher.update(field)
+    return uuid.UUID(bytes=hasher.digest(length=16))
+
+
+def document_id(corpus_id: uuid.UUID, source_key: str, version_tag: str, path: str) -> uuid.UUID:
+    """Give the id of the document at `path` of a source's version; the default version's tag is empty."""
+    return _digest("document", corpus_id.bytes, source_key.encode(), version_tag.encode(), path.encode())
+
+
+def chunk_ids(doc_id: uuid.UUID, chunker_version: str, texts: Iterable[str]) -> Iterator[uuid.UUID]:
+    """Give an id for each chunk text of a document; the n-th occurrence of a text tells equal ones apart."""
+    occurrences: Counter[str] = Counter()
+    for text in texts:
+        occurrences[text] += 1
+        nth = occurrences[text].to_bytes(4, "little")
+        yield _digest("chunk", doc_id.bytes, chunker_version.encode(), text.encode(), nth)
+
+
+def embed_hash(breadcrumb: str, text: str) -> uuid.UUID:
+    """Give the hash of what is embedded for a chunk."""
+    return _digest("embedded", breadcrumb.encode(), text.encode())
+
+
+def content_hash(content: bytes) -> str:
+    """Give the hash of a document's bytes as 64 hex digits; also its blob's name."""
+    return blake3(content).hexdigest()

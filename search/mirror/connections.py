@@ -1,0 +1,109 @@
+"""SQLite connections to mirrors: one writer under the lock, pooled read-only readers."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from search.mirror import schema
+from search.mirror.errors import MirrorAbsent, MirrorOutdated
+
+# How many idle readers a process keeps open, over all workspaces.
+_IDLE_READERS = 64
+
+
+def open_writer(path: Path) -> apsw.Connection:
+    """Open a mirror for writing; the caller holds the writer's lock. Raises MirrorOutdated, MirrorAbsent."""
+    return _configure_writer(_checked(path, apsw.SQLITE_OPEN_READWRITE))
+
+
+def create_file(path: Path) -> apsw.Connection:
+    """Create an empty mirror at a fresh path and open it for writing."""
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+    connection.pragma("journal_mode", "wal")
+    _configure_writer(connection).execute(schema.CREATE)
+    return connection
+
+
+def open_reader(path: Path) -> apsw.Connection:
+    """Open a mirror for reading; nothing done through it changes the file. Raises as `open_writer`."""
+    connection = _checked(path, apsw.SQLITE_OPEN_READONLY)
+    connection.set_busy_timeout(5000)
+    connection.pragma("query_only", True)
+    connection.pragma("cache_size", -16_000)
+    connection.pragma("mmap_size", 268_435_456)
+    return connection
+
+
+def _configure_writer(connection: apsw.Connection) -> apsw.Connection:
+    connection.set_busy_timeout(5000)
+    connection.pragma("synchronous", "normal")
+    connection.pragma("foreign_keys", True)
+    connection.pragma("secure_delete", True)
+    connection.pragma("journal_size_limit", 64 * 2**20)
+    connection.pragma("cache_size", -64_000)
+    return connection
+
+
+def _checked(path: Path, flags: int) -> apsw.Connection:
+    try:
+        connection = apsw.Connection(str(path), flags=flags)
+        version = connection.pragma("user_version")
+    except apsw.CantOpenError as error:
+        raise MirrorAbsent(f"The mirror file {path.name} is gone.") from error
+    if version != schema.SCHEMA_VERSION:
+        connection.close()
+        raise MirrorOutdated(f"{path.name} has schema {version}; this code reads {schema.SCHEMA_VERSION}.")
+    return connection
+
+
+class ReaderPool:
+    """Idle read-only connections by file, the least recently used closed first. Safe for threads.
+
+    A connection is used by one thread at a time and never carried over a fork.
+    """
+
+    def __init__(self, idle: int = _IDLE_READERS) -> None:
+        self._idle = idle
+        self._lock = threading.Lock()
+        self._readers: OrderedDict[apsw.Connection, Path] = OrderedDict()
+
+    @contextmanager
+    def reader(self, path: Path) -> Iterator[apsw.Connection]:
+        """Lend a reader of `path`. Raises MirrorAbsent, MirrorOutdated."""
+        connection = self._take(path) or open_reader(path)
+        try:
+            yield connection
+        except BaseException:
+            connection.close()
+            raise
+        self._give_back(connection, path)
+
+    def _take(self, path: Path) -> apsw.Connection | None:
+        with self._lock:
+            of_workspace = [c for c, other in self._readers.items() if other.parent == path.parent]
+            replaced = [c for c in of_workspace if self._readers[c] != path]
+            taken = next((c for c in reversed(of_workspace) if self._readers[c] == path), None)
+            for connection in [*replaced, *([taken] if taken is not None else [])]:
+                del self._readers[connection]
+        for connection in replaced:
+            connection.close()
+        return taken
+
+    def _give_back(self, connection: apsw.Connection, path: Path) -> None:
+        with self._lock:
+            self._readers[connection] = path
+            surplus = self._readers.popitem(last=False)[0] if len(self._readers) > self._idle else None
+        if surplus is not None:
+            surplus.close()
+
+    def close(self) -> None:
+        """Close all idle readers."""
+        with self._lock:
+            readers = list(self._readers)
+            self._readers.clear()
+        for connection in readers:
+            connection.close()

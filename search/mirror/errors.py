@@ -1,0 +1,33 @@
+"""What can be wrong with a mirror. All of it is mended by a rebuild.
+
+MirrorError
+├── MirrorAbsent      no generation is published yet
+├── MirrorOutdated    the file, or its place in the log, can't be followed any further
+├── MirrorDamaged     SQLite or FTS5 says the file is broken
+├── MirrorBusy        another process of this node is writing it
+└── SqliteTooOld      the library would corrupt files
+"""
+
+
+class MirrorError(Exception):
+    """A mirror can't be used as it is."""
+
+
+class MirrorAbsent(MirrorError):
+    """This node has no mirror of the workspace yet; `sync_mirror` builds one."""
+
+
+class MirrorOutdated(MirrorError):
+    """The mirror can't follow the change log from where it stands and has to be rebuilt."""
+
+
+class MirrorDamaged(MirrorError):
+    """The mirror's file is damaged and has to be rebuilt."""
+
+
+class MirrorBusy(MirrorError):
+    """Another process of this node holds the mirror's writer lock."""
+
+
+class SqliteTooOld(MirrorError):
+    """The SQLite library is older than the first release that is safe for mirrors."""

@@ -1,0 +1,59 @@
+"""The mirror's tables and every statement that makes them. A file of another version is rebuilt."""
+
+import apsw
+
+from search.mirror.errors import SqliteTooOld
+
+#: Raise it with any change to the tables, the tokenizer or what is written into them.
+SCHEMA_VERSION = 1
+TOKENIZER = "porter unicode61"
+
+# A WAL race in 3.7.0-3.51.2 corrupts files; crafted FTS5 content overflowed before 3.53.2.
+_OLDEST_SQLITE = (3, 53, 2)
+if tuple(int(part) for part in apsw.sqlite_lib_version().split(".")) < _OLDEST_SQLITE:
+    raise SqliteTooOld(
+        f"SQLite {apsw.sqlite_lib_version()} can corrupt mirrors; install apsw>=3.54 (SQLite 3.53.2 or later)."
+    )
+
+# `text` is column 3 of chunks_fts: snippets are made from it. A title or heading is in `breadcrumb` alone.
+CREATE = f"""
+CREATE TABLE meta (key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
+CREATE TABLE documents (
+    doc INTEGER PRIMARY KEY,
+    doc_id TEXT NOT NULL UNIQUE,
+    path TEXT NOT NULL,
+    lang TEXT NOT NULL,
+    trust_level TEXT NOT NULL,
+    media TEXT NOT NULL,
+    source_key TEXT NOT NULL,
+    version_tag TEXT NOT NULL,
+    indexed_at REAL NOT NULL
+) STRICT;
+CREATE INDEX documents_tagged_version ON documents (version_tag) WHERE version_tag <> '';
+CREATE TABLE document_tags (
+    tag TEXT NOT NULL,
+    doc INTEGER NOT NULL REFERENCES documents (doc) ON DELETE CASCADE,
+    PRIMARY KEY (tag, doc)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX document_tags_by_doc ON document_tags (doc);
+CREATE TABLE chunks (
+    chunk INTEGER PRIMARY KEY,
+    chunk_id TEXT NOT NULL UNIQUE,
+    doc INTEGER NOT NULL REFERENCES documents (doc) ON DELETE CASCADE,
+    kind TEXT NOT NULL,
+    row_version INTEGER NOT NULL
+) STRICT;
+CREATE INDEX chunks_by_doc ON chunks (doc);
+CREATE VIRTUAL TABLE chunks_fts USING fts5 (
+    chunk_id UNINDEXED, doc_id UNINDEXED, breadcrumb, text, tokenize = '{TOKENIZER}'
+);
+CREATE VIRTUAL TABLE chunks_vocab USING fts5vocab (chunks_fts, 'row');
+INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('secure-delete', 1);
+PRAGMA user_version = {SCHEMA_VERSION};
+"""
+
+READ_META = "SELECT value FROM meta WHERE key = ?"
+WRITE_META = "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+
+INTEGRITY_CHECK = "INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('integrity-check', 1)"
+OPTIMIZE = "INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize')"

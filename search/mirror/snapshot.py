@@ -1,0 +1,163 @@
+"""What a mirror reads from Postgres: the log after a number, and documents as they are, from one snapshot."""
+
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from django.db import connection, transaction
+
+from kebab.people.models import Workspace
+from search.models import Change, Chunk, Document
+
+# Documents fetched per round trip.
+_BATCH = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkState:
+    """A chunk as mirrored."""
+
+    chunk_id: str
+    kind: str
+    row_version: int
+    breadcrumb: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentState:
+    """A document as mirrored, with its chunks in order."""
+
+    doc_id: str
+    path: str
+    lang: str
+    trust_level: str
+    media: str
+    source_key: str
+    version_tag: str
+    indexed_at: float
+    tags: tuple[str, ...]
+    chunks: tuple[ChunkState, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogTail:
+    """The log after a mirror's number: where it ends, and which documents to look at again."""
+
+    head_seq: int
+    #: The token of the change that carries `head_seq`; 0 before the first change.
+    head_token: int
+    doc_ids: tuple[uuid.UUID, ...]
+    #: False when numbers are missing or belong to another history: the mirror must be rebuilt.
+    is_continuous: bool
+
+
+@contextmanager
+def postgres_snapshot() -> Iterator[None]:
+    """Read everything inside from one repeatable-read snapshot, however long a mirror takes to write it."""
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            cursor.execute("SET LOCAL idle_in_transaction_session_timeout = '10min'")
+        yield
+
+
+def read_log(workspace_id: uuid.UUID, applied_seq: int, applied_token: int) -> LogTail:
+    """Give the log after `applied_seq`. Raises Workspace.DoesNotExist when the workspace is gone."""
+    head_seq = Workspace.objects.values_list("head_seq", flat=True).get(pk=workspace_id)
+    changes = list(
+        Change.objects.in_workspace(workspace_id)
+        .filter(seq__gte=max(applied_seq, 1))
+        .order_by("seq")
+        .values_list("seq", "token", "doc_id")
+    )
+    tokens = {seq: token for seq, token, _ in changes}
+    follows = applied_seq == 0 or tokens.get(applied_seq) == applied_token
+    new = [(seq, doc_id) for seq, _, doc_id in changes if seq > applied_seq]
+    return LogTail(
+        head_seq=head_seq,
+        head_token=tokens.get(head_seq, 0),
+        doc_ids=tuple(dict.fromkeys(doc_id for _, doc_id in new)),
+        is_continuous=follows and [seq for seq, _ in new] == list(range(applied_seq + 1, head_seq + 1)),
+    )
+
+
+def read_head(workspace_id: uuid.UUID) -> tuple[int, int]:
+    """Give the head's number and token; the token is 0 before the first change."""
+    head_seq = Workspace.objects.values_list("head_seq", flat=True).get(pk=workspace_id)
+    token = Change.objects.in_workspace(workspace_id).filter(seq=head_seq).values_list("token", flat=True)
+    return head_seq, token.first() or 0
+
+
+def read_documents(
+    workspace_id: uuid.UUID, doc_ids: Sequence[uuid.UUID]
+) -> Iterator[tuple[uuid.UUID, DocumentState | None]]:
+    """Give each of `doc_ids` with what it is now, None when it is gone."""
+    for start in range(0, len(doc_ids), _BATCH):
+        batch = doc_ids[start : start + _BATCH]
+        found = Document.objects.in_workspace(workspace_id).filter(doc_id__in=batch)
+        states = {state.doc_id: state for state in _states(workspace_id, found)}
+        for doc_id in batch:
+            yield doc_id, states.get(doc_id.hex)
+
+
+def read_all_documents(workspace_id: uuid.UUID) -> Iterator[DocumentState]:
+    """Give every document of the workspace, in the order of their rows."""
+    after = 0
+    while True:
+        documents = Document.objects.in_workspace(workspace_id).filter(id__gt=after).order_by("id")[:_BATCH]
+        rows = list(documents.values_list("id", flat=True))
+        if not rows:
+            return
+        after = rows[-1]
+        yield from _states(workspace_id, Document.objects.in_workspace(workspace_id).filter(id__in=rows))
+
+
+def _states(workspace_id: uuid.UUID, documents: Iterable[Document]) -> Iterator[DocumentState]:
+    rows = list(
+        documents.filter(source__workspace=workspace_id, version__workspace=workspace_id)  # type: ignore[attr-defined]
+        .order_by("id")
+        .values_list(
+            "id",
+            "doc_id",
+            "path",
+            "lang",
+            "trust_level",
+            "media",
+            "source__key",
+            "version__tag",
+            "indexed_at",
+            "tags",
+        )
+    )
+    chunks = _chunks(workspace_id, [row[0] for row in rows])
+    for id_, doc_id, path, lang, trust_level, media, source_key, version_tag, indexed_at, tags in rows:
+        yield DocumentState(
+            doc_id=doc_id.hex,
+            path=path,
+            lang=lang,
+            trust_level=trust_level,
+            media=media,
+            source_key=source_key,
+            version_tag=version_tag,
+            indexed_at=indexed_at.timestamp(),
+            tags=tuple(sorted(set(tags))),
+            chunks=tuple(chunks.get(id_, ())),
+        )
+
+
+def _chunks(workspace_id: uuid.UUID, document_ids: Sequence[int]) -> dict[int, list[ChunkState]]:
+    chunks: dict[int, list[ChunkState]] = {}
+    rows = (
+        Chunk.objects.in_workspace(workspace_id)
+        .filter(document_id__in=document_ids)
+        .order_by("document_id", "ordinal")
+        .values_list("document_id", "chunk_id", "kind", "row_version", "breadcrumb", "text")
+    )
+    for document_id, chunk_id, kind, row_version, breadcrumb, text in rows.iterator(chunk_size=2000):
+        state = ChunkState(
+            chunk_id=chunk_id.hex, kind=kind, row_version=row_version, breadcrumb=breadcrumb, text=text
+        )
+        chunks.setdefault(document_id, []).append(state)
+    return chunks

@@ -1,0 +1,163 @@
+"""Following the change log: `sync_mirror` pulls what is new, `rebuild_mirror` makes a new generation.
+
+Both are idempotent, safe to run twice or at once, and resume anywhere: the number up to which a mirror has
+followed is committed with the rows that make it true. A lost hint costs latency, never a document.
+"""
+
+import logging
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+
+from search.mirror import apply, connections, schema, snapshot
+from search.mirror.errors import MirrorAbsent, MirrorDamaged, MirrorOutdated
+from search.mirror.files import MirrorFiles
+
+logger = logging.getLogger(__name__)
+
+# A mirror this many documents behind is rebuilt: that is faster than replacing rows, and readers go on.
+_REBUILD_BACKLOG = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncReport:
+    """Where a sync left the mirror."""
+
+    applied_seq: int
+    documents: int
+    was_rebuilt: bool
+
+
+def sync_mirror(files: MirrorFiles, workspace_id: uuid.UUID, *, wait_s: float = 0.0) -> SyncReport:
+    """Bring the mirror to the log's present end, building or rebuilding it where it can't follow.
+
+    Raises MirrorBusy when another process of this node is at it for longer than `wait_s`, and
+    Workspace.DoesNotExist when the workspace is gone.
+    """
+    with files.writing(wait_s):
+        try:
+            report = _follow(files.current(), workspace_id)
+        except MirrorAbsent:
+            return _build(files, workspace_id)
+        except (MirrorOutdated, MirrorDamaged) as reason:
+            logger.warning("mirror of %s is rebuilt: %s", workspace_id, reason)
+            return _build(files, workspace_id)
+        files.remove_old()
+        return report
+
+
+def rebuild_mirror(
+    files: MirrorFiles,
+    workspace_id: uuid.UUID,
+    *,
+    wait_s: float = 30.0,
+    on_document: Callable[[], None] = lambda: None,
+) -> SyncReport:
+    """Make a new generation from Postgres and switch readers to it; searches go on meanwhile."""
+    with files.writing(wait_s):
+        return _build(files, workspace_id, on_document)
+
+
+def applied_seq(connection: apsw.Connection) -> int:
+    """Give the number up to which this mirror shows the log."""
+    return _meta(connection, "applied_seq")
+
+
+def _meta(connection: apsw.Connection, key: str) -> int:
+    row = connection.execute(schema.READ_META, (key,)).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _follow(path: Path, workspace_id: uuid.UUID) -> SyncReport:
+    connection = connections.open_writer(path)
+    try:
+        report = _apply_log(connection, workspace_id)
+        _scrub(connection)
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise MirrorDamaged(f"{path.name}: {error}") from error
+    finally:
+        connection.close()
+    return report
+
+
+def _apply_log(connection: apsw.Connection, workspace_id: uuid.UUID) -> SyncReport:
+    applied = _meta(connection, "applied_seq")
+    with snapshot.postgres_snapshot():
+        tail = snapshot.read_log(workspace_id, applied, _meta(connection, "applied_token"))
+        if not tail.is_continuous:
+            raise MirrorOutdated(f"the log doesn't continue from {applied} to {tail.head_seq}")
+        if len(tail.doc_ids) > _REBUILD_BACKLOG:
+            raise MirrorOutdated(f"{len(tail.doc_ids)} documents behind")
+        if tail.head_seq != applied:
+            _apply_tail(connection, workspace_id, tail)
+    return SyncReport(applied_seq=tail.head_seq, documents=len(tail.doc_ids), was_rebuilt=False)
+
+
+def _apply_tail(connection: apsw.Connection, workspace_id: uuid.UUID, tail: snapshot.LogTail) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        erased = False
+        for doc_id, state in snapshot.read_documents(workspace_id, tail.doc_ids):
+            if state is None:
+                erased |= apply.delete_document(connection, doc_id.hex)
+            else:
+                erased |= apply.upsert_document(connection, state)
+        if erased:
+            connection.execute(schema.WRITE_META, ("scrub_due", 1))
+        _write_place(connection, tail.head_seq, tail.head_token)
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _write_place(connection: apsw.Connection, seq: int, token: int) -> None:
+    connection.execute(schema.WRITE_META, ("applied_seq", seq))
+    connection.execute(schema.WRITE_META, ("applied_token", token))
+
+
+def _scrub(connection: apsw.Connection) -> None:
+    """Cut the write-ahead log after an erasure, so that no deleted text stays in it; else try next time."""
+    if not _meta(connection, "scrub_due"):
+        return
+    connection.execute(schema.WRITE_META, ("scrub_due", 0))
+    connection.set_busy_timeout(100)
+    busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    connection.set_busy_timeout(5000)
+    if busy:
+        connection.execute(schema.WRITE_META, ("scrub_due", 1))
+
+
+def _build(
+    files: MirrorFiles, workspace_id: uuid.UUID, on_document: Callable[[], None] = lambda: None
+) -> SyncReport:
+    path = files.unpublished()
+    connection = connections.create_file(path)
+    try:
+        documents, seq = _fill(connection, workspace_id, on_document)
+        connection.execute(schema.OPTIMIZE)
+        connection.execute(schema.INTEGRITY_CHECK)
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    finally:
+        connection.close()
+    files.publish(path)
+    files.remove_old()
+    return SyncReport(applied_seq=seq, documents=documents, was_rebuilt=True)
+
+
+def _fill(
+    connection: apsw.Connection, workspace_id: uuid.UUID, on_document: Callable[[], None]
+) -> tuple[int, int]:
+    documents = 0
+    with snapshot.postgres_snapshot(), connection:
+        seq, token = snapshot.read_head(workspace_id)
+        connection.execute(schema.WRITE_META, ("workspace_id", str(workspace_id)))
+        for state in snapshot.read_all_documents(workspace_id):
+            apply.upsert_document(connection, state)
+            documents += 1
+            on_document()
+        _write_place(connection, seq, token)
+    return documents, seq

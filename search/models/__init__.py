@@ -1,0 +1,22 @@
+"""The corpus in Postgres, which is the truth; mirrors and vector indexes are made from it."""
+
+from search.models.change import Change
+from search.models.chunk import Chunk
+from search.models.document import Document, MediaKind, Trust
+from search.models.source import Source, SourceKind, SourceState, SourceVersion
+from search.models.vector import ChunkVector, EmbeddingSpace, SpaceState
+
+__all__ = [
+    "Change",
+    "Chunk",
+    "ChunkVector",
+    "Document",
+    "EmbeddingSpace",
+    "MediaKind",
+    "Source",
+    "SourceKind",
+    "SourceState",
+    "SourceVersion",
+    "SpaceState",
+    "Trust",
+]

@@ -1,0 +1,39 @@
+"""A contiguous piece of a document: the unit that is indexed, scored and cited."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+
+from search.models.tenant import TenantQuerySet, tenant_key, workspace_key
+
+
+class Chunk(models.Model):
+    """A chunk. Its id stands for its text; place and breadcrumb may change under it (`row_version`)."""
+
+    pk = models.CompositePrimaryKey("workspace_id", "chunk_id")
+    workspace = workspace_key()
+    chunk_id = models.UUIDField(editable=False)
+    document = tenant_key("search.Document", "chunks")
+    ordinal = models.IntegerField()
+    kind = models.CharField(max_length=4, choices=(("code", "code"), ("info", "info")), default="info")
+    language = models.CharField(max_length=40, blank=True, default="")
+    heading_path = ArrayField(models.TextField(), default=list)
+    breadcrumb = models.TextField(blank=True, default="")
+    section_label = models.TextField(blank=True, default="")
+    text = models.TextField()
+    # [{"kind": "line", "start": 7, "end": 12}, …] in document order.
+    source_spans = models.JSONField(default=list)
+    token_count = models.IntegerField()
+    # Of breadcrumb and text, which is what gets embedded: equal hash, equal vector.
+    embed_hash = models.UUIDField()
+    row_version = models.IntegerField(default=1)
+
+    objects = TenantQuerySet.as_manager()
+
+    class Meta:
+        constraints = (
+            models.CheckConstraint(condition=models.Q(kind__in=("code", "info")), name="chunk_kind_known"),
+        )
+        indexes = (models.Index(fields=("workspace", "document"), name="chunk_by_document"),)
+
+    def __str__(self) -> str:
+        return self.chunk_id.hex

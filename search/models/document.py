@@ -1,0 +1,80 @@
+"""One file or page of a source, at one version."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+
+from search.models.tenant import TenantQuerySet, tenant_key, workspace_key
+
+MAX_PATH_CHARS = 1_000
+MAX_TITLE_CHARS = 500
+
+
+class Trust(models.TextChoices):
+    """How far a document's text can be relied on, best first."""
+
+    PRIMARY = "primary"
+    SECONDARY = "secondary"
+    GENERATED = "generated"
+    UNKNOWN = "unknown"
+
+
+class MediaKind(models.TextChoices):
+    """What sort of thing a document is."""
+
+    TEXT = "text"
+    CODE = "code"
+    PDF = "pdf"
+    OFFICE = "office"
+    EMAIL = "email"
+    IMAGE = "image"
+    TRANSCRIPT = "transcript"
+
+
+class Document(models.Model):
+    """A document as last indexed. `doc_id` is what the world sees; `id` only joins tables."""
+
+    id = models.BigAutoField(primary_key=True)
+    workspace = workspace_key()
+    doc_id = models.UUIDField(editable=False)
+    source = tenant_key("search.Source", "documents")
+    version = tenant_key("search.SourceVersion", "documents")
+    path = models.CharField(max_length=MAX_PATH_CHARS)
+    title = models.CharField(max_length=MAX_TITLE_CHARS)
+    lang = models.CharField(max_length=16, default="und")
+    tags = ArrayField(models.CharField(max_length=100), default=list, blank=True)
+    trust_level = models.CharField(max_length=10, choices=Trust.choices, default=Trust.UNKNOWN)
+    mime = models.CharField(max_length=200)
+    media = models.CharField(max_length=10, choices=MediaKind.choices, default=MediaKind.TEXT)
+    size_bytes = models.BigIntegerField()
+    # BLAKE3 of the bytes, 64 hex digits: also the name of the blob that holds them.
+    content_hash = models.CharField(max_length=64)
+    # What a person set instead of what the parser found: title, lang, tags, trust_level, metadata.
+    overrides = models.JSONField(default=dict, blank=True)
+    parser_version = models.CharField(max_length=64)
+    chunker_version = models.CharField(max_length=64)
+    # A folder's file with this time and size is not read again.
+    source_mtime_ns = models.BigIntegerField(null=True, blank=True)
+    indexed_at = models.DateTimeField()
+    metadata = models.JSONField(default=dict, blank=True)
+
+    objects = TenantQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("id",)
+        constraints = (
+            models.UniqueConstraint(fields=("workspace", "doc_id"), name="document_id_once"),
+            models.CheckConstraint(
+                condition=models.Q(trust_level__in=Trust.values), name="document_trust_known"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(media__in=MediaKind.values), name="document_media_known"
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(path="") & ~models.Q(path__contains="#") & ~models.Q(path__startswith="/"),
+                name="document_path_citable",
+            ),
+        )
+        indexes = (models.Index(fields=("workspace", "version"), name="document_by_version"),)
+
+    def __str__(self) -> str:
+        return self.path

@@ -1,0 +1,71 @@
+"""Embedding spaces, and the vector of each chunk in them."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from pgvector.django import HalfVectorField
+
+from search.models.tenant import TenantQuerySet, tenant_key, workspace_key
+
+
+class SpaceState(models.TextChoices):
+    """Only vectors of a live space are searched."""
+
+    BUILDING = "building"
+    LIVE = "live"
+    RETIRED = "retired"
+
+
+class EmbeddingSpace(models.Model):
+    """One model at one revision, dimension and prefix, in one workspace."""
+
+    id = models.BigAutoField(primary_key=True)
+    workspace = workspace_key()
+    model = models.CharField(max_length=200)
+    revision = models.CharField(max_length=100)
+    dim = models.PositiveIntegerField()
+    query_prefix = models.CharField(max_length=200, blank=True, default="")
+    passage_prefix = models.CharField(max_length=200, blank=True, default="")
+    languages = ArrayField(models.CharField(max_length=16), default=list, blank=True)
+    state = models.CharField(max_length=10, choices=SpaceState.choices, default=SpaceState.LIVE)
+    # Raised with every batch of vectors: they change without a change in the log.
+    epoch = models.BigIntegerField(default=0)
+    # Whether it has grown past the exact scan and has its HNSW index.
+    is_indexed = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = TenantQuerySet.as_manager()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("workspace",), condition=models.Q(state="live"), name="space_one_live"
+            ),
+            models.UniqueConstraint(
+                fields=("workspace", "model", "revision", "dim", "query_prefix", "passage_prefix"),
+                name="space_once",
+            ),
+            models.CheckConstraint(condition=models.Q(state__in=SpaceState.values), name="space_state_known"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.model}@{self.revision}"
+
+
+class ChunkVector(models.Model):
+    """A chunk's vector: a narrow row, so that an exact scan reads little. The version spares it a join."""
+
+    pk = models.CompositePrimaryKey("workspace_id", "chunk_id", "space_id")
+    workspace = workspace_key()
+    space = tenant_key("search.EmbeddingSpace", "vectors")
+    chunk_id = models.UUIDField()
+    version_id = models.UUIDField()
+    embed_hash = models.UUIDField()
+    embedding = HalfVectorField()
+
+    objects = TenantQuerySet.as_manager()
+
+    class Meta:
+        indexes = (models.Index(fields=("workspace", "space", "embed_hash"), name="vector_by_hash"),)
+
+    def __str__(self) -> str:
+        return f"{self.chunk_id.hex} in space {self.space_id}"

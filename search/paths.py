@@ -1,0 +1,29 @@
+"""Document paths: POSIX, NFC, relative, no `#`, so that a citation can be parsed back."""
+
+import re
+import unicodedata
+
+from search.errors import InvalidPath
+
+#: An index entry, and a citation a person can paste, stay within this.
+MAX_PATH_BYTES = 1_000
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def normalise_path(path: str) -> str:
+    """Give `path` as documents carry it. Raises InvalidPath, naming what is wrong with it."""
+    normal = unicodedata.normalize("NFC", path.strip())
+    shown = repr(path[:80])
+    if not normal or normal.startswith("/"):
+        raise InvalidPath(f"The path {shown} must be relative and not empty, like guides/install.md.")
+    if "#" in normal or _CONTROL.search(normal):
+        raise InvalidPath(f"The path {shown} holds '#' or a control character; citations can't. Rename it.")
+    if "\\" in normal or any(part in {"", ".", ".."} for part in normal.split("/")):
+        raise InvalidPath(f"The path {shown} must use single '/' between names, without '.', '..' or '\\'.")
+    try:
+        size_bytes = len(normal.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidPath(f"The path {shown} is not valid Unicode.") from error
+    if size_bytes > MAX_PATH_BYTES:
+        raise InvalidPath(f"The path {shown}… has {size_bytes} bytes; at most {MAX_PATH_BYTES} are kept.")
+    return normal

@@ -1,0 +1,1 @@
+"""The pure core of search: types, query compilation, fusion, citations, packing. No Django."""

@@ -1,0 +1,24 @@
+"""At most so many candidates of one document, so that one file can't fill the list."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
+#: How many fused candidates are looked at, and how many of one document are kept before a rerank.
+TOP_M = 60
+PRE_RERANK_MAX_PER_FILE = 5
+
+
+def cap_per_file(candidates: Sequence[T], *, file_of: Callable[[T], str], cap: int) -> list[T]:
+    """Keep the first `cap` candidates of each file, in order; a cap of 0 or less keeps all."""
+    if cap <= 0:
+        return list(candidates)
+    taken: Counter[str] = Counter()
+    kept: list[T] = []
+    for candidate in candidates:
+        taken[file_of(candidate)] += 1
+        if taken[file_of(candidate)] <= cap:
+            kept.append(candidate)
+    return kept

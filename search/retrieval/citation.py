@@ -1,0 +1,190 @@
+"""Citations: where a hit lies in its document, as fields and as a URI that parses back.
+
+    a/b.md#L7-L12 (#L7 for one line)    doc.pdf#page=4    img.png#xywh=1,2,3,4    talk.vtt#t=822.000,850.000
+
+A region on a page of a document says both: `doc.pdf#page=4&xywh=1,2,3,4`.
+"""
+
+import logging
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, assert_never
+
+from search.retrieval.errors import InvalidCitation, shown
+
+logger = logging.getLogger(__name__)
+
+CitationKind = Literal["line", "page", "region", "time"]
+
+# What the URI's numbers may have: twelve digits, nine before the point of a time, three after it.
+_POSITION_LIMIT = 10**12
+_TIME_LIMIT_S = 10**9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Citation:
+    """A place in a document; fields of other kinds are None. Raises: InvalidCitation when they don't fit."""
+
+    kind: CitationKind
+    #: POSIX path of the document in its source, without `#`.
+    path: str
+    #: Heading under which it lies. Not part of the URI.
+    section: str | None = None
+    #: Lines, from 1, both included.
+    start: int | None = None
+    end: int | None = None
+    #: Page, from 1.
+    page: int | None = None
+    #: Pixels from the left and the top, width and height.
+    x: int | None = None
+    y: int | None = None
+    w: int | None = None
+    h: int | None = None
+    #: Seconds, in whole milliseconds.
+    start_s: float | None = None
+    end_s: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.path or "#" in self.path:
+            raise InvalidCitation(f"The path {shown(self.path)} can't be cited: it is empty or holds '#'.")
+        if not _fits(self):
+            raise InvalidCitation(
+                f"The numbers of this {self.kind} citation of {shown(self.path)} don't fit its kind:"
+                " lines and pages count from 1, ends are not before starts, times are whole milliseconds."
+            )
+
+    @property
+    def uri(self) -> str:
+        """Give the URI; `parse_uri` is its strict inverse, section aside."""
+        return f"{self.path}#{_fragment(self)}"
+
+
+def _fits(citation: Citation) -> bool:
+    c = citation
+    lines = _is_span(c.start, c.end, least=1)
+    page = _is_position(c.page, least=1)
+    region = all(_is_position(n, least=0) for n in (c.x, c.y)) and all(
+        _is_position(n, least=1) for n in (c.w, c.h)
+    )
+    times = _is_time(c.start_s) and _is_time(c.end_s) and (c.start_s or 0.0) <= (c.end_s or 0.0)
+    present = {
+        "line": c.start is not None or c.end is not None,
+        "page": c.page is not None,
+        "region": any(n is not None for n in (c.x, c.y, c.w, c.h)),
+        "time": c.start_s is not None or c.end_s is not None,
+    }
+    others = {kind for kind, is_present in present.items() if is_present} - {c.kind}
+    if c.kind == "region":
+        return region and others <= {"page"} and (c.page is None or page)
+    return not others and {"line": lines, "page": page, "time": times}[c.kind]
+
+
+def _is_position(number: int | None, *, least: int) -> bool:
+    return number is not None and least <= number < _POSITION_LIMIT
+
+
+def _is_span(start: int | None, end: int | None, *, least: int) -> bool:
+    return _is_position(start, least=least) and _is_position(end, least=start or least)
+
+
+def _is_time(seconds: float | None) -> bool:
+    return seconds is not None and 0 <= seconds < _TIME_LIMIT_S and float(f"{seconds:.3f}") == seconds
+
+
+def _fragment(c: Citation) -> str:
+    match c.kind:
+        case "line":
+            return f"L{c.start}" if c.start == c.end else f"L{c.start}-L{c.end}"
+        case "page":
+            return f"page={c.page}"
+        case "region":
+            page = "" if c.page is None else f"page={c.page}&"
+            return f"{page}xywh={c.x},{c.y},{c.w},{c.h}"
+        case "time":
+            return f"t={c.start_s:.3f},{c.end_s:.3f}"
+        case _:
+            assert_never(c.kind)
+
+
+_N = r"([0-9]{1,12})"
+_T = r"([0-9]{1,9}\.[0-9]{3})"
+_LINES = re.compile(f"L{_N}(?:-L{_N})?")
+_PAGE = re.compile(f"page={_N}")
+_REGION = re.compile(f"(?:page={_N}&)?xywh={_N},{_N},{_N},{_N}")
+_TIMES = re.compile(f"t={_T},{_T}")
+
+
+def parse_uri(uri: str) -> Citation:
+    """Give the citation, without section, whose URI is exactly `uri`.
+
+    Raises: InvalidCitation for anything that writing a citation does not give, `#L7-L7` and `#L07` included.
+    """
+    path, _, fragment = uri.partition("#")
+    citation = _read_fragment(path, fragment)
+    if citation is None or citation.uri != uri:
+        raise InvalidCitation(
+            f"{shown(uri)} is no citation; write path#L7, path#L7-L12, path#page=4, path#xywh=1,2,3,4"
+            " or path#t=822.000,850.000."
+        )
+    return citation
+
+
+def _read_fragment(path: str, fragment: str) -> Citation | None:
+    if lines := _LINES.fullmatch(fragment):
+        return Citation(kind="line", path=path, start=int(lines[1]), end=int(lines[2] or lines[1]))
+    if page := _PAGE.fullmatch(fragment):
+        return Citation(kind="page", path=path, page=int(page[1]))
+    if region := _REGION.fullmatch(fragment):
+        x, y, w, h = (int(number) for number in region.groups()[1:])
+        on_page = None if region[1] is None else int(region[1])
+        return Citation(kind="region", path=path, page=on_page, x=x, y=y, w=w, h=h)
+    if times := _TIMES.fullmatch(fragment):
+        return Citation(kind="time", path=path, start_s=float(times[1]), end_s=float(times[2]))
+    return None
+
+
+def citation_from_span(path: str, section: str | None, span: Mapping[str, object] | None) -> Citation:
+    """Give the citation of a chunk's first span.
+
+    A byte span, none, or a broken one gives line 1 and a logged warning, so that a hit is never lost to it.
+    """
+    try:
+        return _from_span(path, section, span or {})
+    except (InvalidCitation, KeyError, TypeError, ValueError, OverflowError):
+        logger.warning("Document %s has no citable span (%s); citing its first line.", path, shown(span))
+        return Citation(kind="line", path=path, section=section, start=1, end=1)
+
+
+def _from_span(path: str, section: str | None, span: Mapping[str, object]) -> Citation:
+    match span.get("kind"):
+        case "line":
+            return Citation(
+                kind="line", path=path, section=section, start=_whole(span["start"]), end=_whole(span["end"])
+            )
+        case "page":
+            return Citation(kind="page", path=path, section=section, page=_whole(span["page"]))
+        case "region":
+            page = span.get("page")
+            x, y, w, h = (_whole(span[side]) for side in ("x", "y", "w", "h"))
+            on_page = None if page is None else _whole(page)
+            return Citation(kind="region", path=path, section=section, page=on_page, x=x, y=y, w=w, h=h)
+        case "time":
+            start_s, end_s = _milliseconds(span["start_s"]), _milliseconds(span["end_s"])
+            return Citation(kind="time", path=path, section=section, start_s=start_s, end_s=end_s)
+        case kind:
+            raise InvalidCitation(
+                f"A span of kind {shown(kind)} can't be cited; lines, pages, regions, times can."
+            )
+
+
+def _whole(number: object) -> int:
+    if not isinstance(number, int | float):
+        raise TypeError(f"{shown(number)} is not a number.")
+    return round(number)
+
+
+def _milliseconds(seconds: object) -> float:
+    if not isinstance(seconds, int | float):
+        raise TypeError(f"{shown(seconds)} is not a number.")
+    return float(f"{seconds:.3f}")

@@ -1,0 +1,30 @@
+"""Where a reranked list stops being about the question."""
+
+from collections.abc import Sequence
+from itertools import takewhile
+
+FLOOR = 0.25
+TOP_SHARE = 0.5
+TOP_DISTANCE = 0.25
+MIN_K = 2
+MAX_K = 8
+
+
+def smart_cutoff(scores: Sequence[float]) -> int:
+    """Give how many of the reranked hits to keep; `scores` are in [0, 1], descending.
+
+    A top score below the floor (0.25) keeps the top alone. Else the threshold is `max(floor, min(top × 0.5,
+    top − 0.25))`; the first two need only the floor; the first miss ends the list, and so does the eighth
+    hit.
+    """
+    if not scores or scores[0] < FLOOR:
+        return len(scores[:1])
+    threshold = max(FLOOR, min(scores[0] * TOP_SHARE, scores[0] - TOP_DISTANCE))
+    needed = [FLOOR] * MIN_K + [threshold] * (MAX_K - MIN_K)
+    passed = takewhile(lambda pair: pair[0] >= pair[1], zip(scores, needed, strict=False))
+    return sum(1 for _ in passed)
+
+
+def plain_cutoff(n_hits: int) -> int:
+    """Give how many hits to keep without rerank scores, whose scale the thresholds need: the first eight."""
+    return min(n_hits, MAX_K)

@@ -1,0 +1,93 @@
+"""What can go wrong with a search.
+
+SearchError
+├── InvalidQuery          400
+├── InvalidFilter         400
+│   └── InvalidGlob       400
+├── InvalidCitation       400
+├── StaleCursor           410
+├── NotSearchableYet      503, with a time to wait
+├── EmbedderUnavailable   503; hybrid search answers without the vector leg
+└── LegTimeout            503; search answers with what the leg had found
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from search.retrieval.types import Candidate
+
+_SHOWN_CHARS = 60
+
+
+def shown(value: object) -> str:
+    """Give `value` as an error message shows it: quoted, escaped, at most some 60 characters of it."""
+    text = str(value)
+    return ascii(text) if len(text) <= _SHOWN_CHARS else ascii(text[:_SHOWN_CHARS]) + "…"
+
+
+class SearchError(Exception):
+    """A search can't be answered; the message names the value and the remedy."""
+
+    code: ClassVar[str] = "search_error"
+    status: ClassVar[int] = 400
+
+
+class InvalidQuery(SearchError):
+    """The query, or one of its parameters, can't be understood."""
+
+    code = "invalid_query"
+
+
+class InvalidFilter(SearchError):
+    """A filter holds a value that no document could have."""
+
+    code = "invalid_filter"
+
+
+class InvalidGlob(InvalidFilter):
+    """A path pattern is malformed or too long."""
+
+    code = "invalid_glob"
+
+
+class InvalidCitation(SearchError):
+    """A citation can't be written, or a URI is not one that a citation writes."""
+
+    code = "invalid_citation"
+
+
+class StaleCursor(SearchError):
+    """The list that a cursor points into is gone; ask the query again."""
+
+    code = "stale_cursor"
+    status = 410
+
+
+class NotSearchableYet(SearchError):
+    """The mirror did not reach the asked-for change in time; ask again after `retry_after_s` seconds."""
+
+    code = "not_searchable_yet"
+    status = 503
+
+    def __init__(self, message: str, *, retry_after_s: int = 1) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class EmbedderUnavailable(SearchError):
+    """The query can't be embedded now, or not in its language."""
+
+    code = "embedder_unavailable"
+    status = 503
+
+
+class LegTimeout(SearchError):
+    """A leg ran past its time limit; `partial` holds what it had found, best first, perhaps nothing."""
+
+    code = "leg_timeout"
+    status = 503
+
+    def __init__(self, message: str, *, partial: Sequence["Candidate"] = ()) -> None:
+        super().__init__(message)
+        self.partial = tuple(partial)

@@ -1,0 +1,109 @@
+"""What a search is narrowed to. Values of one filter are alternatives; different filters must all hold."""
+
+import re
+from dataclasses import dataclass, fields
+from datetime import datetime
+from enum import StrEnum
+from typing import NoReturn
+
+from search.retrieval.errors import InvalidFilter, shown
+from search.retrieval.glob import compile_glob
+
+_DOC_ID = re.compile("[0-9a-f]{32}")
+# PostgreSQL keeps no NUL, and a lone surrogate has no UTF-8.
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+class _FilterValue(StrEnum):
+    @classmethod
+    def _missing_(cls, value: object) -> NoReturn:
+        raise InvalidFilter(f"{shown(value)} is not one of {', '.join(cls)}.")
+
+
+class TrustLevel(_FilterValue):
+    """How far a document's text can be relied on, best first."""
+
+    PRIMARY = "primary"
+    SECONDARY = "secondary"
+    GENERATED = "generated"
+    UNKNOWN = "unknown"
+
+    def or_better(self) -> tuple["TrustLevel", ...]:
+        """Give the levels that a minimum of this one lets through, best first."""
+        levels = tuple(TrustLevel)
+        return levels[: levels.index(self) + 1]
+
+
+class ChunkKind(_FilterValue):
+    """Whether a chunk is code or prose."""
+
+    CODE = "code"
+    INFO = "info"
+
+
+class Media(_FilterValue):
+    """What sort of thing a document is."""
+
+    TEXT = "text"
+    CODE = "code"
+    PDF = "pdf"
+    OFFICE = "office"
+    EMAIL = "email"
+    IMAGE = "image"
+    TRANSCRIPT = "transcript"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchFilters:
+    """Filters; an empty tuple or None filters nothing. Raises: InvalidFilter, naming filter and value."""
+
+    tags_any: tuple[str, ...] = ()
+    lang: tuple[str, ...] = ()
+    #: See `search.retrieval.glob`.
+    path_glob: tuple[str, ...] = ()
+    trust_min: TrustLevel | None = None
+    #: Source names or ids, as the caller knows them.
+    source: tuple[str, ...] = ()
+    #: Version tags.
+    version: tuple[str, ...] = ()
+    kind: tuple[ChunkKind, ...] = ()
+    media: tuple[Media, ...] = ()
+    #: 32 hex digits each.
+    doc_id: tuple[str, ...] = ()
+    #: Documents indexed later than this, with a time zone.
+    ingested_after: datetime | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("tags_any", "lang", "path_glob", "source", "version", "doc_id"):
+            _check_texts(name, getattr(self, name))
+        for pattern in self.path_glob:
+            compile_glob(pattern)
+        for doc_id in self.doc_id:
+            if _DOC_ID.fullmatch(doc_id) is None:
+                raise InvalidFilter(f"The doc_id {shown(doc_id)} is not 32 hex digits; copy it from a hit.")
+        if self.ingested_after is not None and self.ingested_after.tzinfo is None:
+            raise InvalidFilter(
+                f"ingested_after {self.ingested_after.isoformat()} has no time zone; add one, like 'Z'."
+            )
+
+    @property
+    def is_empty(self) -> bool:
+        """Say whether nothing is filtered."""
+        return not self.shape()
+
+    def shape(self) -> dict[str, int]:
+        """Give how many values each filter in use has, which is all that a log may tell."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {
+            name: len(value) if isinstance(value, tuple) else 1
+            for name, value in values.items()
+            if value is not None and value != ()
+        }
+
+
+def _check_texts(name: str, values: tuple[str, ...]) -> None:
+    for value in values:
+        if not value or _UNSTORABLE.search(value):
+            raise InvalidFilter(
+                f"{name} {shown(value)} is empty or has a character no document has; mend it."
+            )

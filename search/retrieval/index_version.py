@@ -1,0 +1,49 @@
+"""Index versions: `lex-…`, `vec-…`, and `hybrid:<lex>+<vec>` for both."""
+
+import re
+from dataclasses import dataclass
+
+#: The vector part where a workspace has no embedder.
+NO_VECTORS = "vec-none"
+
+_LEXICAL = re.compile(r"lex-[^\s+]+")
+_VECTOR = re.compile(r"vec-[^\s+]+")
+_SEPARATOR = re.compile(r"[\s+]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexVersion:
+    """What produced the lexical index, the vector index, or both. Raises: ValueError for a malformed name."""
+
+    lexical: str | None = None
+    vector: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.lexical is None and self.vector is None:
+            raise ValueError("An index version names at least one index.")
+        for name, form in ((self.lexical, _LEXICAL), (self.vector, _VECTOR)):
+            if name is not None and form.fullmatch(name) is None:
+                raise ValueError(f"The index version {name!r} must fit {form.pattern}: no blanks, no '+'.")
+
+    def __str__(self) -> str:
+        if self.lexical is None or self.vector is None:
+            return self.lexical or self.vector or ""
+        return f"hybrid:{self.lexical}+{self.vector}"
+
+
+def vector_version(space: str, epoch: int) -> str:
+    """Name a vector index by its space and by how often its vectors changed, which no log tells."""
+    return f"vec-{_SEPARATOR.sub('_', space)}@{epoch}"
+
+
+def parse_index_version(text: str) -> IndexVersion:
+    """Give the version that `str()` writes as `text`. Raises: ValueError for any other text."""
+    if text.startswith("hybrid:"):
+        lexical, plus, vector = text.removeprefix("hybrid:").partition("+")
+        if plus:
+            return IndexVersion(lexical=lexical, vector=vector)
+    elif text.startswith("lex-"):
+        return IndexVersion(lexical=text)
+    elif text.startswith("vec-"):
+        return IndexVersion(vector=text)
+    raise ValueError(f"{text!r} is no index version; those are lex-…, vec-… and hybrid:<lex>+<vec>.")

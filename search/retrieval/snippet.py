@@ -1,0 +1,156 @@
+"""Snippets: plain text and highlights, which are (start, end) code-point offsets into it."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, islice
+
+from search.retrieval.match import MAX_TOKENS
+from search.retrieval.scripts import has_token, is_cjk, is_token_character
+
+Highlight = tuple[int, int]
+
+#: Around what an index marks. Control characters: text that people read has none, and stray ones are dropped.
+OPEN_MARK, CLOSE_MARK = "\x02", "\x03"
+
+# FTS5's snippet() takes 64 tokens at most.
+_MAX_WORDS = 64
+_CHARS_PER_WORD = 4
+# Shorter query terms must be whole words: `in` is no good reason to mark `install`.
+_MIN_STEM_CHARS = 3
+_LEAD_SHARE = 4
+
+
+def snippet_words(snippet_chars: int) -> int:
+    """Give how many words FTS5 is asked for: a quarter of the characters, 1 to 64."""
+    return min(max(snippet_chars // _CHARS_PER_WORD, 1), _MAX_WORDS)
+
+
+def strip_markers(
+    marked_text: str, open_mark: str = OPEN_MARK, close_mark: str = CLOSE_MARK
+) -> tuple[str, list[Highlight]]:
+    """Take the marks out of `marked_text` and give what they enclosed as highlights; stray marks go."""
+    kept: list[str] = []
+    highlights: list[Highlight] = []
+    length = 0
+    opened_at: int | None = None
+    for piece in re.split(f"({re.escape(open_mark)}|{re.escape(close_mark)})", marked_text):
+        if piece == open_mark:
+            opened_at = length if opened_at is None else opened_at
+        elif piece == close_mark:
+            highlights += _span(opened_at, length)
+            opened_at = None
+        else:
+            kept.append(piece)
+            length += len(piece)
+    return "".join(kept), highlights + _span(opened_at, length)
+
+
+def _span(start: int | None, end: int) -> list[Highlight]:
+    return [] if start is None or start == end else [(start, end)]
+
+
+def cut(text: str, highlights: Sequence[Highlight], max_chars: int) -> tuple[str, list[Highlight]]:
+    """Cut `text` to `max_chars` code points and the highlights with it.
+
+    The start is kept, unless no highlight would begin in it: then the cut begins shortly before the first
+    one.
+    """
+    if len(text) <= max_chars:
+        return text, list(highlights)
+    if not highlights or highlights[0][0] < max_chars:
+        return _slice(text, highlights, 0, max_chars)
+    return _slice(text, highlights, _start_before(text, highlights[0], max_chars), max_chars)
+
+
+def best_window(text: str, terms: Iterable[str], max_chars: int) -> tuple[str, list[Highlight]]:
+    """Give the piece of `text`, up to `max_chars` code points, with most distinct terms; its start when none.
+
+    Terms are found where words begin, whatever their case, and mark the whole word. The earliest of equally
+    good pieces wins; a piece begins at a word's border.
+    """
+    found = _occurrences(text, terms)
+    if not found:
+        return _slice(text, (), len(text) - len(text.lstrip()), max_chars)
+    first, last = _densest(found, max_chars)
+    passage = (found[first].start, found[last].end)
+    highlights = _merged([(occurrence.start, occurrence.end) for occurrence in found])
+    return _slice(text, highlights, _start_before(text, passage, max_chars), max_chars)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Occurrence:
+    start: int
+    end: int
+    term: int
+
+
+def _occurrences(text: str, terms: Iterable[str]) -> list[_Occurrence]:
+    words = dict.fromkeys(_trimmed(term) for term in terms if has_token(term) and len(term) <= len(text))
+    return sorted(
+        _Occurrence(match.start(), match.end(), number)
+        for number, pattern in enumerate(_pattern(word) for word in islice(words, MAX_TOKENS))
+        for match in pattern.finditer(text)
+    )
+
+
+def _trimmed(term: str) -> str:
+    inside = [index for index, character in enumerate(term) if is_token_character(character)]
+    return term[inside[0] : inside[-1] + 1]
+
+
+def _pattern(word: str) -> re.Pattern[str]:
+    # In a CJK run a word may begin and end anywhere.
+    before = "" if is_cjk(word[0]) else r"(?<!\w)"
+    rest = r"\w*" if len(word) >= _MIN_STEM_CHARS else r"(?!\w)"
+    return re.compile(before + re.escape(word) + ("" if is_cjk(word[-1]) else rest), re.IGNORECASE)
+
+
+def _densest(found: Sequence[_Occurrence], max_chars: int) -> tuple[int, int]:
+    """Give the first and last occurrence of the earliest window with most distinct terms."""
+    ends = list(accumulate((occurrence.end for occurrence in found), max))
+    counts: dict[int, int] = {}
+    best, most, after = (0, 0), 0, 0
+    for first, occurrence in enumerate(found):
+        reach = max(after, first + 1, bisect_right(ends, occurrence.start + max_chars))
+        for entering in found[after:reach]:
+            counts[entering.term] = counts.get(entering.term, 0) + 1
+        after = reach
+        if len(counts) > most:
+            best, most = (first, reach - 1), len(counts)
+        counts[occurrence.term] -= 1
+        if not counts[occurrence.term]:
+            del counts[occurrence.term]
+    return best
+
+
+def _start_before(text: str, passage: Highlight, max_chars: int) -> int:
+    """Give where a window that holds `passage` begins: at a word, a little before it where there is room."""
+    start, end = passage
+    room = max(0, max_chars - (end - start))
+    earliest = max(0, start - room, min(start - room // _LEAD_SHARE, len(text) - max_chars))
+    return next((at for at in range(earliest, start) if _begins_word(text, at)), start)
+
+
+def _begins_word(text: str, at: int) -> bool:
+    if text[at].isspace():
+        return False
+    return at == 0 or not (is_token_character(text[at - 1]) and is_token_character(text[at]))
+
+
+def _slice(
+    text: str, highlights: Iterable[Highlight], start: int, max_chars: int
+) -> tuple[str, list[Highlight]]:
+    window = text[start : start + max_chars]
+    shifted = ((max(0, low - start), min(high - start, len(window))) for low, high in highlights)
+    return window, [(low, high) for low, high in shifted if low < high]
+
+
+def _merged(highlights: Iterable[Highlight]) -> list[Highlight]:
+    merged: list[Highlight] = []
+    for start, end in highlights:
+        if merged and start < merged[-1][1]:
+            start, end = merged[-1][0], max(merged.pop()[1], end)
+        merged.append((start, end))
+    return merged

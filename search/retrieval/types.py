@@ -1,0 +1,196 @@
+"""What a search is asked and what it answers."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal, NoReturn, Protocol
+
+from search.retrieval.channels import QueryChannels
+from search.retrieval.citation import Citation
+from search.retrieval.errors import InvalidQuery, shown
+from search.retrieval.filters import SearchFilters, TrustLevel
+from search.retrieval.snippet import Highlight
+
+DEFAULT_K = 10
+MAX_K = 1_000
+DEFAULT_SNIPPET_CHARS = 220
+
+# Neither can be stored in PostgreSQL nor, the surrogates, sent as UTF-8.
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+Tier = Literal["all", "some"]
+
+
+class _QueryValue(StrEnum):
+    @classmethod
+    def _missing_(cls, value: object) -> NoReturn:
+        raise InvalidQuery(f"{shown(value)} is not one of {', '.join(cls)}.")
+
+
+class Mode(_QueryValue):
+    """Which legs answer a query."""
+
+    LEXICAL = "lexical"
+    VECTOR = "vector"
+    HYBRID = "hybrid"
+
+
+class Fusion(_QueryValue):
+    """How the lists of the legs become one."""
+
+    RRF = "rrf"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchQuery:
+    """A query; `k=0` means the default, k is at most 1,000. Raises: InvalidQuery, naming the parameter."""
+
+    #: As typed; NULs and lone surrogates are dropped.
+    text: str
+    mode: Mode = Mode.HYBRID
+    #: None: the workspace's.
+    fusion: Fusion | None = None
+    k: int = DEFAULT_K
+    filters: SearchFilters = field(default_factory=SearchFilters)
+    #: None: each leg is asked `text`.
+    channels: QueryChannels | None = None
+    #: Code points of a snippet, at most.
+    snippet_chars: int = DEFAULT_SNIPPET_CHARS
+    cutoff: bool = False
+    #: None or 0 and less: unlimited.
+    per_file_cap: int | None = None
+    rerank: bool = False
+    explain: bool = False
+
+    def __post_init__(self) -> None:
+        if self.k < 0:
+            raise InvalidQuery(f"k is {self.k}; ask for 1 to {MAX_K} hits, or 0 for {DEFAULT_K}.")
+        if self.snippet_chars < 1:
+            raise InvalidQuery(f"snippet_chars is {self.snippet_chars}; ask for at least 1 character.")
+        # The one way to set a field of a frozen value while it is being made.
+        object.__setattr__(self, "text", _UNSTORABLE.sub("", self.text))
+        object.__setattr__(self, "k", min(self.k or DEFAULT_K, MAX_K))
+
+    @property
+    def asked(self) -> QueryChannels:
+        """Give the query as each stage is asked it."""
+        return self.channels or QueryChannels(vector=self.text, lexical=self.text, rerank=self.text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A chunk that a leg found; its rank is its place in the leg's list."""
+
+    #: 32 hex digits.
+    chunk_id: str
+    #: The leg's score, in [0, 1], higher is better.
+    score: float
+    #: Whether all of the query's terms were found or some; None outside the lexical leg.
+    tier: Tier | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievalDetail:
+    """How a hit came into the list: scores in [0, 1], ranks from 1, None where a leg did not find it."""
+
+    method: Mode
+    #: In a single mode that leg's score.
+    fusion_score: float
+    lexical_score: float | None = None
+    lexical_rank: int | None = None
+    vector_score: float | None = None
+    vector_rank: int | None = None
+    exact_rank: int | None = None
+    tier: Tier | None = None
+    rerank_score: float | None = None
+    rerank_rank: int | None = None
+
+    @property
+    def score(self) -> float:
+        """Give the key that orders the list: the rerank score where rerank ran, else the fusion score."""
+        return self.fusion_score if self.rerank_score is None else self.rerank_score
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchHit:
+    """A found chunk as the caller sees it."""
+
+    #: From 1.
+    rank: int
+    #: The key that orders the list, in [0, 1].
+    score: float
+    chunk_id: str
+    doc_id: str
+    doc_path: str
+    title: str
+    heading_path: tuple[str, ...]
+    section_label: str
+    #: Plain text.
+    snippet: str
+    #: Code-point offsets into the snippet, in order, apart.
+    highlights: tuple[Highlight, ...]
+    citation: Citation
+    retrieval: RetrievalDetail
+    index_version: str
+    chunker_version: str
+    embedding_model: str | None
+    indexed_at: datetime
+    stale: bool
+    source: str
+    version: str | None
+    lang: str
+    tags: tuple[str, ...]
+    trust_level: TrustLevel
+    code_lang: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LexicalTotal:
+    """How many chunks the words match: exactly (`eq`, every term), or at least (`gte`, relaxed)."""
+
+    value: int
+    relation: Literal["eq", "gte"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerankOutcome:
+    """Whether a reranker ordered the hits, or why the fused order stands."""
+
+    status: Literal["ok", "fallback"]
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """The answer to a query; what was missing is named in `degraded` and `warnings`."""
+
+    query: str
+    mode: Mode
+    index_version: str
+    #: The change up to which the mirror that answered had come, and how many it was behind.
+    seq: int
+    lag: int
+    took_ms: float
+    degraded: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    rerank: RerankOutcome | None = None
+    lexical_total: LexicalTotal | None = None
+    hits: tuple[SearchHit, ...] = ()
+    next_cursor: str | None = None
+    did_you_mean: str | None = None
+    #: JSON-ready.
+    explain: Mapping[str, object] | None = None
+
+
+class Retriever(Protocol):
+    """Finds chunks in the one workspace it was made for."""
+
+    def search(self, query: SearchQuery) -> list[SearchHit]:
+        """Give up to `query.k` hits, best first, ranks 1, 2, 3, …"""
+        ...
+
+    def index_version(self, mode: Mode) -> str:
+        """Give the name of what produced the index, or both indexes, that answer in `mode`."""
+        ...

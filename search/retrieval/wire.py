@@ -1,0 +1,69 @@
+"""Values as JSON-ready dicts in a fixed order of keys. What is absent is None, never left out."""
+
+from dataclasses import fields
+from datetime import UTC, datetime
+
+from search.retrieval.citation import Citation
+from search.retrieval.types import (
+    LexicalTotal,
+    RerankOutcome,
+    RetrievalDetail,
+    SearchHit,
+    SearchResult,
+)
+
+Wire = dict[str, object]
+
+HIT_VERSION = "search_hit.v1"
+RESPONSE_VERSION = "search_response.v1"
+
+
+def citation_to_wire(citation: Citation) -> Wire:
+    """Give the citation's fields, then its `uri`."""
+    return _flat(citation) | {"uri": citation.uri}
+
+
+def hit_to_wire(hit: SearchHit) -> Wire:
+    """Give a `search_hit.v1`."""
+    return {
+        "schema_version": HIT_VERSION,
+        **_flat(hit),
+        "heading_path": list(hit.heading_path),
+        "highlights": [list(highlight) for highlight in hit.highlights],
+        "citation": citation_to_wire(hit.citation),
+        "retrieval": _flat(hit.retrieval) | {"method": hit.retrieval.method.value},
+        "indexed_at": time_to_wire(hit.indexed_at),
+        "tags": list(hit.tags),
+        "trust_level": hit.trust_level.value,
+    }
+
+
+def result_to_wire(result: SearchResult) -> Wire:
+    """Give a `search_response.v1`."""
+    return {
+        "schema_version": RESPONSE_VERSION,
+        **_flat(result),
+        "mode": result.mode.value,
+        "degraded": list(result.degraded),
+        "warnings": list(result.warnings),
+        "rerank": None if result.rerank is None else _flat(result.rerank),
+        "lexical_total": None if result.lexical_total is None else _flat(result.lexical_total),
+        "hits": [hit_to_wire(hit) for hit in result.hits],
+        "explain": None if result.explain is None else dict(result.explain),
+    }
+
+
+def time_to_wire(moment: datetime) -> str:
+    """Give `moment`, which has a time zone, in UTC by ISO 8601 with a final `Z`.
+
+    Raises: ValueError for a moment without a time zone.
+    """
+    if moment.tzinfo is None:
+        raise ValueError(f"{moment.isoformat()} has no time zone; make it aware where it is read.")
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def _flat(
+    value: Citation | RetrievalDetail | SearchHit | SearchResult | RerankOutcome | LexicalTotal,
+) -> Wire:
+    return {field.name: getattr(value, field.name) for field in fields(value)}

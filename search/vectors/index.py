@@ -1,0 +1,57 @@
+"""The HNSW index of a large space: partial on workspace and space, built beside the running system."""
+
+import logging
+
+from django.conf import settings
+from django.db import connection
+
+from search.models import ChunkVector, EmbeddingSpace
+
+logger = logging.getLogger(__name__)
+
+_IS_VALID = "SELECT i.indisvalid FROM pg_index i WHERE i.indexrelid = to_regclass(%s)"
+
+
+def index_name(space: EmbeddingSpace) -> str:
+    """Give the name of the space's index; the space's number is unique in the database."""
+    return f"vector_hnsw_{space.pk}"
+
+
+def ensure_index(space: EmbeddingSpace) -> bool:
+    """Build the space's index when it has grown past the exact scan; give whether it has one now.
+
+    Runs outside a transaction. An index left invalid by a crash is dropped and built again.
+    """
+    vectors = ChunkVector.objects.in_workspace(space.workspace_id).filter(space=space.pk)
+    if space.is_indexed or vectors.count() < settings.KEBAB_EXACT_SCAN_LIMIT:
+        return space.is_indexed
+    name = index_name(space)
+    with connection.cursor() as cursor:
+        cursor.execute(_IS_VALID, [name])
+        row = cursor.fetchone()
+        if row is not None and not row[0]:
+            cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
+        if row is None or not row[0]:
+            _build(cursor, name, space)
+    EmbeddingSpace.objects.in_workspace(space.workspace_id).filter(pk=space.pk).update(is_indexed=True)
+    logger.info("vectors of space %s have an HNSW index", space.pk)
+    return True
+
+
+def drop_index(space: EmbeddingSpace) -> None:
+    """Drop the space's index, as when its workspace is deleted."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP INDEX IF EXISTS {index_name(space)}")
+
+
+def _build(cursor: object, name: str, space: EmbeddingSpace) -> None:
+    cursor.execute("SET statement_timeout = 0; SET maintenance_work_mem = '256MB'")  # type: ignore[attr-defined]
+    try:
+        # Index definitions take no bound values: all that goes in is our own numbers and a UUID.
+        cursor.execute(  # type: ignore[attr-defined]
+            f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {name} ON search_chunkvector"
+            f" USING hnsw ((embedding::halfvec({int(space.dim)})) halfvec_cosine_ops)"
+            f" WHERE workspace_id = '{space.workspace_id}' AND space_id = {int(space.pk)}"
+        )
+    finally:
+        cursor.execute("RESET statement_timeout; RESET maintenance_work_mem")  # type: ignore[attr-defined]

@@ -1,0 +1,164 @@
+"""What probes and operators are told."""
+
+import io
+import json
+from contextlib import nullcontext
+
+import pytest
+from django.core.management import call_command
+from django.db import OperationalError, connection
+from django.db.migrations.recorder import MigrationRecorder
+
+from kebab.cli import verb
+from kebab.health import checks, server_checks, versions, views
+from kebab.health.checks import CheckResult, CheckStatus, register_check, run_checks
+
+
+@pytest.fixture
+def no_redis(settings, tmp_path):
+    settings.REDIS_URL = f"redis+socket://{tmp_path}/none.sock?virtual_host=0"
+
+
+SERVER_CHECKS = {
+    "postgres": server_checks.check_postgres,
+    "redis": server_checks.check_redis,
+    "migrations": server_checks.check_migrations,
+    "sqlite": server_checks.check_sqlite,
+}
+
+
+@pytest.fixture
+def only(monkeypatch):
+    """Checks of our own, and no others."""
+    monkeypatch.setattr(checks, "_known", {})
+    monkeypatch.setattr(verb, "borrowed_stack", lambda *_, **__: nullcontext())
+    return register_check
+
+
+def doctor(*arguments):
+    out = io.StringIO()
+    try:
+        call_command("doctor", *arguments, stdout=out)
+    except SystemExit as end:
+        return end.code, out.getvalue()
+    return 0, out.getvalue()
+
+
+def result(status, **fields):
+    return CheckResult(name="thing", status=status, detail="seen", **fields)
+
+
+def test_a_process_that_answers_is_healthy_without_any_server(client):
+    assert client.get("/healthz").json() == {"status": "ok"}
+
+
+def test_it_is_ready_when_the_servers_answer_and_the_tables_are_there(client, db):
+    assert client.get("/readyz").json() == {"status": "ready"}
+
+
+def test_without_redis_it_is_not_ready_and_says_when_to_ask_again(client, db, no_redis):
+    response = client.get("/readyz")
+
+    assert (response.status_code, response.json()["code"]) == (503, "not_ready")
+    assert response.json()["detail"] == "Not ready: redis."
+    assert int(response.headers["Retry-After"]) > 0
+
+
+def test_without_postgres_it_is_not_ready_and_the_version_is_told_all_the_same(client, monkeypatch):
+    def down():
+        raise OperationalError("connection refused: /secret/path")
+
+    monkeypatch.setattr(server_checks, "postgres_version", down)
+    monkeypatch.setattr(server_checks, "missing_migrations", down)
+    for name in ("postgres_version", "pgvector_version"):
+        monkeypatch.setattr(views, name, down)
+    response = client.get("/readyz")
+
+    assert response.status_code == 503
+    assert response.json()["detail"].startswith("Not ready: postgres")
+    assert "secret" not in response.content.decode()
+    assert client.get("/version").json()["postgres"] is None
+
+
+def test_with_a_migration_missing_it_is_not_ready(client, db):
+    MigrationRecorder(connection).record_unapplied("people", "0001_initial")
+
+    assert client.get("/readyz").json()["detail"] == "Not ready: migrations."
+
+
+def test_versions_are_told(client, db):
+    body = client.get("/version").json()
+
+    assert set(body) == {"version", "python", "sqlite", "postgres", "pgvector"}
+    assert versions.parse_version(body["sqlite"]) >= server_checks.MIN_SQLITE
+    assert versions.parse_version(body["postgres"]) >= server_checks.MIN_POSTGRES
+
+
+def test_requests_are_counted_by_route_and_not_by_address(client, db, settings):
+    settings.MIDDLEWARE = ["kebab.health.metrics.MeasureRequests", *settings.MIDDLEWARE]
+    client.get("/api/v1/workspaces/secret-name/notes")
+    text = client.get("/metrics").content.decode()
+
+    assert 'route="api/v1/workspaces/<str:ws>/notes",status="401"' in text
+    assert "kebab_http_request_seconds_bucket" in text
+    assert "process_cpu_seconds_total{pid=" in text
+    assert "secret-name" not in text
+
+
+def test_the_servers_of_these_tests_are_well(db):
+    found = {name: check() for name, check in SERVER_CHECKS.items()}
+
+    assert {name: result.status for name, result in found.items()} == dict.fromkeys(found, CheckStatus.OK)
+
+
+def test_a_version_below_the_least_has_failed_with_a_remedy(monkeypatch):
+    monkeypatch.setattr(server_checks, "sqlite_version", lambda: (3, 40, 1))
+    found = server_checks.check_sqlite()
+
+    assert (found.status, found.detail) == (CheckStatus.FAILED, "is 3.40.1")
+    assert "3.53.2" in found.remedy
+
+
+@pytest.mark.parametrize(
+    ("text", "version"), [("0.8.5", (0, 8, 5)), ("18.1 (Debian 18.1-1)", (18, 1)), ("devel", ())]
+)
+def test_versions_are_read_as_numbers(text, version):
+    assert versions.parse_version(text) == version
+
+
+def test_a_check_that_raises_has_failed_and_the_others_still_run(only):
+    only("bad", lambda repair: 1 / 0)
+    only("good", lambda repair: [result(CheckStatus.OK), result(CheckStatus.WARNING)])
+
+    assert [found.status for found in run_checks()] == ["failed", "ok", "warning"]
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [(CheckStatus.OK, 0), (CheckStatus.WARNING, 0), (CheckStatus.REPAIRED, 0), (CheckStatus.FAILED, 3)],
+)
+def test_doctor_ends_with_3_when_a_check_failed(only, status, code):
+    only("thing", lambda repair: result(status, remedy="Mend it."))
+    found, out = doctor("--json")
+
+    assert found == code
+    document = json.loads(out)
+    assert document["healthy"] is (code == 0)
+    assert document["checks"] == [
+        {"name": "thing", "status": status.value, "detail": "seen", "remedy": "Mend it."}
+    ]
+    assert "Mend it." in doctor()[1]
+
+
+def test_only_doctor_with_repair_lets_checks_repair(only):
+    asked = []
+
+    def check(repair):
+        asked.append(repair)
+        return result(CheckStatus.OK)
+
+    only("thing", check)
+    doctor()
+    doctor("--repair")
+
+    assert asked == [False, True]

@@ -1,0 +1,116 @@
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from kebab.stack.addresses import database_url, postgres_socket_folder, redis_socket
+from kebab.stack.errors import PathRefused
+from kebab.stack.paths import DataDirectory, ensure_runtime_directory, make_folder, runtime_directory
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to someone else")
+
+
+def mode_of(path: Path) -> int:
+    return path.stat().st_mode & 0o7777
+
+
+def test_new_data_directory_is_closed_to_others(data_dir):
+    DataDirectory(data_dir).ensure()
+    assert mode_of(data_dir) == (0o711 if os.geteuid() == 0 else 0o700)
+    assert {mode_of(folder) for folder in data_dir.iterdir()} == {0o700}
+
+
+def test_existing_folders_keep_their_modes(data_dir):
+    data_dir.mkdir()
+    data_dir.chmod(0o750)
+    (data_dir / "blobs").mkdir()
+    (data_dir / "blobs").chmod(0o755)
+    before = mode_of(data_dir.parent)
+    DataDirectory(data_dir).ensure()
+    assert mode_of(data_dir) == 0o750
+    assert mode_of(data_dir / "blobs") == 0o755
+    assert mode_of(data_dir.parent) == before
+
+
+def test_mode_does_not_depend_on_the_umask(data_dir):
+    before = os.umask(0o077)
+    try:
+        make_folder(data_dir, 0o711)
+    finally:
+        os.umask(before)
+    assert mode_of(data_dir) == 0o711
+
+
+def test_file_in_the_place_of_a_folder_is_refused(data_dir):
+    data_dir.write_text("")
+    with pytest.raises(PathRefused, match="not a folder"):
+        DataDirectory(data_dir).ensure()
+
+
+def test_runtime_directory_is_private_and_remembered(data_dir, tmp_path):
+    DataDirectory(data_dir).ensure()
+    made = ensure_runtime_directory(data_dir, str(tmp_path))
+    assert mode_of(made) & 0o066 == 0
+    assert runtime_directory(data_dir) == made
+
+
+def test_copied_data_directory_does_not_use_the_sockets_of_the_original(data_dir, tmp_path):
+    DataDirectory(data_dir).ensure()
+    made = ensure_runtime_directory(data_dir, str(tmp_path))
+    copy = data_dir.with_name("copy")
+    shutil.copytree(data_dir, copy)
+    assert runtime_directory(copy) != made
+
+
+def test_link_in_the_place_of_the_runtime_directory_is_refused(data_dir, tmp_path):
+    DataDirectory(data_dir).ensure()
+    (tmp_path / "elsewhere").mkdir()
+    runtime_directory(data_dir, str(tmp_path)).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(PathRefused, match=r"symbolic link.*KEBAB_RUNTIME_DIR"):
+        ensure_runtime_directory(data_dir, str(tmp_path))
+
+
+def test_runtime_directory_that_others_can_write_is_refused_and_not_mended(data_dir, tmp_path):
+    DataDirectory(data_dir).ensure()
+    hostile = runtime_directory(data_dir, str(tmp_path))
+    hostile.mkdir()
+    hostile.chmod(0o777)
+    with pytest.raises(PathRefused, match=r"written by others \(mode 0777\)"):
+        ensure_runtime_directory(data_dir, str(tmp_path))
+    assert mode_of(hostile) == 0o777
+
+
+@needs_root
+def test_runtime_directory_of_someone_else_is_refused(data_dir, tmp_path):
+    DataDirectory(data_dir).ensure()
+    hostile = runtime_directory(data_dir, str(tmp_path))
+    hostile.mkdir(mode=0o700)
+    os.chown(hostile, 65534, 65534)
+    with pytest.raises(PathRefused, match="belongs to user 65534"):
+        ensure_runtime_directory(data_dir, str(tmp_path))
+
+
+def test_runtime_directory_that_became_hostile_is_forgotten(data_dir, tmp_path):
+    DataDirectory(data_dir).ensure()
+    made = ensure_runtime_directory(data_dir, str(tmp_path))
+    made.chmod(0o777)
+    assert runtime_directory(data_dir) != made
+
+
+@pytest.mark.parametrize("address", [redis_socket, postgres_socket_folder, database_url])
+def test_socket_path_over_107_bytes_is_refused_with_the_remedy(data_dir, address):
+    with pytest.raises(PathRefused, match=r"107 are possible; set KEBAB_RUNTIME_DIR"):
+        address(data_dir, "/tmp/" + "x" * 100)
+
+
+def test_socket_path_is_counted_in_bytes(data_dir):
+    base = "/tmp/" + "x" * 70
+    assert redis_socket(data_dir, base)
+    with pytest.raises(PathRefused):
+        redis_socket(data_dir, "/tmp/" + "é" * 70)
+
+
+def test_socket_path_with_a_comma_is_refused(data_dir):
+    with pytest.raises(PathRefused, match="comma"):
+        database_url(data_dir, "/tmp/a,b")

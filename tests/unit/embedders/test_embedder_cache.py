@@ -1,0 +1,70 @@
+"""Remembered queries."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from search.embedders.cache import CACHED_CHARS, CachedQueryEmbedder
+from search.embedders.hashing import HashEmbedder
+
+
+class CountingEmbedder(HashEmbedder):
+    """Remembers what it was asked to embed."""
+
+    def __init__(self, dim: int = 8) -> None:
+        super().__init__(dim)
+        self.asked: list[str] = []
+
+    def embed_query(self, text: str) -> np.ndarray:
+        self.asked.append(text)
+        return super().embed_query(text)
+
+
+@pytest.fixture
+def counting() -> CountingEmbedder:
+    return CountingEmbedder()
+
+
+def _ask(cached: CachedQueryEmbedder, texts: Sequence[str]) -> None:
+    for text in texts:
+        cached.embed_query(text)
+
+
+def test_query_is_embedded_once(counting: CountingEmbedder):
+    cached = CachedQueryEmbedder(counting)
+    np.testing.assert_array_equal(cached.embed_query("a"), cached.embed_query("a"))
+    np.testing.assert_array_equal(cached.embed_query("a"), HashEmbedder(8).embed_query("a"))
+    assert counting.asked == ["a"]
+
+
+def test_least_recently_asked_query_is_forgotten_first(counting: CountingEmbedder):
+    _ask(CachedQueryEmbedder(counting, max_queries=2), ["a", "b", "a", "c", "a", "b"])
+    assert counting.asked == ["a", "b", "c", "b"]
+
+
+def test_remembered_vector_cannot_be_written(counting: CountingEmbedder):
+    with pytest.raises(ValueError, match="read-only"):
+        CachedQueryEmbedder(counting).embed_query("a")[0] = 5
+
+
+def test_very_long_query_is_not_kept(counting: CountingEmbedder):
+    long = "x" * (CACHED_CHARS + 1)
+    _ask(CachedQueryEmbedder(counting), [long, long])
+    assert counting.asked == [long, long]
+
+
+def test_threads_share_it_and_it_stays_bounded(counting: CountingEmbedder):
+    cached = CachedQueryEmbedder(counting, max_queries=5)
+    texts = [str(number % 11) for number in range(500)]
+    with ThreadPoolExecutor(8) as pool:
+        vectors = list(pool.map(cached.embed_query, texts))
+    np.testing.assert_array_equal(vectors, HashEmbedder(8).embed_passages(texts))
+    assert len(cached._vectors) == 5
+
+
+def test_passages_go_through(counting: CountingEmbedder):
+    cached = CachedQueryEmbedder(counting)
+    np.testing.assert_array_equal(cached.embed_passages(["a", "b"]), counting.embed_passages(["a", "b"]))
+    assert (cached.space, cached.max_tokens) == (counting.space, counting.max_tokens)

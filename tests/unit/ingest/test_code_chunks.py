@@ -1,0 +1,87 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ingest.chunking.types import MAX_TOKENS
+from ingest.parsers.decoding import decode, split_lines
+
+FUNCTION = '''def run_{n}(first, second):
+    """Adds the two numbers and tells the caller."""
+    total = first + second
+    if total > {n}:
+        print("large", total)
+    return total
+'''
+
+
+def assert_tiled(content: str | bytes, chunks, exact_counter) -> None:
+    lines = split_lines(decode(content.encode() if isinstance(content, str) else content))
+    next_line = 1
+    spans = list(dict.fromkeys((c.spans[0]["start"], c.spans[0]["end"]) for c in chunks))
+    for start, end in spans:
+        assert start == next_line
+        next_line = end + 1
+    assert not chunks or next_line == len(lines) + 1
+    for chunk in chunks:
+        start, end = chunk.spans[0]["start"], chunk.spans[0]["end"]
+        whole = "\n".join(lines[start - 1 : end])
+        assert chunk.text == whole or chunk.text in whole
+        assert chunk.text.strip()
+        assert exact_counter.count(chunk.breadcrumb + "\n" + chunk.text) <= MAX_TOKENS
+        assert chunk.kind == "code"
+
+
+def test_small_file_is_one_chunk(chunk_file):
+    (chunk,) = chunk_file(FUNCTION.format(n=1), "src/a.py")
+    assert (chunk.breadcrumb, chunk.section_label, chunk.language) == ("src/a.py", "lines 1-6", "python")
+    assert chunk.heading_path == ()
+
+
+def test_file_is_cut_between_functions(chunk_file, exact_counter):
+    content = "\n\n".join(FUNCTION.format(n=n) for n in range(40))
+    chunks = chunk_file(content, "src/a.py")
+    assert_tiled(content, chunks, exact_counter)
+    assert all(chunk.text.startswith("def run_") for chunk in chunks)
+    assert len(chunks) > 5
+
+
+def test_long_path_leaves_room_for_code(chunk_file, exact_counter):
+    path = "/".join(["some_directory_name"] * 30) + "/a.py"
+    assert_tiled(FUNCTION.format(n=1) * 20, chunk_file(FUNCTION.format(n=1) * 20, path), exact_counter)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\n\n",
+        b"\n\n\nx = 1\n\n\n",
+        b"x = 1",
+        b"x\r\ny\rz\n",
+        b"x = '" + b"ab, " * 400 + b"'\n\ny = 2\n",
+        b"{\n" * 3_000,
+        b"x\x00y\n" * 10,
+        b"\n" * 10_000 + b"x\n",
+        b"\t" * 6_000 + b"x\ny\n",
+    ],
+    ids=lambda content: repr(content[:10]),
+)
+def test_hostile_code_is_tiled(chunk_file, exact_counter, content):
+    assert_tiled(content, chunk_file(content, "a.c"), exact_counter)
+
+
+LINE = st.one_of(
+    st.just(""),
+    st.just("}"),
+    st.builds(
+        lambda depth, text: "    " * depth + text, st.integers(0, 4), st.text("abc_(){}=+ ", max_size=80)
+    ),
+    st.just("call(" + "argument, " * 300 + ")"),
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(lines=st.lists(LINE, max_size=120))
+def test_any_code_is_tiled(chunk_file, exact_counter, lines):
+    content = "\n".join(lines)
+    assert_tiled(content, chunk_file(content, "src/a.js"), exact_counter)

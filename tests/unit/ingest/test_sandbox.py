@@ -1,0 +1,269 @@
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+import ingest
+from ingest.parsers.errors import ParseRefused, Quarantined, SandboxUnavailable
+from ingest.parsers.registry import parser_version_for
+from ingest.sandbox import process as sandbox_process
+from ingest.sandbox.digester import Digester
+from ingest.sandbox.pool import DigesterPool
+from ingest.sandbox.types import DigestLimits, Overrides, Submission
+
+REPOSITORY = Path(ingest.__file__).parent.parent
+MARKDOWN = b"---\ntags: [a, b]\n---\n# Title\n\nSome text.\n"
+
+
+@pytest.fixture
+def digester():
+    with Digester() as one:
+        yield one
+
+
+def wait_until(is_true, seconds: float = 10.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not is_true():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        threading.Event().wait(0.01)
+
+
+def is_running(pid: int) -> bool:
+    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+
+
+def test_document_comes_back_whole(digester):
+    digest = digester.digest(MARKDOWN, "docs/a.md")
+    assert (digest.title, digest.tags, digest.mime, digest.media) == (
+        "Title",
+        ("a", "b"),
+        "text/markdown",
+        "text",
+    )
+    assert (digest.parser, digest.parser_version) == ("markdown", parser_version_for("docs/a.md"))
+    assert digest.metadata == {"tags": ["a", "b"]}
+    (chunk,) = digest.chunks
+    assert (chunk.ordinal, chunk.text, chunk.spans[0]) == (
+        0,
+        "Some text.",
+        {"kind": "line", "start": 6, "end": 6},
+    )
+
+
+def test_child_is_used_again(digester):
+    digester.digest(MARKDOWN, "a.md")
+    pid = digester.child_pid
+    digester.digest(MARKDOWN, "b.md")
+    assert digester.child_pid == pid
+
+
+def test_overrides_go_before_what_was_found(digester):
+    overrides = Overrides(title="Given", lang="fr", tags=("x",), media="transcript")
+    digest = digester.digest(MARKDOWN, "a.md", overrides)
+    assert (digest.title, digest.lang, digest.tags, digest.media) == ("Given", "fr", ("x",), "transcript")
+    assert digest.chunks[0].breadcrumb == "Given > Title"
+
+
+def test_empty_overrides_are_not_missing_ones(digester):
+    assert digester.digest(MARKDOWN, "a.md", Overrides(tags=())).tags == ()
+
+
+def test_refusal_keeps_the_child(digester):
+    digester.digest(MARKDOWN, "a.md")
+    pid = digester.child_pid
+    with pytest.raises(ParseRefused, match="no parser for application/pdf") as refusal:
+        digester.digest(b"%PDF-1.7\n\x00\x01", "a.pdf")
+    assert refusal.value.code == "no_parser"
+    assert digester.child_pid == pid
+
+
+def test_document_that_takes_too_long_is_quarantined_and_the_next_one_works():
+    limits = DigestLimits(seconds=0.05, seconds_per_mb=0)
+    with Digester(limits) as digester:
+        with pytest.raises(Quarantined, match=r"attempt 1: it took over 0\.05 s; attempt 2"):
+            digester.digest(b"words of a long text " * 1_000_000, "a.md")
+        assert digester.digest(b"short\n", "b.md").chunks[0].text == "short"
+
+
+def test_document_that_needs_too_much_memory_is_quarantined_and_the_next_one_works():
+    with Digester(DigestLimits(memory_bytes=96 * 1024**2)) as digester:
+        with pytest.raises(Quarantined, match="memory"):
+            digester.digest(b"word\n\n" * 4_000_000, "a.md")
+        assert digester.digest(b"short\n", "b.md").chunks[0].text == "short"
+
+
+def test_simpler_parser_takes_over_in_a_fresh_child():
+    # enough for plain text, too little for the tokens of the Markdown parser
+    with Digester(DigestLimits(memory_bytes=128 * 1024**2)) as digester:
+        digest = digester.digest(b"- a\n" * 150_000, "a.md")
+    assert digest.parser == "text"
+    assert digest.parser_version == parser_version_for("a.md")
+
+
+def test_child_killed_by_somebody_else_costs_the_document_nothing(digester):
+    digester.digest(MARKDOWN, "a.md")
+    victim = digester.child_pid
+    kill = threading.Timer(0.2, os.kill, (victim, signal.SIGKILL))
+    kill.start()
+    digest = digester.digest(b"# T\n\nsome words\n\n" * 60_000, "big.md")
+    kill.join()
+    assert digest.parser == "markdown"
+    assert digester.child_pid != victim
+
+
+def test_child_that_died_between_documents_is_replaced(digester):
+    digester.digest(MARKDOWN, "a.md")
+    victim = digester.child_pid
+    os.kill(victim, signal.SIGSEGV)
+    wait_until(lambda: not is_running(victim))
+    assert digester.digest(MARKDOWN, "a.md").parser == "markdown"
+
+
+def test_crash_is_told_by_its_signal(digester):
+    digester.digest(MARKDOWN, "a.md")
+    crashes = 0
+
+    def crash_each_child():
+        nonlocal crashes
+        for _ in range(2):
+            wait_until(lambda: digester.child_pid not in seen and digester.child_pid is not None)
+            seen.add(digester.child_pid)
+            threading.Event().wait(0.15)
+            os.kill(digester.child_pid, signal.SIGSEGV)
+            crashes += 1
+
+    seen: set[int | None] = set()
+    killer = threading.Thread(target=crash_each_child)
+    killer.start()
+    with pytest.raises(
+        Quarantined, match="attempt 1: it was ended by SIGSEGV; attempt 2: it was ended by SIGSEGV"
+    ):
+        digester.digest(b"some words to count, again and again " * 600_000, "a.md")
+    killer.join()
+    assert crashes == 2
+
+
+def test_large_document_passes_without_deadlock(digester):
+    content = b"A line of a large log that goes on and on, number after number.\n" * 300_000
+    digest = digester.digest(content, "big.log")
+    assert digest.chunks[-1].spans[0]["end"] == 300_000
+    assert sum(chunk.text.count("\n") + 1 for chunk in digest.chunks) == 300_000
+
+
+def test_child_ends_at_the_end_of_its_input(digester):
+    digester.digest(MARKDOWN, "a.md")
+    child = psutil.Process(digester.child_pid)
+    digester._process._process.stdin.close()
+    assert child.wait(10) is not None
+
+
+ORPHAN_MAKER = """
+import sys, time
+from ingest.sandbox.digester import Digester
+digester = Digester()
+digester.digest(b"x", "a.md")
+print(digester.child_pid, flush=True)
+digester.digest(b"words and words " * 10_000_000, "big.md")
+"""
+
+
+def test_killed_parent_leaves_no_orphan():
+    parent = subprocess.Popen(
+        [sys.executable, "-c", ORPHAN_MAKER],
+        stdout=subprocess.PIPE,
+        cwd=REPOSITORY,
+        env={"PYTHONPATH": str(REPOSITORY)},
+    )
+    child = int(parent.stdout.readline())
+    assert is_running(child)
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    wait_until(lambda: not is_running(child))
+
+
+def test_child_sees_no_secret_and_cannot_write_files(digester, monkeypatch):
+    monkeypatch.setenv("KEBAB_SECRET_KEY", "secret")
+    digester.digest(MARKDOWN, "a.md")
+    child = psutil.Process(digester.child_pid)
+    assert "KEBAB_SECRET_KEY" not in child.environ()
+    assert child.rlimit(psutil.RLIMIT_FSIZE) == (0, 0)
+    assert child.rlimit(psutil.RLIMIT_AS)[0] < 2 * 1024**3
+
+
+def test_child_imports_no_django():
+    program = "import sys, ingest.sandbox.child; sys.exit('django' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], cwd=REPOSITORY, check=False).returncode == 0
+
+
+def test_idle_child_is_small(digester):
+    digester.digest(MARKDOWN, "a.md")
+    assert psutil.Process(digester.child_pid).memory_info().rss < 120 * 1024**2
+
+
+def test_child_that_does_not_start_is_not_the_documents_fault(monkeypatch):
+    monkeypatch.setattr(
+        sandbox_process, "_command", lambda limits: [sys.executable, "-c", "raise SystemExit('no model')"]
+    )
+    with Digester() as digester, pytest.raises(SandboxUnavailable, match="no model"):
+        digester.digest(MARKDOWN, "a.md")
+
+
+def test_pool_keeps_the_order_and_gives_errors_in_place():
+    bodies = [(n, b"# T\n\n" + b"words " * (1 + 4_000 * (n % 3)), f"{n}.md") for n in range(30)]
+    bodies[7] = (7, b"%PDF-1.4", "7.pdf")
+    with DigesterPool(2) as pool:
+        results = list(pool.digest_many(Submission(key=k, content=c, path=p) for k, c, p in bodies))
+    assert [key for key, _ in results] == list(range(30))
+    assert isinstance(results[7][1], ParseRefused)
+    assert all(result.title == "T" for key, result in results if key != 7)
+
+
+def test_pool_reads_no_further_ahead_than_it_may():
+    read = 0
+
+    def documents():
+        nonlocal read
+        for number in range(100):
+            read += 1
+            yield Submission(key=number, content=b"x", path="a.md")
+
+    with DigesterPool(2) as pool:
+        results = pool.digest_many(documents())
+        next(results)
+        assert read <= 10
+        results.close()
+
+
+def test_pool_runs_children_side_by_side_and_ends_them():
+    with DigesterPool(2) as pool:
+        list(pool.digest_many(Submission(key=n, content=b"word " * 50_000, path="a.txt") for n in range(8)))
+        pids = {digester.child_pid for digester in pool._digesters}
+        assert len(pids) == 2
+    assert not any(is_running(pid) for pid in pids)
+
+
+def test_closing_the_pool_stops_a_long_document_at_once():
+    pool = DigesterPool(1)
+    results = pool.digest_many([Submission(key=1, content=b"words " * 8_000_000, path="a.md")])
+    failed = []
+
+    def consume():
+        try:
+            next(results)
+        except SandboxUnavailable as error:
+            failed.append(error)
+
+    reader = threading.Thread(target=consume)
+    reader.start()
+    wait_until(lambda: bool(pool._digesters) and pool._digesters[0].child_pid is not None)
+    pool.close()
+    reader.join(10)
+    assert not reader.is_alive()
+    assert failed

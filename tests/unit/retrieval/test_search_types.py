@@ -1,0 +1,290 @@
+"""Queries, filters, wire format, index versions, errors: what callers can rely on."""
+
+import ast
+import json
+import sys
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+import search.retrieval
+from search.retrieval import errors
+from search.retrieval.channels import QueryChannels
+from search.retrieval.citation import Citation
+from search.retrieval.errors import InvalidFilter, InvalidGlob, InvalidQuery, SearchError
+from search.retrieval.filters import ChunkKind, Media, SearchFilters, TrustLevel
+from search.retrieval.index_version import NO_VECTORS, IndexVersion, parse_index_version, vector_version
+from search.retrieval.staleness import is_stale
+from search.retrieval.types import (
+    Fusion,
+    LexicalTotal,
+    Mode,
+    RerankOutcome,
+    RetrievalDetail,
+    SearchHit,
+    SearchQuery,
+    SearchResult,
+)
+from search.retrieval.wire import hit_to_wire, result_to_wire, time_to_wire
+
+NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
+
+
+def test_a_query_has_the_contract_s_defaults():
+    query = SearchQuery(text="foo")
+    assert (query.mode, query.fusion, query.k, query.filters) == (Mode.HYBRID, None, 10, SearchFilters())
+    assert (query.channels, query.snippet_chars, query.cutoff) == (None, 220, False)
+    assert (query.per_file_cap, query.rerank, query.explain) == (None, False, False)
+
+
+@pytest.mark.parametrize(("asked", "k"), [(0, 10), (1, 1), (1000, 1000), (1001, 1000), (10**9, 1000)])
+def test_k_is_clamped_and_zero_is_the_default(asked, k):
+    assert SearchQuery(text="foo", k=asked).k == k
+
+
+@pytest.mark.parametrize("parameter", [{"k": -1}, {"snippet_chars": 0}, {"snippet_chars": -5}])
+def test_an_impossible_number_is_refused_by_name(parameter):
+    with pytest.raises(InvalidQuery, match=next(iter(parameter))):
+        SearchQuery(text="foo", **parameter)
+
+
+def test_what_cannot_be_sent_or_stored_is_dropped_from_the_text():
+    assert SearchQuery(text="a\x00b\ud800c\td").text == "abc\td"
+
+
+def test_channels_default_to_the_text():
+    assert SearchQuery(text="foo").asked == QueryChannels(vector="foo", lexical="foo", rerank="foo")
+    channels = QueryChannels(vector="v", lexical="l", rerank="r")
+    assert SearchQuery(text="foo", channels=channels).asked == channels
+
+
+@pytest.mark.parametrize(("kind", "error"), [(Mode, InvalidQuery), (Fusion, InvalidQuery)])
+def test_an_unknown_mode_or_fusion_is_refused_with_the_known_ones(kind, error):
+    with pytest.raises(error, match=f"'bogus' is not one of {', '.join(kind)}"):
+        kind("bogus")
+
+
+@pytest.mark.parametrize("kind", [TrustLevel, ChunkKind, Media])
+def test_an_unknown_filter_value_is_refused_with_the_known_ones(kind):
+    with pytest.raises(InvalidFilter, match=f"'bogus' is not one of {', '.join(kind)}"):
+        kind("bogus")
+
+
+def test_trust_is_ordered():
+    assert [level.value for level in TrustLevel.GENERATED.or_better()] == [
+        "primary",
+        "secondary",
+        "generated",
+    ]
+    assert TrustLevel("primary").or_better() == (TrustLevel.PRIMARY,)
+    assert TrustLevel.UNKNOWN.or_better() == tuple(TrustLevel)
+
+
+@pytest.mark.parametrize(
+    ("filters", "error"),
+    [
+        ({"path_glob": ("notes/[abc",)}, InvalidGlob),
+        ({"doc_id": ("xyz",)}, InvalidFilter),
+        ({"doc_id": ("A" * 32,)}, InvalidFilter),
+        ({"tags_any": ("a\x00",)}, InvalidFilter),
+        ({"lang": ("\ud800",)}, InvalidFilter),
+        ({"source": ("",)}, InvalidFilter),
+        ({"ingested_after": datetime(2026, 1, 1)}, InvalidFilter),
+    ],
+)
+def test_a_value_no_document_has_is_refused(filters, error):
+    with pytest.raises(error):
+        SearchFilters(**filters)
+
+
+def test_filters_tell_their_shape_and_no_value():
+    filters = SearchFilters(tags_any=("secret", "b"), trust_min=TrustLevel.PRIMARY, ingested_after=NOW)
+    assert filters.shape() == {"tags_any": 2, "trust_min": 1, "ingested_after": 1}
+    assert not filters.is_empty and SearchFilters().is_empty
+
+
+@pytest.mark.parametrize(
+    ("age_days", "after_days", "stale"), [(30, 30, False), (31, 30, True), (31, 0, False), (2, 1, True)]
+)
+def test_a_hit_is_stale_after_so_many_days(age_days, after_days, stale):
+    assert is_stale(NOW - timedelta(days=age_days), now=NOW, stale_after_days=after_days) is stale
+
+
+def a_hit():
+    return SearchHit(
+        rank=1,
+        score=0.5,
+        chunk_id="c" * 32,
+        doc_id="d" * 32,
+        doc_path="a.md",
+        title="A",
+        heading_path=("A", "B"),
+        section_label="B",
+        snippet="部署 now",
+        highlights=((0, 2),),
+        citation=Citation(kind="line", path="a.md", section="B", start=7, end=12),
+        retrieval=RetrievalDetail(method=Mode.HYBRID, fusion_score=0.5, lexical_rank=1),
+        index_version="hybrid:lex-1+vec-a@1",
+        chunker_version="1",
+        embedding_model=None,
+        indexed_at=NOW,
+        stale=False,
+        source="docs",
+        version=None,
+        lang="zh",
+        tags=("t",),
+        trust_level=TrustLevel.PRIMARY,
+        code_lang=None,
+    )
+
+
+def test_a_hit_goes_over_the_wire_whole_with_nulls():
+    assert hit_to_wire(a_hit()) == {
+        "schema_version": "search_hit.v1",
+        "rank": 1,
+        "score": 0.5,
+        "chunk_id": "c" * 32,
+        "doc_id": "d" * 32,
+        "doc_path": "a.md",
+        "title": "A",
+        "heading_path": ["A", "B"],
+        "section_label": "B",
+        "snippet": "部署 now",
+        "highlights": [[0, 2]],
+        "citation": {
+            "kind": "line", "path": "a.md", "section": "B", "start": 7, "end": 12, "page": None,
+            "x": None, "y": None, "w": None, "h": None, "start_s": None, "end_s": None, "uri": "a.md#L7-L12",
+        },
+        "retrieval": {
+            "method": "hybrid", "fusion_score": 0.5, "lexical_score": None, "lexical_rank": 1,
+            "vector_score": None, "vector_rank": None, "exact_rank": None, "tier": None, "rerank_score": None, "rerank_rank": None,
+        },
+        "index_version": "hybrid:lex-1+vec-a@1",
+        "chunker_version": "1",
+        "embedding_model": None,
+        "indexed_at": "2026-01-31T12:00:00Z",
+        "stale": False,
+        "source": "docs",
+        "version": None,
+        "lang": "zh",
+        "tags": ["t"],
+        "trust_level": "primary",
+        "code_lang": None,
+    }  # fmt: skip
+
+
+def test_a_response_goes_over_the_wire_whole_with_nulls():
+    result = SearchResult(query="q", mode=Mode.LEXICAL, index_version="lex-1", seq=3, lag=0, took_ms=1.5)
+    assert result_to_wire(result) == {
+        "schema_version": "search_response.v1", "query": "q", "mode": "lexical", "index_version": "lex-1",
+        "seq": 3, "lag": 0, "took_ms": 1.5, "degraded": [], "warnings": [], "rerank": None, "lexical_total": None,
+        "hits": [], "next_cursor": None, "did_you_mean": None, "explain": None,
+    }  # fmt: skip
+
+
+def test_a_response_is_the_same_text_every_time():
+    def result():
+        return SearchResult(
+            query="q",
+            mode=Mode.HYBRID,
+            index_version="hybrid:lex-1+vec-a@1",
+            seq=3,
+            lag=1,
+            took_ms=1.5,
+            degraded=("vector",),
+            rerank=RerankOutcome(status="fallback", reason="timeout"),
+            lexical_total=LexicalTotal(value=7, relation="gte"),
+            hits=(a_hit(),),
+            explain={"b": 1, "a": 2},
+        )
+
+    text = json.dumps(result_to_wire(result()))
+    assert text == json.dumps(result_to_wire(result()))
+    assert list(json.loads(text)["hits"][0])[:4] == ["schema_version", "rank", "score", "chunk_id"]
+    assert json.loads(text)["rerank"] == {"status": "fallback", "reason": "timeout"}
+    assert json.loads(text)["lexical_total"] == {"value": 7, "relation": "gte"}
+
+
+def test_times_are_utc_on_the_wire():
+    east = timezone(timedelta(hours=2))
+    assert time_to_wire(datetime(2026, 1, 1, 1, 30, tzinfo=east)) == "2025-12-31T23:30:00Z"
+    with pytest.raises(ValueError, match="time zone"):
+        time_to_wire(datetime(2026, 1, 1))
+
+
+def test_the_rerank_score_orders_where_it_ran():
+    detail = RetrievalDetail(method=Mode.HYBRID, fusion_score=0.5)
+    assert detail.score == 0.5
+    assert RetrievalDetail(method=Mode.HYBRID, fusion_score=0.5, rerank_score=0.0).score == 0.0
+
+
+@pytest.mark.parametrize(
+    "text", ["lex-5.1", "vec-minilm@3", "hybrid:lex-5.1+vec-minilm@3", f"hybrid:lex-1+{NO_VECTORS}"]
+)
+def test_an_index_version_is_written_as_it_was_read(text):
+    assert str(parse_index_version(text)) == text
+
+
+def test_an_index_version_names_its_parts():
+    both = parse_index_version("hybrid:lex-5.1+vec-minilm@3")
+    assert both == IndexVersion(lexical="lex-5.1", vector="vec-minilm@3")
+    assert vector_version("all MiniLM+x", 3) == "vec-all_MiniLM_x@3"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "foo",
+        "lex-",
+        "lex-a+b",
+        "hybrid:lex-1",
+        "hybrid:vec-1+lex-1",
+        "hybrid:lex-1+vec-1+vec-2",
+        "lex-a b",
+    ],
+)
+def test_a_malformed_index_version_is_refused(text):
+    with pytest.raises(ValueError, match="index version"):
+        parse_index_version(text)
+
+
+def test_an_index_version_names_something():
+    with pytest.raises(ValueError, match="at least one"):
+        IndexVersion()
+
+
+def subclasses(kind):
+    return {kind}.union(*(subclasses(each) for each in kind.__subclasses__()))
+
+
+def test_every_error_is_in_the_tree_that_is_drawn():
+    drawn = {name for name in errors.__doc__.replace("─", " ").split() if name.isidentifier()}
+    tree = {each for each in subclasses(SearchError) if each.__module__ == errors.__name__}
+    assert {each.__name__ for each in tree} <= drawn
+    assert len({each.code for each in tree}) == len(tree)
+    assert {each.status for each in tree} == {400, 410, 503}
+
+
+def test_a_long_value_is_shortened_and_escaped_in_a_message():
+    assert errors.shown("a\n") == r"'a\n'"
+    assert len(errors.shown("x" * 10_000)) == 63
+
+
+def test_not_searchable_yet_says_when_to_ask_again():
+    assert errors.NotSearchableYet("behind", retry_after_s=2).retry_after_s == 2
+
+
+def test_the_core_imports_only_the_standard_library_and_numpy():
+    allowed = sys.stdlib_module_names | {"numpy"}
+    for path in Path(search.retrieval.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = [node.module]
+            else:
+                continue
+            outside = [name for name in names if name.split(".")[0] not in allowed]
+            assert [name for name in outside if not name.startswith("search.retrieval")] == [], path.name

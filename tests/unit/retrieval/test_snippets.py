@@ -1,0 +1,158 @@
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search.retrieval.snippet import (
+    CLOSE_MARK,
+    OPEN_MARK,
+    best_window,
+    cut,
+    snippet_words,
+    strip_markers,
+)
+
+
+@pytest.mark.parametrize(
+    ("chars", "words"), [(220, 55), (3, 1), (1000, 64), (1, 1), (4, 1), (256, 64), (255, 63)]
+)
+def test_a_quarter_of_the_characters_are_asked_for_as_words(chars, words):
+    assert snippet_words(chars) == words
+
+
+def test_marks_become_highlights():
+    assert strip_markers("a [部署] and [b]", "[", "]") == ("a 部署 and b", [(2, 4), (9, 10)])
+
+
+@pytest.mark.parametrize(
+    ("marked", "text", "highlights"),
+    [
+        ("a]b", "ab", []),
+        ("a[b", "ab", [(1, 2)]),
+        ("[a[b]c]", "abc", [(0, 2)]),
+        ("[]", "", []),
+        ("", "", []),
+    ],
+)
+def test_stray_marks_are_dropped(marked, text, highlights):
+    assert strip_markers(marked, "[", "]") == (text, highlights)
+
+
+PIECES = st.lists(st.tuples(st.text(st.characters(exclude_characters=OPEN_MARK + CLOSE_MARK)), st.booleans()))
+
+
+@given(PIECES)
+def test_highlights_slice_to_what_was_marked(pieces):
+    marked = "".join(f"{OPEN_MARK}{text}{CLOSE_MARK}" if is_marked else text for text, is_marked in pieces)
+    text, highlights = strip_markers(marked)
+    assert text == "".join(piece for piece, _ in pieces)
+    assert [text[start:end] for start, end in highlights] == [
+        piece for piece, marked_ in pieces if marked_ and piece
+    ]
+
+
+def test_a_snippet_is_cut_to_code_points():
+    text = "é👩‍👩‍👧部署指南"
+    assert cut(text, [(1, 6), (6, 8)], 4) == (text[:4], [(1, 4)])
+    assert cut("e\u0301x", [(0, 3)], 1) == ("e", [(0, 1)])
+
+
+def test_a_short_snippet_is_left_alone():
+    assert cut("abc", [(0, 1)], 3) == ("abc", [(0, 1)])
+
+
+def test_a_highlight_beyond_the_cut_moves_the_cut():
+    text = "some long words that come before the needle that is sought after here"
+    snippet, highlights = cut(text, [(37, 43)], 20)
+    assert snippet == "needle that is sough"
+    assert [snippet[start:end] for start, end in highlights] == ["needle"]
+
+
+@st.composite
+def highlighted(draw):
+    text = draw(st.text(max_size=80))
+    borders = sorted(draw(st.lists(st.integers(0, len(text)), max_size=8)))
+    pairs = zip(borders[::2], borders[1::2], strict=False)
+    return text, [(start, end) for start, end in pairs if start < end]
+
+
+@given(highlighted(), st.integers(1, 90))
+def test_a_cut_stays_in_bounds_and_keeps_highlights_on_their_text(case, max_chars):
+    text, highlights = case
+    snippet, kept = cut(text, highlights, max_chars)
+    assert len(snippet) <= max_chars and snippet in text
+    assert all(0 <= start < end <= len(snippet) for start, end in kept)
+    assert bool(kept) == bool(highlights)
+    marked = [text[start:end] for start, end in highlights]
+    assert all(any(snippet[start:end] in whole for whole in marked) for start, end in kept)
+
+
+def slices(window):
+    snippet, highlights = window
+    return [snippet[start:end] for start, end in highlights]
+
+
+def test_the_window_with_most_distinct_terms_wins():
+    text = "rate rate rate rate. " + "filler " * 20 + "the rate limit is checked here. " + "filler " * 20
+    snippet, _ = window = best_window(text, ["rate", "limit"], 40)
+    assert slices(window) == ["rate", "limit"]
+    assert "rate limit" in snippet and len(snippet) <= 40
+
+
+def test_the_earliest_of_equal_windows_wins():
+    text = "alpha one. " + "x " * 50 + "alpha two."
+    assert best_window(text, ["alpha"], 20)[0].startswith("alpha one.")
+
+
+def test_a_window_begins_at_a_word():
+    text = "abcdefghij " * 10 + "needle " + "abcdefghij " * 10
+    snippet, _ = best_window(text, ["needle"], 50)
+    assert snippet.startswith("abcdefghij ") and "needle" in snippet
+
+
+def test_without_a_term_the_window_is_the_start():
+    assert best_window("  Hello there", ["absent", "("], 5) == ("Hello", [])
+    assert best_window("", ["a"], 5) == ("", [])
+
+
+def test_a_window_near_the_end_is_filled():
+    text = "one two three four five six needle"
+    snippet, _ = best_window(text, ["needle"], 20)
+    assert snippet == "four five six needle"
+
+
+@pytest.mark.parametrize(
+    ("text", "terms", "marked"),
+    [
+        ("Searching and search", ["SEARCH"], ["Searching", "search"]),
+        ("install in a tin", ["in"], ["in"]),
+        ("研究部署指南", ["部署"], ["部署"]),
+        ("STRASSE İstanbul straße", ["straße"], ["straße"]),
+        ("see next.js now", ["(next.js)"], ["next.js"]),
+        ("rate limiter", ["rate limit", "rate"], ["rate limiter"]),
+        ("C++ or c", ["C++"], ["C", "c"]),
+    ],
+)
+def test_terms_are_marked_where_words_begin(text, terms, marked):
+    assert slices(best_window(text, terms, 100)) == marked
+
+
+WORDS = st.lists(st.sampled_from(["rate", "limit", "a", "部署", "é", "\n", "x-y", "Rate"]), max_size=40)
+
+
+@given(WORDS.map(" ".join), WORDS, st.integers(1, 60))
+def test_a_window_is_text_within_bounds_and_holds_a_term_if_there_is_one(text, terms, max_chars):
+    snippet, highlights = best_window(text, terms, max_chars)
+    assert snippet in text and len(snippet) <= max_chars
+    assert all(0 <= start < end <= len(snippet) for start, end in highlights)
+    assert all(end <= start for (_, end), (start, _) in pairwise(highlights))
+    assert best_window(text, terms, max_chars) == (snippet, highlights)
+    assert bool(highlights) == bool(best_window(text, terms, 10_000)[1])
+
+
+@given(st.text(), st.lists(st.text()), st.integers(1, 50))
+def test_any_text_has_a_window(text, terms, max_chars):
+    snippet, highlights = best_window(text, terms, max_chars)
+    assert snippet in text and len(snippet) <= max_chars
+    assert all(0 <= start < end <= len(snippet) for start, end in highlights)
