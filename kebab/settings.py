@@ -150,6 +150,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "kebab.health.metrics.MeasureRequests",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -260,6 +261,11 @@ CELERY_TASK_ROUTES = {
 }
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "ingest.sweep", "schedule": 5.0, "options": {"expires": 5}},
+    "prune-idempotency-keys": {
+        "task": "api.prune_idempotency_keys",
+        "schedule": 3600.0,
+        "options": {"expires": 600},
+    },
     "prune-changes": {"task": "search.prune_changes", "schedule": 3600.0, "options": {"expires": 600}},
 }
 

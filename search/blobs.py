@@ -78,3 +78,14 @@ def drop_unused_blobs(workspace_id: uuid.UUID, hashes: set[str]) -> int:
 def _used(workspace_id: uuid.UUID, hashes: set[str]) -> set[str]:
     documents = Document.objects.in_workspace(workspace_id).filter(content_hash__in=hashes)
     return set(documents.values_list("content_hash", flat=True))
+
+
+def drop_all_blobs(workspace_id: uuid.UUID) -> None:
+    """Delete every blob of a workspace, as when it is deleted."""
+    root = str(workspace_id)
+    with contextlib.suppress(FileNotFoundError):
+        for folder in default_storage.listdir(root)[0]:
+            for name in default_storage.listdir(f"{root}/{folder}")[1]:
+                default_storage.delete(f"{root}/{folder}/{name}")
+            default_storage.delete(f"{root}/{folder}")
+        default_storage.delete(root)

@@ -7,11 +7,10 @@ from itertools import accumulate
 from ingest.chunking.tokens import TokenCounts
 from ingest.chunking.types import MAX_CHARS
 
-#: a word with the white space after it; Chinese and Japanese sentence marks end one too
-ATOM = re.compile(r"[^\s。！？；、]+[。！？；、]*\s*|[。！？；、]+\s*|\s+")
+#: a word with the white space after it; Chinese and Japanese sentence marks end one too, and a word of
+#: more than 100 characters, which the tokenizer does not know as one, comes in several
+ATOM = re.compile(r"[^\s。！？；、]{1,100}[。！？；、]*\s*|[。！？；、]{1,100}\s*|\s+")
 SENTENCE_END = (".", "!", "?", ";", "。", "！", "？", "；")
-#: characters of a slice of a word that has none of these marks; halved until it fits
-SLICE_CHARS = 200
 
 
 class SizedLines:
@@ -65,13 +64,13 @@ def _fitting_prefix(window: str, max_tokens: int, counts: TokenCounts, *, is_las
         if left < 0:
             break
         atoms.append(match[0])
-    else:
-        if is_last:
-            return window
-        atoms = atoms[:-1] or atoms  # the window may have cut the last word
     if not atoms:
-        return _fitting_slice(window, max_tokens, counts)
-    atoms = atoms[: _sentence_cut(atoms)]
+        return _fitting_slice(match[0], max_tokens, counts)
+    is_whole = left >= 0
+    if is_whole and not is_last and len(atoms) > 1:
+        atoms.pop()  # the window may have cut the last word
+    if not (is_whole and is_last):
+        atoms = atoms[: _sentence_cut(atoms)]
     # two atoms without a space between them may make a token more together
     while len(atoms) > 1 and counts.count("".join(atoms)) > max_tokens:
         atoms.pop()
@@ -87,7 +86,7 @@ def _sentence_cut(atoms: Sequence[str]) -> int:
 
 
 def _fitting_slice(window: str, max_tokens: int, counts: TokenCounts) -> str:
-    size = SLICE_CHARS
+    size = len(window)
     while size > 1 and counts.count(window[:size]) > max_tokens:
         size //= 2
     return window[:size]

@@ -10,9 +10,8 @@ from typing import Final, Protocol
 #: words remembered; about 12 MB when full
 CACHE_WORDS: Final = 60_000
 CACHED_WORD_CHARS: Final = 64
-#: texts whose new words are counted together, and the length from which on a text is none of them
-LEARNED_TEXTS: Final = 1_000
-CACHED_TEXT_CHARS: Final = 4_000
+#: texts whose new words are counted together
+LEARNED_TEXTS: Final = 200
 #: longer text is counted in pieces, so that a line of 100 MB does not become a list of its words
 PIECE_CHARS: Final = 65_536
 #: what `str.split` takes for white space but the tokenizer removes without a trace
@@ -43,7 +42,7 @@ class TokenCounts:
     def count(self, text: str) -> int:
         """Tokens of `text`, 0 for a blank one."""
         if len(text) > PIECE_CHARS:
-            return sum(self.count(piece) for piece in _pieces(text))
+            return sum(sum(self.count_each([piece])) for piece in _pieces(text))
         words = _words(text)
         try:
             return sum(map(self._seen.__getitem__, words))
@@ -65,7 +64,7 @@ class TokenCounts:
 
     def _learn(self, texts: Sequence[str]) -> None:
         """Counts the new words of `texts` in one call: a call costs as much as thirty words."""
-        words = set(_words("\n".join(text for text in texts if len(text) <= CACHED_TEXT_CHARS)))
+        words = set(_words("\n".join(text for text in texts if len(text) <= PIECE_CHARS)))
         new = [word for word in words if word not in self._seen and len(word) <= CACHED_WORD_CHARS]
         if len(self._seen) + len(new) > CACHE_WORDS:
             self._seen.clear()

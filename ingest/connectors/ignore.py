@@ -1,7 +1,7 @@
 """Ignore rules as gitignore(5) of the Git manual defines them.
 
-Patterns become regular expressions that match in linear time: a `*` within a name is matched
-atomically at its earliest place, which for wildcards of one character each loses no match.
+Patterns become regular expressions without exponential backtracking: what follows a `*` or `**` is
+matched atomically at its earliest place, which loses no match, since the next star takes up the rest.
 """
 
 import re
@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 MAX_RULES = 5_000
 MAX_PATTERN_CHARS = 1_000
-#: each `**` multiplies the ways to match a path; git itself takes exponential time here
-MAX_DOUBLE_STARS = 4
 NEVER = r"(?!)"
 ANY_DIRECTORIES = "(?:[^/]+/)*"
 #: an escaped character, a bracket expression, or any other character
@@ -84,7 +82,7 @@ def parse_rule(line: str) -> Rule | None:
     glob = line[1:] if is_negated else line
     is_directory_only = glob.endswith("/")
     glob = glob.removesuffix("/")
-    if not glob or glob.count("**") > MAX_DOUBLE_STARS:
+    if not glob:
         return None
     is_by_name = "/" not in glob
     source = _segment(glob) if is_by_name else _path_pattern(glob.removeprefix("/"))
@@ -108,15 +106,24 @@ def _without_trailing_spaces(line: str) -> str:
 
 def _path_pattern(glob: str) -> str:
     """A pattern with a slash, anchored at the ignore file's directory; `**` stands for directories."""
-    segments = glob.split("/")
-    parts: list[str] = []
-    for index, segment in enumerate(segments):
-        is_last = index == len(segments) - 1
-        if segment == "**":
-            parts.append(".+" if is_last else ANY_DIRECTORIES)
-        else:
-            parts.append(_segment(segment) + ("" if is_last else "/"))
-    return "".join(parts)
+    first, *others = _between_double_stars(glob.split("/"))
+    if not others:
+        return "/".join(first)
+    start = "".join(segment + "/" for segment in first)
+    middle = "".join(f"(?>{ANY_DIRECTORIES}?{'/'.join(group)}/)" for group in others[:-1])
+    last = others[-1]
+    return start + middle + (ANY_DIRECTORIES + "/".join(last) if last else ".+")
+
+
+def _between_double_stars(segments: Sequence[str]) -> list[list[str]]:
+    """Patterns of the segments before, between and after `**`; only the first and last may be empty."""
+    groups: list[list[str]] = [[]]
+    for segment in segments:
+        if segment != "**":
+            groups[-1].append(_segment(segment))
+        elif groups[-1] or len(groups) == 1:
+            groups.append([])
+    return groups
 
 
 def _segment(glob: str) -> str:

@@ -17,7 +17,7 @@ from search.embedding import configured_embedder, embedded_text
 from search.models import Chunk, EmbeddingSpace
 from search.vectors.fill import chunks_without_vector, count_without_vector, known_vectors, store_vectors
 from search.vectors.index import ensure_index
-from search.vectors.spaces import ensure_live_space, is_space_of
+from search.vectors.spaces import ensure_live_space, live_space
 
 # Chunks a transaction: a killed worker repeats at most twice as many.
 _BATCH = 64
@@ -40,7 +40,8 @@ def run(work: Work) -> Ending:
     if embedder is None:
         return Ending.DONE
     space = ensure_live_space(work.workspace, embedder.space)
-    if not is_space_of(space, embedder.space):
+    live = live_space(work.workspace)
+    if live is None or not live.is_made_by(embedder.space):
         raise JobFailed(f"The live space is {space}, the configured embedder another; set KEBAB_EMBEDDER back.")
     while True:
         Job.objects.in_workspace(work.workspace).filter(pk=work.job.pk).update(rerun_requested=False)

@@ -36,13 +36,5 @@ def _first_line(outline: Outline) -> str | None:
         for line in outline.lines[block.span.start - 1 : block.span.end]:
             text = line.strip().lstrip("#>*-+= \t")
             if any(character.isalnum() for character in text[:400]) and not text.startswith(SKIPPED_STARTS):
-                return cut_at_word(text, FIRST_LINE_CHARS)
+                return text[:FIRST_LINE_CHARS].rstrip()
     return None
-
-
-def cut_at_word(text: str, limit: int) -> str:
-    """`text` in at most `limit` characters, cut between words where there are any."""
-    if len(text) <= limit:
-        return text
-    head = text[:limit]
-    return (head.rsplit(maxsplit=1)[0] if " " in head.strip() else head).rstrip()

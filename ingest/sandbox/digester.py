@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any, Self
 
 from ingest.chunking.types import ChunkDraft
-from ingest.parsers.errors import ParseRefused, ParserDied, Quarantined, SandboxUnavailable
+from ingest.parsers.errors import ParserDied, ParseRefused, Quarantined, SandboxUnavailable
 from ingest.sandbox.frames import Header
 from ingest.sandbox.process import SandboxProcess
 from ingest.sandbox.types import Digest, DigestLimits, Overrides, chunk_from_wire

@@ -12,7 +12,9 @@ from kebab.stack import lifeline
 from kebab.stack.errors import PathRefused
 
 _CANDIDATES = ("postgres", "nobody")
-_CHECK = 'for path in "$@"; do if test -d "$path"; then test -x "$path"; else test -r "$path"; fi || exit 1; done'
+_CHECK = (
+    'for path in "$@"; do if test -d "$path"; then test -x "$path"; else test -r "$path"; fi || exit 1; done'
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +35,7 @@ class Account:
         return cls(name=name, uid=found.pw_uid, gid=found.pw_gid)
 
     def can_reach(self, *paths: Path) -> bool:
-        """Whether this user can read each file and enter each folder; asked by a process that became the user.
+        """Whether this user can read each file and enter each folder; a process that became the user says so.
 
         Modes alone do not answer this: access lists, mount options and every parent folder count.
         """

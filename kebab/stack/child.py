@@ -92,7 +92,7 @@ class Child:
 
 
 def launch_command(plan: ChildPlan) -> list[str]:
-    """The command line that ties the process to us, drops to the planned user and becomes the planned command."""
+    """The command line that ties a process to us, drops to its user and becomes its command."""
     # Without site packages the detour costs some 20 ms.
     command = [sys.executable, "-I", "-S", lifeline.__file__]
     command += ["--signal", str(int(plan.death_signal)), "--parent", str(os.getpid())]

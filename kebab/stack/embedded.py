@@ -141,7 +141,7 @@ class EmbeddedServer(ABC):
     def answers(self) -> bool:
         """Whether the server takes requests now."""
 
-    def settle(self) -> None:
+    def settle(self) -> None:  # noqa: B027 - not every server needs something
         """Make what has to exist inside the server once it answers."""
 
     def mend(self) -> bool:

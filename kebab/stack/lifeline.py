@@ -34,7 +34,7 @@ def die_with_parent(death_signal: int, *, parent_pid: int) -> str | None:
 
 
 def tie_to_spawner() -> None:
-    """Tie a process that `multiprocessing` spawned (a web worker) to its parent; elsewhere nothing happens."""
+    """Tie a process that `multiprocessing` spawned (a web worker) to its parent; others stay as they are."""
     parent = multiprocessing.parent_process()
     if parent is not None and parent.pid is not None:
         die_with_parent(signal.SIGKILL, parent_pid=parent.pid)

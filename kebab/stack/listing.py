@@ -1,4 +1,4 @@
-"""What is known about the processes of all nodes, the queues and the apps' reports: the content of `status`."""
+"""What `status` shows: the processes of all nodes, the queues and the reports of the apps."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

@@ -46,7 +46,7 @@ class ProcessMark:
         return True
 
     def end(self, signals: tuple[int, ...], *, patience_s: float) -> None:
-        """Send one signal after the other, each with the patience to let it work, until the process is gone."""
+        """Send one signal after the other until the process is gone, with `patience_s` seconds after each."""
         for number in signals:
             if not self.is_alive():
                 return

@@ -149,7 +149,7 @@ def ensure_runtime_directory(data_dir: Path, chosen: str = "") -> Path:
     refusal = _refusal(path)
     if refusal is not None:
         raise PathRefused(
-            f"The socket folder {path} {refusal}; remove it, or set KEBAB_RUNTIME_DIR to a folder of your own."
+            f"The socket folder {path} {refusal}; remove it, or set KEBAB_RUNTIME_DIR to your own folder."
         )
     replace_text(DataDirectory(data_dir).socket_record, f"{path}\n")
     return path
@@ -163,7 +163,9 @@ def checked_socket_path(path: Path) -> Path:
     """
     # To libpq a comma separates hosts, to Postgres both have a meaning in its list of folders.
     if "," in str(path) or '"' in str(path):
-        raise PathRefused(f"The socket path {path} holds a comma or a quote; set KEBAB_RUNTIME_DIR without one.")
+        raise PathRefused(
+            f"The socket path {path} holds a comma or a quote; set KEBAB_RUNTIME_DIR without one."
+        )
     size_bytes = len(os.fsencode(path))
     if size_bytes > SOCKET_PATH_LIMIT_BYTES:
         raise PathRefused(

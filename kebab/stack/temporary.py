@@ -43,7 +43,7 @@ def borrowed_stack(
     `announce` (a line on stderr) says so. One verb at a time: others wait up to two minutes.
 
     Raises:
-        StackBusy: another verb has the data directory for too long, or a stack that starts is not ready in time.
+        StackBusy: another verb has the data directory for too long, or a starting stack is not ready in time.
         StackError: the servers did not start.
     """
     stack = configuration or StackConfiguration.from_settings()

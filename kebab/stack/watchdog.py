@@ -1,4 +1,4 @@
-"""Finds workers that have backlog, run nothing and start nothing: Celery's connection to Redis may hang for ever."""
+"""Finds workers that have work and start none: Celery's connection to Redis may hang for ever."""
 
 import logging
 import queue
@@ -23,7 +23,7 @@ _ANSWER_LIMIT_S = 5
 
 
 class Watchdog:
-    """Looks every ten seconds from a thread of its own; a database that hangs must not hold up the supervisor."""
+    """Looks every ten seconds, from a thread: a database that hangs must not hold up the supervisor."""
 
     def __init__(self, configuration: StackConfiguration) -> None:
         self._configuration = configuration

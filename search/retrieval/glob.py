@@ -59,12 +59,11 @@ class _Dialect:
     atomic: str
     lazy: str
     possessive: str
-    name_end: str
 
 
-_PYTHON = _Dialect(atomic="(?>", lazy="?", possessive="+", name_end="(?![^/])")
+_PYTHON = _Dialect(atomic="(?>", lazy="?", possessive="+")
 # An automaton has nothing to backtrack over, hence no such marks.
-_POSTGRES = _Dialect(atomic="(?:", lazy="", possessive="", name_end="")
+_POSTGRES = _Dialect(atomic="(?:", lazy="", possessive="")
 
 #: A name's parts; None stands for `**`, any number of directories.
 _Name = Sequence[Part] | None
@@ -115,7 +114,7 @@ def _render_name(name: Sequence[Part], dialect: _Dialect) -> str:
         return _render_piece(pieces[0])
     first, *middle, last = (_render_piece(piece) for piece in pieces)
     found_first = "".join(f"{dialect.atomic}[^/]*{dialect.lazy}{piece})" for piece in middle if piece)
-    return f"{dialect.atomic}{first}{found_first}[^/]*{last}{dialect.name_end})"
+    return f"{dialect.atomic}{first}{found_first}[^/]*{last})"
 
 
 def _pieces_between_stars(name: Sequence[Part]) -> list[list[Part]]:

@@ -15,10 +15,13 @@ def is_cjk(character: str) -> bool:
 def is_token_character(character: str) -> bool:
     """Say whether `character` belongs to a token of FTS5's unicode61: letters, numbers, private use.
 
-    https://sqlite.org/fts5.html#unicode61_tokenizer, option `categories 'L* N* Co'`.
+    https://sqlite.org/fts5.html#unicode61_tokenizer, option `categories 'L* N* Co'`. What its tables, which
+    are of 2012, do not know, like newer emoji, is a token to it; so is here what Unicode 3.2 did not know:
+    some symbols too many, which match nothing, and none too few.
     """
     category = unicodedata.category(character)
-    return category[0] in "LN" or category == "Co"
+    is_listed = category[0] in "LN" or category == "Co"
+    return is_listed or unicodedata.ucd_3_2_0.category(character) == "Cn"
 
 
 def has_token(term: str) -> bool:

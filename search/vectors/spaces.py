@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 
 from django.db import IntegrityError, transaction
+from django.db.models import F
 
 from kebab.people.models import Workspace
 from search.embedders.base import SpaceIdentity
 from search.models import EmbeddingSpace, SpaceState
+from search.retrieval.index_version import vector_version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,36 +19,31 @@ class LiveSpace:
     model: str
     revision: str
     dim: int
+    query_prefix: str
+    passage_prefix: str
     epoch: int
-    languages: tuple[str, ...]
     is_indexed: bool
 
     @property
     def index_version(self) -> str:
-        """Names what produced the vectors, and their state: `vec-<model>-<revision>-<dim>.e<epoch>`."""
-        return f"vec-{self.model}-{self.revision}-{self.dim}.e{self.epoch}"
+        """Name what produced the vectors, and how often they have changed."""
+        return vector_version(f"{self.model}-{self.revision}-{self.dim}", self.epoch)
+
+    def is_made_by(self, identity: SpaceIdentity) -> bool:
+        """Whether vectors of the embedder `identity` may be compared with those of this space."""
+        return all(
+            getattr(self, name) == getattr(identity, name)
+            for name in ("model", "revision", "dim", "query_prefix", "passage_prefix")
+        )
 
 
 def live_space(workspace: Workspace) -> LiveSpace | None:
     """Give the workspace's live space, None before its first vector."""
-    row = (
-        EmbeddingSpace.objects.in_workspace(workspace)
-        .filter(state=SpaceState.LIVE)
-        .values_list("id", "model", "revision", "dim", "epoch", "languages", "is_indexed")
-        .first()
-    )
-    if row is None:
-        return None
-    space_id, model, revision, dim, epoch, languages, is_indexed = row
-    return LiveSpace(
-        space_id=space_id,
-        model=model,
-        revision=revision,
-        dim=dim,
-        epoch=epoch,
-        languages=tuple(languages),
-        is_indexed=is_indexed,
-    )
+    spaces = EmbeddingSpace.objects.in_workspace(workspace).filter(state=SpaceState.LIVE)
+    row = spaces.values(
+        "model", "revision", "dim", "query_prefix", "passage_prefix", "epoch", "is_indexed", space_id=F("pk")
+    ).first()
+    return None if row is None else LiveSpace(**row)
 
 
 def ensure_live_space(workspace: Workspace, identity: SpaceIdentity) -> EmbeddingSpace:
@@ -68,14 +65,3 @@ def ensure_live_space(workspace: Workspace, identity: SpaceIdentity) -> Embeddin
             )
     except IntegrityError:  # another worker was first
         return spaces.get()
-
-
-def is_space_of(space: EmbeddingSpace, identity: SpaceIdentity) -> bool:
-    """Whether vectors of the embedder `identity` may be compared with those of `space`."""
-    return (space.model, space.revision, space.dim, space.query_prefix, space.passage_prefix) == (
-        identity.model,
-        identity.revision,
-        identity.dim,
-        identity.query_prefix,
-        identity.passage_prefix,
-    )

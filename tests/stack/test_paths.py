@@ -101,16 +101,16 @@ def test_runtime_directory_that_became_hostile_is_forgotten(data_dir, tmp_path):
 @pytest.mark.parametrize("address", [redis_socket, postgres_socket_folder, database_url])
 def test_socket_path_over_107_bytes_is_refused_with_the_remedy(data_dir, address):
     with pytest.raises(PathRefused, match=r"107 are possible; set KEBAB_RUNTIME_DIR"):
-        address(data_dir, "/tmp/" + "x" * 100)
+        address(data_dir, f"/run/{100 * 'x'}")
 
 
 def test_socket_path_is_counted_in_bytes(data_dir):
-    base = "/tmp/" + "x" * 70
+    base = f"/run/{70 * 'x'}"
     assert redis_socket(data_dir, base)
     with pytest.raises(PathRefused):
-        redis_socket(data_dir, "/tmp/" + "é" * 70)
+        redis_socket(data_dir, f"/run/{70 * 'é'}")
 
 
 def test_socket_path_with_a_comma_is_refused(data_dir):
     with pytest.raises(PathRefused, match="comma"):
-        database_url(data_dir, "/tmp/a,b")
+        database_url(data_dir, "/run/a,b")

@@ -4,13 +4,12 @@ import signal
 import socket
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 
 import pytest
 
 from kebab.stack.locks import HolderKind, StackLock
 from kebab.stack.paths import DataDirectory
+from kebab.stack.reachability import serves
 from kebab.stack.state import stack_is_running
 from tests.stack.conftest import eventually, family, is_running
 
@@ -59,18 +58,7 @@ def test_every_process_that_is_killed_comes_back(verbs):
         os.kill(before[name], signal.SIGKILL)
     for name in _NAMES:
         eventually(lambda name=name: verbs.pids().get(name, before[name]) != before[name], f"{name} is back")
-    eventually(lambda: _answers(verbs.state().url), "the web process answers again")
-
-
-def _answers(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(f"{url}/healthz", timeout=5):
-            return True
-    except urllib.error.HTTPError as answer:
-        answer.close()
-        return True
-    except OSError:
-        return False
+    eventually(lambda: serves(verbs.state().url), "the web process answers again")
 
 
 def test_children_of_a_killed_web_or_worker_process_end_too(verbs):

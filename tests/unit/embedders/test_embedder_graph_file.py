@@ -62,6 +62,17 @@ def test_error_half_way_leaves_nothing(tmp_path: Path):
     assert _visible(tmp_path) == []
 
 
+def test_finished_file_is_moved_into_place_not_copied(tmp_path: Path):
+    inodes: list[int] = []
+
+    def make(folder: Path) -> Path:
+        made = _make(b"whole")(folder)
+        inodes.append(made.stat().st_ino)
+        return made
+
+    assert [publish_once(tmp_path / "graph.onnx", make).stat().st_ino] == inodes
+
+
 def test_of_several_writers_at_once_one_writes(tmp_path: Path):
     target = tmp_path / "graph.onnx"
     contents = [bytes([number]) * 1000 for number in range(8)]

@@ -33,6 +33,8 @@ def is_ignored(rules: str, path: str, *, is_directory: bool = False) -> bool | N
         ("abc/**", "abc", None),
         ("a/**/b", "a/b", True),
         ("a/**/b", "a/x/y/b", True),
+        ("a/**/**/b/**/c*", "a/x/b/y/b/z/cd", True),
+        ("**/b/c/**/d", "b/x/b/c/d", True),
         ("foo/*", "foo/test.json", True),
         ("foo/*", "foo/bar/hello.c", None),
         ("# comment", "# comment", None),
@@ -76,7 +78,7 @@ def test_trailing_slash_matches_directories_only():
 def test_stars_take_linear_time():
     started = time.process_time()
     assert is_ignored("*a" * 300 + "b", "a" * 4_000) is None
-    assert is_ignored("**/" * 4 + "x", "a/" * 1_000 + "y") is None
+    assert is_ignored("**/a/" * 100 + "x", "a/" * 1_000 + "y") is None
     assert time.process_time() - started < 5
 
 
@@ -100,9 +102,12 @@ PATHS = [
 ]
 
 
-@pytest.mark.skipif(shutil.which("git") is None, reason="git is the judge here, and is not installed")
+GIT = shutil.which("git")
+
+
+@pytest.mark.skipif(GIT is None, reason="git is the judge here, and is not installed")
 def test_git_agrees(tmp_path):
-    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    subprocess.run([GIT, "init", "-q", str(tmp_path)], check=True)
     for path in PATHS:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text("x")
@@ -112,7 +117,7 @@ def test_git_agrees(tmp_path):
     def agrees(globs):
         text = "\n".join(globs) + "\n"
         (tmp_path / ".gitignore").write_text(text)
-        command = ["git", "-C", str(tmp_path), "ls-files", "--others", "--exclude-standard", "-z"]
+        command = [GIT, "-C", str(tmp_path), "ls-files", "--others", "--exclude-standard", "-z"]
         listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         expected = set(listed.split("\0")) - {"", ".gitignore"}
         assert {path for path in PATHS if not _is_hidden(text, path)} == expected, text

@@ -1,4 +1,5 @@
 import time
+from itertools import pairwise
 
 import pytest
 
@@ -137,5 +138,5 @@ def test_hostile_markdown_is_read_whole_and_in_time(text):
 
 def test_blocks_never_overlap_and_follow_in_order():
     spans = [b.span for b in blocks_of("a\n***\n- b\n\n\n\n      c\n***\n| x |\n|---|\nd\n===\n")]
-    assert all(earlier.end < later.start for earlier, later in zip(spans, spans[1:], strict=False))
+    assert all(earlier.end < later.start for earlier, later in pairwise(spans))
     assert LineSpan(2, 2) in spans

@@ -155,6 +155,18 @@ def test_long_and_cjk_prefixes_are_let_through(raw):
     check_prefixes(raw)
 
 
+def test_a_term_that_fts5_can_find_is_never_dropped():
+    codes = [*range(1, 0x250), *range(0x250, 0xD800, 10), *range(0x1F000, 0x1FB00, 10)]
+    connection = apsw.Connection(":memory:")
+    connection.execute("CREATE VIRTUAL TABLE f USING fts5 (text, tokenize = 'porter unicode61')")
+    connection.execute("CREATE VIRTUAL TABLE v USING fts5vocab (f, 'instance')")
+    connection.executemany("INSERT INTO f (rowid, text) VALUES (?, ?)", [(code, chr(code)) for code in codes])
+    findable = [chr(code) for (code,) in connection.execute("SELECT DISTINCT doc FROM v")]
+    connection.close()
+    assert len(findable) > 3_000
+    assert [character for character in findable if not has_token(character)] == []
+
+
 def test_tokens_are_folded_runs_of_letters_and_numbers():
     assert tokens_of("Path/to_FILE-2") == ["path", "to", "file", "2"]
     assert tokens_of("e\u0301t") == ["e\u0301t"]

@@ -158,7 +158,8 @@ def test_a_hit_goes_over_the_wire_whole_with_nulls():
         },
         "retrieval": {
             "method": "hybrid", "fusion_score": 0.5, "lexical_score": None, "lexical_rank": 1,
-            "vector_score": None, "vector_rank": None, "exact_rank": None, "tier": None, "rerank_score": None, "rerank_rank": None,
+            "vector_score": None, "vector_rank": None, "exact_rank": None, "tier": None,
+            "rerank_score": None, "rerank_rank": None,
         },
         "index_version": "hybrid:lex-1+vec-a@1",
         "chunker_version": "1",
@@ -178,8 +179,8 @@ def test_a_response_goes_over_the_wire_whole_with_nulls():
     result = SearchResult(query="q", mode=Mode.LEXICAL, index_version="lex-1", seq=3, lag=0, took_ms=1.5)
     assert result_to_wire(result) == {
         "schema_version": "search_response.v1", "query": "q", "mode": "lexical", "index_version": "lex-1",
-        "seq": 3, "lag": 0, "took_ms": 1.5, "degraded": [], "warnings": [], "rerank": None, "lexical_total": None,
-        "hits": [], "next_cursor": None, "did_you_mean": None, "explain": None,
+        "seq": 3, "lag": 0, "took_ms": 1.5, "degraded": [], "warnings": [], "rerank": None,
+        "lexical_total": None, "hits": [], "next_cursor": None, "did_you_mean": None, "explain": None,
     }  # fmt: skip
 
 

@@ -1,30 +1,25 @@
 """`kebab status`: which processes run where, and how far behind they are."""
 
-import sys
-from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, TextIO
+from typing import Any
 
-from kebab.cli.console import people_console, table, write_json
+from rich.console import Console
+
+from kebab.cli.console import table
+from kebab.cli.errors import Exit
+from kebab.cli.verb import BaseVerb
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.listing import Listing, current_listing
 from kebab.stack.state import running_state
-from kebab.stack.verbs import StackVerb
-
-_UNHEALTHY = 3
 
 
-class Command(StackVerb):
-    """Lists processes, queues and what the apps report; exit status 3 when no stack runs or a process is silent."""
+class Command(BaseVerb):
+    """Lists processes, queues and what the apps report; exit code 3 when no stack runs or one is silent."""
 
     help = "Show processes with pids, nodes, queues and lag."
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        """How to print."""
-        parser.add_argument("--json", action="store_true", help="print one JSON document")
-
-    def handle(self, *args: Any, **options: Any) -> None:
+    def run_verb(self, **options: Any) -> Exit:
         """Print the listing."""
         configuration = StackConfiguration.from_settings()
         if configuration.has_embedded_postgres and running_state(configuration.directory.path) is None:
@@ -33,16 +28,15 @@ class Command(StackVerb):
             )
         else:
             listing = current_listing(configuration)
-        if options["json"]:
-            write_json(self.stdout, listing.as_json())
+        if self.as_json:
+            self.print_json(listing.as_json())
         else:
-            _print_tables(listing, configuration, self.stdout)
-        if not listing.is_running or not all(row.is_alive for row in listing.processes):
-            sys.exit(_UNHEALTHY)
+            _print_tables(listing, configuration, self.console)
+        is_healthy = listing.is_running and all(row.is_alive for row in listing.processes)
+        return Exit.DONE if is_healthy else Exit.UNHEALTHY
 
 
-def _print_tables(listing: Listing, configuration: StackConfiguration, stream: TextIO) -> None:
-    console = people_console(stream)
+def _print_tables(listing: Listing, configuration: StackConfiguration, console: Console) -> None:
     if not listing.is_running:
         console.print(f"No stack runs on {configuration.directory.path}; `kebab up` starts one.")
     tables: dict[str, Sequence[Mapping[str, Any]]] = {

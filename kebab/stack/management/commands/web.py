@@ -1,31 +1,32 @@
 """`kebab web`: the web process."""
 
-from argparse import ArgumentParser
 from typing import Any
 
 import uvicorn
 from django.conf import settings
+from django.core.management.base import CommandParser
 
+from kebab.cli.verb import BaseVerb
 from kebab.stack.heartbeat import Heartbeat
 from kebab.stack.models import ProcessRole
-from kebab.stack.verbs import StackVerb
 
 _GRACE_S = 20
 # Loading a model holds the interpreter's lock for longer than uvicorn's five seconds.
 _HEALTH_LIMIT_S = 60
 
 
-class Command(StackVerb):
+class Command(BaseVerb):
     """Serves `kebab.asgi` with uvicorn, in `KEBAB_WEB_WORKERS` processes that share the port."""
 
     help = "Serve the API, the pages and MCP."
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
         """Where to listen."""
+        super().add_arguments(parser)
         parser.add_argument("--host", default=settings.KEBAB_HOST, help="address to listen on")
         parser.add_argument("--port", type=int, default=settings.KEBAB_PORT, help="port to listen on")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def run_verb(self, **options: Any) -> None:
         """Serve until SIGINT or SIGTERM."""
         with Heartbeat(ProcessRole.WEB, slots=settings.KEBAB_WEB_WORKERS):
             uvicorn.run(

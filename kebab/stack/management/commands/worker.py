@@ -2,35 +2,36 @@
 
 import os
 import signal
-from argparse import ArgumentParser
 from typing import Any
 
 from celery.signals import worker_process_init, worker_ready, worker_shutdown
 from django.conf import settings
+from django.core.management.base import CommandParser
 
 from kebab.celery import app
+from kebab.cli.verb import BaseVerb
 from kebab.stack.configuration import EMBED_QUEUES, WORKER_QUEUES
 from kebab.stack.heartbeat import Heartbeat
 from kebab.stack.lifeline import die_with_parent
 from kebab.stack.models import ProcessRole
-from kebab.stack.verbs import StackVerb
 from kebab.stack.worker_activity import WorkerActivity
 
 
-class Command(StackVerb):
+class Command(BaseVerb):
     """Runs a prefork worker whose children end with it, and writes its sign of life."""
 
     help = "Run a Celery worker."
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
         """What to work on, and how much at once."""
+        super().add_arguments(parser)
         queues = ",".join((*WORKER_QUEUES, *EMBED_QUEUES))
         slots = settings.KEBAB_WORKER_SLOTS
         parser.add_argument("--queues", default=queues, help="names, separated by commas (default: all)")
         parser.add_argument("--slots", type=int, default=slots, help="tasks at once")
         parser.add_argument("--name", default="worker", help="tells the workers of a node apart")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def run_verb(self, **options: Any) -> None:
         """Work until SIGTERM, then finish what is running."""
         queues = tuple(options["queues"].split(","))
         activity = WorkerActivity()

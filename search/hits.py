@@ -1,0 +1,94 @@
+"""From ranked chunk ids to hits: fields from Postgres, snippet and highlights from the mirror."""
+
+from collections.abc import Mapping, Sequence
+
+from django.utils import timezone
+
+from kebab.people.models import Workspace
+from kebab.people.preferences import preference
+from search.mirror.lexical import LexicalLeg
+from search.readback import StandingChunk, read_hits
+from search.retrieval.citation import citation_from_span
+from search.retrieval.filters import TrustLevel
+from search.retrieval.match import parse_query
+from search.retrieval.pipeline import RankedEntry
+from search.retrieval.snippet import Highlight, best_window, cut, strip_markers
+from search.retrieval.staleness import is_stale
+from search.retrieval.types import SearchHit, SearchQuery
+from search.scope import Scope
+from search.vectors.spaces import LiveSpace
+
+
+class HitBuilder:
+    """Makes the hits of one query. Snippets are computed for the hits alone."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        scope: Scope,
+        query: SearchQuery,
+        leg: LexicalLeg,
+        space: LiveSpace | None,
+        index_version: str,
+    ) -> None:
+        self._scope = scope
+        self._query = query
+        self._leg = leg
+        self._space = space
+        self._index_version = index_version
+        self._stale_after_days = int(preference(workspace, "stale_after_days"))
+
+    def build(self, entries: Sequence[RankedEntry]) -> tuple[SearchHit, ...]:
+        """Give a hit for each entry whose chunk still stands, ranks 1, 2, 3, …"""
+        chunk_ids = [entry.chunk_id for entry in entries]
+        standing = read_hits(self._scope, chunk_ids) if chunk_ids else {}
+        marked = self._leg.snippets(
+            [e.chunk_id for e in entries if e.retrieval.lexical_rank is not None], self._query.snippet_chars
+        )
+        present = [entry for entry in entries if entry.chunk_id in standing]
+        return tuple(
+            self._hit(rank, entry, standing[entry.chunk_id], marked)
+            for rank, entry in enumerate(present, start=1)
+        )
+
+    def _hit(
+        self, rank: int, entry: RankedEntry, chunk: StandingChunk, marked: Mapping[str, str]
+    ) -> SearchHit:
+        snippet, highlights = self._snippet(chunk, marked.get(entry.chunk_id))
+        span = chunk.source_spans[0] if chunk.source_spans else None
+        found_by_vector = entry.retrieval.vector_rank is not None and self._space is not None
+        return SearchHit(
+            rank=rank,
+            score=entry.score,
+            chunk_id=entry.chunk_id,
+            doc_id=chunk.doc_id,
+            doc_path=chunk.path,
+            title=chunk.title,
+            heading_path=chunk.heading_path,
+            section_label=chunk.section_label,
+            snippet=snippet,
+            highlights=tuple(highlights),
+            citation=citation_from_span(chunk.path, chunk.section_label or None, span),
+            retrieval=entry.retrieval,
+            index_version=self._index_version,
+            chunker_version=chunk.chunker_version,
+            embedding_model=self._space.model if found_by_vector and self._space else None,
+            indexed_at=chunk.indexed_at,
+            stale=is_stale(
+                chunk.indexed_at, now=timezone.now(), stale_after_days=self._stale_after_days
+            ),
+            source=chunk.source_key,
+            version=chunk.version_tag or None,
+            lang=chunk.lang,
+            tags=chunk.tags,
+            trust_level=TrustLevel(chunk.trust_level),
+            code_lang=chunk.language or None,
+        )
+
+    def _snippet(self, chunk: StandingChunk, marked: str | None) -> tuple[str, list[Highlight]]:
+        chars = self._query.snippet_chars
+        if marked is not None:
+            text, highlights = strip_markers(marked)
+            if highlights:
+                return cut(text, highlights, chars)
+        return best_window(chunk.text, parse_query(self._query.asked.lexical).terms, chars)

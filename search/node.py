@@ -1,0 +1,99 @@
+"""This node's mirrors, as a web process or a verb uses them: where they lie, reading, catching up."""
+
+import contextlib
+import logging
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+
+from django.conf import settings
+from django.db import connection
+
+from kebab.people.models import Workspace
+from search.mirror.connections import ReaderPool
+from search.mirror.errors import MirrorBusy, MirrorError
+from search.mirror.files import MirrorFiles
+from search.mirror.sync import applied_seq, sync_mirror
+from search.retrieval.errors import NotSearchableYet
+
+logger = logging.getLogger(__name__)
+
+_POLL_S = 0.005
+
+
+@cache
+def reader_pool() -> ReaderPool:
+    """Give this process's readers."""
+    return ReaderPool()
+
+
+@cache
+def leg_executor() -> ThreadPoolExecutor:
+    """Give the threads in which lexical legs run beside the vector legs of their requests."""
+    return ThreadPoolExecutor(settings.KEBAB_WEB_THREADS, thread_name_prefix="lexical")
+
+
+@cache
+def _sync_executor() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, thread_name_prefix="mirror-sync")
+
+
+def mirror_files(workspace_id: uuid.UUID) -> MirrorFiles:
+    """Give the files of a workspace's mirror on this node."""
+    return MirrorFiles.of(settings.KEBAB_MIRROR_DIR, workspace_id)
+
+
+def mirror_seq(workspace_id: uuid.UUID) -> int:
+    """Give the number that this node's mirror has come to, 0 when there is none."""
+    try:
+        with reader_pool().reader(mirror_files(workspace_id).current()) as reader:
+            return applied_seq(reader)
+    except MirrorError:
+        return 0
+
+
+def trigger_sync(workspace_id: uuid.UUID) -> None:
+    """Have this process bring the mirror up to date beside the request that found it behind."""
+    _sync_executor().submit(_sync_and_log, workspace_id)
+
+
+def build_first_mirror(workspace_id: uuid.UUID, *, limit_s: float) -> None:
+    """Build this node's first mirror of a workspace, and wait for it no longer than `limit_s`."""
+    with contextlib.suppress(TimeoutError):
+        _sync_executor().submit(_sync_and_log, workspace_id).result(limit_s)
+
+
+def wait_for_seq(workspace_id: uuid.UUID, seq: int, *, limit_s: float) -> None:
+    """Return once this node's mirror shows change `seq`, syncing it here if no other process is at it.
+
+    Raises NotSearchableYet after `limit_s` seconds.
+    """
+    deadline = time.monotonic() + limit_s
+    while mirror_seq(workspace_id) < seq:
+        if time.monotonic() >= deadline:
+            raise NotSearchableYet(f"Change {seq} is not searchable on this node after {limit_s:g} s; ask again.")
+        if not _sync(workspace_id):
+            time.sleep(_POLL_S)
+
+
+def _sync(workspace_id: uuid.UUID) -> bool:
+    try:
+        sync_mirror(mirror_files(workspace_id), workspace_id)
+    except MirrorBusy:
+        return False
+    except Workspace.DoesNotExist:
+        mirror_files(workspace_id).remove_all()
+        raise
+    return True
+
+
+def _sync_and_log(workspace_id: uuid.UUID) -> None:
+    try:
+        _sync(workspace_id)
+    except Workspace.DoesNotExist:
+        logger.info("workspace %s is gone", workspace_id)
+    except Exception:
+        logger.exception("mirror of %s could not be synced", workspace_id)
+    finally:
+        connection.close()

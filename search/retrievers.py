@@ -1,0 +1,43 @@
+"""Retrievers of a workspace. Each gets its workspace when it is made and can't be asked about another."""
+
+from dataclasses import replace
+from typing import ClassVar
+
+from kebab.people.models import Workspace
+from search.engine import index_version, search
+from search.retrieval.types import Mode, SearchHit, SearchQuery
+
+
+class _WorkspaceRetriever:
+    """Answers in one mode, whatever mode the query names."""
+
+    mode: ClassVar[Mode]
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    def search(self, query: SearchQuery) -> list[SearchHit]:
+        """Give up to `query.k` hits, best first, ranks 1, 2, 3, …"""
+        return list(search(self._workspace, replace(query, mode=self.mode)).hits)
+
+    def index_version(self, mode: Mode) -> str:
+        """Give the name of what produced the index, or both indexes, that answer in `mode`."""
+        return index_version(self._workspace, mode)
+
+
+class LexicalRetriever(_WorkspaceRetriever):
+    """Finds chunks by their words."""
+
+    mode = Mode.LEXICAL
+
+
+class VectorRetriever(_WorkspaceRetriever):
+    """Finds chunks by their meaning."""
+
+    mode = Mode.VECTOR
+
+
+class HybridRetriever(_WorkspaceRetriever):
+    """Finds chunks by words and meaning, fused."""
+
+    mode = Mode.HYBRID

@@ -1,0 +1,31 @@
+"""Celery tasks of search: following the log at once on this node, and pruning it."""
+
+import uuid
+
+from celery import shared_task
+from django.conf import settings
+
+from kebab.people.models import Workspace
+from search.changelog import prune_changes
+from search.mirror.errors import MirrorBusy
+from search.mirror.files import MirrorFiles
+from search.mirror.sync import sync_mirror
+
+
+@shared_task(name="search.sync_mirror")
+def sync_mirror_task(workspace_id: str) -> None:
+    """Bring this node's mirror of a workspace up to date; a lost message costs a second at most."""
+    id_ = uuid.UUID(workspace_id)
+    files = MirrorFiles.of(settings.KEBAB_MIRROR_DIR, id_)
+    try:
+        sync_mirror(files, id_)
+    except MirrorBusy:
+        return  # whoever is at it sees this change too, or the next look does
+    except Workspace.DoesNotExist:
+        files.remove_all()
+
+
+@shared_task(name="search.prune_changes")
+def prune_changes_task() -> None:
+    """Drop changes that every mirror has had a week to follow."""
+    prune_changes()

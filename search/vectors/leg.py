@@ -1,0 +1,85 @@
+"""The vector leg: the query's embedding against the workspace's live space."""
+
+import uuid
+from typing import Any
+
+from django.db import OperationalError
+from django.db.models import Subquery
+
+from kebab.people.models import Workspace
+from search.embedders.base import Embedder
+from search.models import Chunk, ChunkVector, SourceVersion
+from search.retrieval.errors import EmbedderUnavailable, LegTimeout
+from search.retrieval.match import parse_query
+from search.retrieval.score import vector_score
+from search.retrieval.types import Candidate
+from search.scope import Scope
+from search.vectors.nearest import nearest_chunks
+from search.vectors.spaces import LiveSpace, live_space
+
+
+class VectorLeg:
+    """One query against the vectors of one workspace, in the thread that calls it."""
+
+    def __init__(self, workspace: Workspace, scope: Scope, text: str, embedder: Embedder | None) -> None:
+        self._scope = scope
+        # FTS5 syntax means nothing to a model; what is inside its quotes may.
+        self._text = parse_query(text).raw or text
+        self._embedder = embedder
+        self.space: LiveSpace | None = live_space(workspace)
+
+    @property
+    def mismatch(self) -> str | None:
+        """Say that the stored vectors are another model's than this process embeds queries with."""
+        if self.space is None or self._embedder is None or self.space.is_made_by(self._embedder.space):
+            return None
+        return (
+            f"The vectors are {self.space.model}@{self.space.revision}'s, queries would be"
+            f" {self._embedder.space.model}@{self._embedder.space.revision}'s: the vector leg is off."
+        )
+
+    def search(self, limit: int) -> list[Candidate]:
+        """Give up to `limit` candidates by cosine, ties by chunk id. Raises EmbedderUnavailable, LegTimeout."""
+        if not self._text.strip():
+            return []
+        if self._embedder is None:
+            raise EmbedderUnavailable("No embedder is configured; set KEBAB_EMBEDDER.")
+        if self.mismatch is not None:
+            raise EmbedderUnavailable(self.mismatch)
+        if self.space is None:
+            return []
+        query_vector = self._embedder.embed_query(self._text)
+        try:
+            nearest = nearest_chunks(self._rows(), self.space, query_vector, limit=limit)
+        except OperationalError as error:
+            if "statement timeout" not in str(error):
+                raise
+            raise LegTimeout("The vector leg ran out of time.") from error
+        return [Candidate(chunk_id=id_.hex, score=vector_score(cosine)) for id_, cosine in nearest]
+
+    def _rows(self) -> Any:
+        scope = self._scope
+        rows = ChunkVector.objects.in_workspace(scope.workspace_id)
+        if scope.source_keys or scope.version_tags:
+            rows = rows.filter(version_id__in=self._versions())
+        if scope.narrows_documents:
+            rows = rows.filter(chunk_id__in=Subquery(self._chunks().values("chunk_id")))
+        return rows
+
+    def _versions(self) -> list[uuid.UUID]:
+        versions = SourceVersion.objects.in_workspace(self._scope.workspace_id)
+        if self._scope.source_keys:
+            versions = versions.filter(
+                source__workspace=self._scope.workspace_id, source__key__in=self._scope.source_keys
+            )
+        if self._scope.version_tags:
+            versions = versions.filter(tag__in=self._scope.version_tags)
+        return list(versions.values_list("pk", flat=True))
+
+    def _chunks(self) -> Any:
+        chunks = Chunk.objects.in_workspace(self._scope.workspace_id)
+        if self._scope.filters.kind:
+            chunks = chunks.filter(kind__in=[kind.value for kind in self._scope.filters.kind])
+        return chunks.filter(
+            self._scope.document_conditions("document__"), document__workspace=self._scope.workspace_id
+        )

@@ -1,0 +1,82 @@
+"""What search adds to kebab's registries: settings, errors, deletion, preparation, checks, reports."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.db import transaction
+
+from kebab.api.errors import register_error_tree
+from kebab.health.checks import register_check
+from kebab.people import deletion
+from kebab.people.models import Workspace
+from kebab.people.preferences import register_preference
+from kebab.stack import preparation, reports
+from search import checks, node
+from search.embedding import configured_embedder
+from search.blobs import drop_all_blobs
+from search.errors import CorpusError
+from search.models import EmbeddingSpace
+from search.retrieval.errors import SearchError
+from search.retrieval.staleness import STALE_AFTER_DAYS
+from search.retrieval.types import DEFAULT_K, DEFAULT_SNIPPET_CHARS, MAX_K, Fusion
+from search.vectors.index import drop_index
+from search.retrieval.fusion import RRF_K
+from search.retrieval.cap import PRE_RERANK_MAX_PER_FILE
+
+SCORE_GATE = 0.05
+
+
+def register() -> None:
+    """Register all of it; called once, when the apps are ready."""
+    register_error_tree(SearchError)
+    register_error_tree(CorpusError)
+    register_preference("default_k", DEFAULT_K, _whole_number(1, MAX_K))
+    register_preference("snippet_chars", DEFAULT_SNIPPET_CHARS, _whole_number(1, 10_000))
+    register_preference("fusion", Fusion.RRF.value, _one_of(*Fusion))
+    register_preference("rrf_k", RRF_K, _whole_number(1, 10_000))
+    register_preference("pre_rerank_max_per_file", PRE_RERANK_MAX_PER_FILE, _whole_number(0, MAX_K))
+    register_preference("score_gate", SCORE_GATE, _share)
+    register_preference("stale_after_days", STALE_AFTER_DAYS, _whole_number(0, 36_500))
+    deletion.register(_remove_what_is_not_a_row)
+    preparation.register("embedding model", _prepare_model)
+    register_check("mirrors", checks.check_mirrors)
+    register_check("embedding", checks.check_coverage)
+    reports.register("mirrors", checks.mirror_rows)
+
+
+def _remove_what_is_not_a_row(workspace: Workspace) -> None:
+    """Drop the workspace's vector indexes with it; its mirror here and its blobs once that is committed."""
+    for space in EmbeddingSpace.objects.in_workspace(workspace):
+        drop_index(space)
+    transaction.on_commit(node.mirror_files(workspace.pk).remove_all)
+    transaction.on_commit(lambda: drop_all_blobs(workspace.pk))
+
+
+def _prepare_model() -> None:
+    embedder = configured_embedder()
+    if embedder is not None:
+        embedder.embed_query("ready")
+
+
+def _whole_number(least: int, most: int) -> Callable[[Any], int]:
+    def validate(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise ValueError(f"{value!r} is not a whole number from {least} to {most}.")
+        return value
+
+    return validate
+
+
+def _one_of(*choices: str) -> Callable[[Any], str]:
+    def validate(value: Any) -> str:
+        if value not in tuple(choices):
+            raise ValueError(f"{value!r} is not one of {', '.join(choices)}.")
+        return str(value)
+
+    return validate
+
+
+def _share(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ValueError(f"{value!r} is not a number from 0 to 1.")
+    return float(value)
