@@ -12,7 +12,7 @@ from django.conf import settings
 
 def reached(name: str) -> None:
     """Die here, as if by kill -9, when the drill asks for it."""
-    if settings.KEBAB_FAILPOINT == name:
+    if name == settings.KEBAB_FAILPOINT:
         os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -56,7 +56,7 @@ def _compare(workspace: Workspace) -> str:
     if found != expected:
         raise MirrorError(
             f"At change {found.seq} it has {found.documents} documents and {found.chunks} chunks,"
-            f" Postgres at {expected.seq} {expected.documents} and {expected.chunks}, or their contents differ"
+            f" Postgres at {expected.seq} {expected.documents} and {expected.chunks}, or the contents differ"
         )
     return f"{found.documents} documents, {found.chunks} chunks, equal to Postgres at change {found.seq}"
 
@@ -72,7 +72,9 @@ def check_coverage(repair: bool) -> Iterator[CheckResult]:
         yield CheckResult(
             name=f"vectors of {workspace.slug}",
             status=CheckStatus.WARNING if missing else CheckStatus.OK,
-            detail=f"{missing} chunks wait for their vector in {space}" if missing else f"complete in {space}",
+            detail=f"{missing} chunks wait for their vector in {space}"
+            if missing
+            else f"complete in {space}",
             remedy="They follow while an embedding worker runs." if missing else "",
         )
 

@@ -74,9 +74,7 @@ class HitBuilder:
             chunker_version=chunk.chunker_version,
             embedding_model=self._space.model if found_by_vector and self._space else None,
             indexed_at=chunk.indexed_at,
-            stale=is_stale(
-                chunk.indexed_at, now=timezone.now(), stale_after_days=self._stale_after_days
-            ),
+            stale=is_stale(chunk.indexed_at, now=timezone.now(), stale_after_days=self._stale_after_days),
             source=chunk.source_key,
             version=chunk.version_tag or None,
             lang=chunk.lang,

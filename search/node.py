@@ -72,7 +72,9 @@ def wait_for_seq(workspace_id: uuid.UUID, seq: int, *, limit_s: float) -> None:
     deadline = time.monotonic() + limit_s
     while mirror_seq(workspace_id) < seq:
         if time.monotonic() >= deadline:
-            raise NotSearchableYet(f"Change {seq} is not searchable on this node after {limit_s:g} s; ask again.")
+            raise NotSearchableYet(
+                f"Change {seq} is not searchable on this node after {limit_s:g} s; ask again."
+            )
         if not _sync(workspace_id):
             time.sleep(_POLL_S)
 

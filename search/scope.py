@@ -73,7 +73,11 @@ def resolve_scope(workspace: Workspace, filters: SearchFilters) -> Scope:
     nothing has finds nothing.
     """
     tagged = SourceVersion.objects.filter(workspace_id=OuterRef("pk")).exclude(tag="")
-    row = Workspace.objects.annotate(is_tagged=Exists(tagged)).values("head_seq", "is_tagged").get(pk=workspace.pk)
+    row = (
+        Workspace.objects.annotate(is_tagged=Exists(tagged))
+        .values("head_seq", "is_tagged")
+        .get(pk=workspace.pk)
+    )
     return Scope(
         workspace_id=workspace.pk,
         filters=filters,

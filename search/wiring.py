@@ -12,16 +12,16 @@ from kebab.people.models import Workspace
 from kebab.people.preferences import register_preference
 from kebab.stack import preparation, reports
 from search import checks, node
-from search.embedding import configured_embedder
 from search.blobs import drop_all_blobs
+from search.embedding import configured_embedder
 from search.errors import CorpusError
 from search.models import EmbeddingSpace
+from search.retrieval.cap import PRE_RERANK_MAX_PER_FILE
 from search.retrieval.errors import SearchError
+from search.retrieval.fusion import RRF_K
 from search.retrieval.staleness import STALE_AFTER_DAYS
 from search.retrieval.types import DEFAULT_K, DEFAULT_SNIPPET_CHARS, MAX_K, Fusion
 from search.vectors.index import drop_index
-from search.retrieval.fusion import RRF_K
-from search.retrieval.cap import PRE_RERANK_MAX_PER_FILE
 
 SCORE_GATE = 0.05
 

@@ -42,7 +42,9 @@ def run(work: Work) -> Ending:
     space = ensure_live_space(work.workspace, embedder.space)
     live = live_space(work.workspace)
     if live is None or not live.is_made_by(embedder.space):
-        raise JobFailed(f"The live space is {space}, the configured embedder another; set KEBAB_EMBEDDER back.")
+        raise JobFailed(
+            f"The live space is {space}, the configured embedder another; set KEBAB_EMBEDDER back."
+        )
     while True:
         Job.objects.in_workspace(work.workspace).filter(pk=work.job.pk).update(rerun_requested=False)
         work.lease.write(items_total=F("items_done") + count_without_vector(space))

@@ -1,4 +1,4 @@
-"""Waking workers. A message in Redis is a hint that carries a job's id: lost, doubled or late, it does no harm.
+"""Waking workers. A message in Redis is a hint with a job's id: lost, doubled or late, it does no harm.
 
 At most twice as many hints as worker slots wait in a queue, chosen in turn over the workspaces: that is the
 fairness between them. The sweep sends again what got lost.

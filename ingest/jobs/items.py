@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 
@@ -15,11 +14,11 @@ from ingest.blobs import release_blobs
 from ingest.chunking.types import CHUNKER_VERSION
 from ingest.errors import LeaseLost
 from ingest.jobs.drafting import document_draft, parser_overrides
+from ingest.jobs.parsing import digester_pool
 from ingest.jobs.work import Ending, Work
 from ingest.models import ItemState, Job, JobItem, Unreadable
 from ingest.parsers.errors import IngestParseError, ParseRefused, Quarantined
 from ingest.parsers.registry import parser_version_for
-from ingest.jobs.parsing import digester_pool
 from ingest.sandbox.types import Digest, Submission
 from kebab import failpoints
 from search.blobs import keep_blob

@@ -10,7 +10,6 @@ from django.utils import timezone
 from ingest.errors import JobFailed, JobNotOpen
 from ingest.jobs.hints import hint_on_commit
 from ingest.models import OPEN_STATES, ItemState, Job, JobItem, JobKind, JobState
-from kebab.people.models import Workspace
 from search.models import Source
 
 

@@ -15,7 +15,7 @@ from ingest.jobs.lease import MAX_STALLED_ATTEMPTS, Lease, LeaseKeeper, claim
 from ingest.jobs.report import final_counts
 from ingest.jobs.request import request_embedding
 from ingest.jobs.work import Ending, Work
-from ingest.models import Job, JobKind, JobState
+from ingest.models import JobKind, JobState
 from kebab.people.models import Workspace
 
 logger = logging.getLogger(__name__)
@@ -89,5 +89,3 @@ def _try_later(lease: Lease) -> None:
     stalled = lease.held().values_list("stalled_attempts", flat=True).first() or 0
     delay_s = min(600, 5 * 2**stalled) * random.uniform(0.9, 1.1)  # noqa: S311  # jitter, not a secret
     lease.held().update(lease_until=Now() + timedelta(seconds=delay_s))
-
-

@@ -118,9 +118,7 @@ def note_end(job: Job, state: JobState) -> None:
     chunks = Chunk.objects.in_workspace(job.workspace_id).filter(
         document__workspace=job.workspace_id, document__source=job.source_id, document__version__tag=""
     )
-    sources.update(
-        state=SourceState.INDEXED, last_indexed_at=timezone.now(), total_snippets=chunks.count()
-    )
+    sources.update(state=SourceState.INDEXED, last_indexed_at=timezone.now(), total_snippets=chunks.count())
 
 
 def _discover(work: Work, root: Path, version: SourceVersion) -> None:
@@ -162,7 +160,9 @@ def _listing(work: Work, root: Path, version: SourceVersion) -> Listing:
     return listing
 
 
-def _sort_in(entry: FoundFile | SkippedFile, known: Known | None, listing: Listing, *, retrying: bool) -> None:
+def _sort_in(
+    entry: FoundFile | SkippedFile, known: Known | None, listing: Listing, *, retrying: bool
+) -> None:
     if isinstance(entry, SkippedFile):
         listing.set_aside("skipped", entry.reason, entry.path)
     elif known is None or retrying or not known.stands_for(entry):

@@ -5,6 +5,7 @@ the end of its input, and when it has run out of memory.
 """
 
 import argparse
+import gc
 import logging
 import os
 import resource
@@ -40,6 +41,9 @@ def main() -> None:
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(name)s: %(message)s")
     documents, replies = sys.stdin.buffer, _private_stdout()
     chunker = Chunker(TokenCounter())
+    # parsed documents hold no cycles: looking for some after every 700 objects took an eighth of the time
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
     _limit_resources(options.memory_bytes)
     _send(replies, {"ready": os.getpid()})
     while (frame := read_frame(documents)) is not None:

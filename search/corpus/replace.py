@@ -77,7 +77,11 @@ def replace_document(
                 _restate(document, draft)
             _replace_chunks(document, _chunk_rows(place, document, draft))
         before_numbering(outcome)
-        seq = append_changes(place.workspace.pk, [document.doc_id], "upsert") if outcome != "unchanged" else None
+        seq = (
+            append_changes(place.workspace.pk, [document.doc_id], "upsert")
+            if outcome != "unchanged"
+            else None
+        )
     return Written(outcome=outcome, doc_id=document.doc_id, seq=seq, chunks=len(draft.chunks))
 
 

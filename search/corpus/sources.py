@@ -7,7 +7,9 @@ from search.errors import SourceMismatch
 from search.models import Source, SourceVersion
 
 
-def ensure_source(workspace: Workspace, key: str, *, kind: str, config: dict[str, Any] | None = None) -> Source:
+def ensure_source(
+    workspace: Workspace, key: str, *, kind: str, config: dict[str, Any] | None = None
+) -> Source:
     """Give the source `key` of the workspace, made if it isn't there.
 
     Raises SourceMismatch when it is there and reads something else.

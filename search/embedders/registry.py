@@ -28,7 +28,7 @@ def make_embedder(name: str, *, models_dir: Path, threads: int) -> Embedder:
 
 
 def _make_minilm(models_dir: Path, threads: int) -> Embedder:
-    # onnxruntime is 40 MB of code: a process without the default model does without it.
+    # onnxruntime takes some 30 MB: a process without the default model does without it.
     from search.embedders.minilm import MiniLmEmbedder
 
     return MiniLmEmbedder(models_dir, threads=threads)

@@ -1,4 +1,4 @@
-"""Writing documents into a mirror. Unchanged chunks keep their row; the caller holds the write transaction."""
+"""Writing documents into a mirror, in the caller's transaction. Unchanged chunks keep their row."""
 
 from collections.abc import Iterable
 
@@ -42,7 +42,9 @@ def upsert_document(connection: apsw.Connection, state: DocumentState) -> bool:
     ).fetchone()[0]
     connection.execute(_CLEAR_TAGS, (doc,))
     connection.executemany(_ADD_TAG, [(tag, doc) for tag in state.tags])
-    present = {chunk_id: (version, chunk) for chunk_id, version, chunk in connection.execute(_CHUNKS_OF, (doc,))}
+    present = {
+        chunk_id: (version, chunk) for chunk_id, version, chunk in connection.execute(_CHUNKS_OF, (doc,))
+    }
     wanted = {chunk.chunk_id: chunk.row_version for chunk in state.chunks}
     outdated = [chunk for chunk_id, (version, chunk) in present.items() if wanted.get(chunk_id) != version]
     _delete_chunks(connection, outdated)

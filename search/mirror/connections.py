@@ -25,6 +25,7 @@ def create_file(path: Path) -> apsw.Connection:
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
     connection.pragma("journal_mode", "wal")
     _configure_writer(connection).execute(schema.CREATE)
+    connection.pragma("user_version", schema.SCHEMA_VERSION)
     return connection
 
 

@@ -25,15 +25,23 @@ from search.scope import Scope
 BREADCRUMB_WEIGHT = 1.0
 TEXT_WEIGHT = 1.0
 #: Names what produces the lexical ranking.
-INDEX_VERSION = (
-    f"lex-{schema.SCHEMA_VERSION}-{schema.TOKENIZER.replace(' ', '-')}-b{BREADCRUMB_WEIGHT:g}-t{TEXT_WEIGHT:g}"
+INDEX_VERSION = "-".join(
+    [
+        "lex",
+        str(schema.SCHEMA_VERSION),
+        schema.TOKENIZER.replace(" ", "-"),
+        f"b{BREADCRUMB_WEIGHT:g}",
+        f"t{TEXT_WEIGHT:g}",
+    ]
 )
 
 # SQLite's virtual machine steps between two looks at the clock: a limit of 50 ms is kept to some 6 ms.
 _STEPS = 2_000
 
 _BM25 = "bm25(chunks_fts, 0.0, 0.0, ?, ?)"
-_BEST = "SELECT rowid, {bm25} AS score FROM chunks_fts WHERE chunks_fts MATCH ? {clause} ORDER BY score LIMIT ?"
+_BEST = (
+    "SELECT rowid, {bm25} AS score FROM chunks_fts WHERE chunks_fts MATCH ? {clause} ORDER BY score LIMIT ?"
+)
 _BEST_BY_ID = (
     "SELECT f.rowid, f.score FROM (SELECT rowid, {bm25} AS score FROM chunks_fts"
     " WHERE chunks_fts MATCH ? {clause}) f JOIN chunks c ON c.chunk = f.rowid"
@@ -41,9 +49,7 @@ _BEST_BY_ID = (
 )
 _ALSO = "AND rowid IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
 _COUNT = "SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ? {clause}"
-_CHUNK_IDS = (
-    "SELECT c.chunk, c.chunk_id FROM json_each(?) v CROSS JOIN chunks c ON c.chunk = v.value"
-)
+_CHUNK_IDS = "SELECT c.chunk, c.chunk_id FROM json_each(?) v CROSS JOIN chunks c ON c.chunk = v.value"
 _SNIPPET = (
     "SELECT snippet(chunks_fts, 3, ?, ?, '…', ?) FROM chunks_fts WHERE chunks_fts MATCH ?"
     " AND rowid = (SELECT chunk FROM chunks WHERE chunk_id = ?)"
@@ -167,9 +173,7 @@ class LexicalLeg:
             every=every, content=compile_all(content), some=some if some != every else "", is_raw=False
         )
 
-    def _all(
-        self, connection: apsw.Connection, match: Match, clause: Clause, limit: int
-    ) -> list[Candidate]:
+    def _all(self, connection: apsw.Connection, match: Match, clause: Clause, limit: int) -> list[Candidate]:
         """Chunks with every term, scored by the content terms alone, as the relaxed list is."""
         if match.content != match.every:
             clause = Clause(f"{_ALSO} {clause.sql}", (match.every, *clause.values))

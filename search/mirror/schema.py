@@ -4,19 +4,20 @@ import apsw
 
 from search.mirror.errors import SqliteTooOld
 
-#: Raise it with any change to the tables, the tokenizer or what is written into them.
+#: Kept as `user_version`; raise it with any change to the tables or to what is written into them.
 SCHEMA_VERSION = 1
+#: As the text index below names it.
 TOKENIZER = "porter unicode61"
 
 # A WAL race in 3.7.0-3.51.2 corrupts files; crafted FTS5 content overflowed before 3.53.2.
 _OLDEST_SQLITE = (3, 53, 2)
 if tuple(int(part) for part in apsw.sqlite_lib_version().split(".")) < _OLDEST_SQLITE:
     raise SqliteTooOld(
-        f"SQLite {apsw.sqlite_lib_version()} can corrupt mirrors; install apsw>=3.54 (SQLite 3.53.2 or later)."
+        f"SQLite {apsw.sqlite_lib_version()} can corrupt mirrors; install apsw>=3.54, with 3.53.2 or later."
     )
 
 # `text` is column 3 of chunks_fts: snippets are made from it. A title or heading is in `breadcrumb` alone.
-CREATE = f"""
+CREATE = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
 CREATE TABLE documents (
     doc INTEGER PRIMARY KEY,
@@ -45,15 +46,16 @@ CREATE TABLE chunks (
 ) STRICT;
 CREATE INDEX chunks_by_doc ON chunks (doc);
 CREATE VIRTUAL TABLE chunks_fts USING fts5 (
-    chunk_id UNINDEXED, doc_id UNINDEXED, breadcrumb, text, tokenize = '{TOKENIZER}'
+    chunk_id UNINDEXED, doc_id UNINDEXED, breadcrumb, text, tokenize = 'porter unicode61'
 );
 CREATE VIRTUAL TABLE chunks_vocab USING fts5vocab (chunks_fts, 'row');
 INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('secure-delete', 1);
-PRAGMA user_version = {SCHEMA_VERSION};
 """
 
 READ_META = "SELECT value FROM meta WHERE key = ?"
-WRITE_META = "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+WRITE_META = (
+    "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+)
 
 INTEGRITY_CHECK = "INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('integrity-check', 1)"
 OPTIMIZE = "INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize')"

@@ -39,7 +39,7 @@ class VectorLeg:
         )
 
     def search(self, limit: int) -> list[Candidate]:
-        """Give up to `limit` candidates by cosine, ties by chunk id. Raises EmbedderUnavailable, LegTimeout."""
+        """Give up to `limit` candidates by cosine, then chunk id. Raises EmbedderUnavailable, LegTimeout."""
         if not self._text.strip():
             return []
         if self._embedder is None:

@@ -37,7 +37,9 @@ def nearest_chunks(
     return found if len(found) >= limit else _exact(candidates, literal, limit)
 
 
-def _exact(vectors: "QuerySet[ChunkVector]", literal: HalfVector, limit: int) -> list[tuple[uuid.UUID, float]]:
+def _exact(
+    vectors: "QuerySet[ChunkVector]", literal: HalfVector, limit: int
+) -> list[tuple[uuid.UUID, float]]:
     ranked = vectors.annotate(distance=CosineDistance("embedding", literal)).order_by("distance", "chunk_id")
     return _with_similarity(ranked.values_list("chunk_id", "distance")[:limit])
 

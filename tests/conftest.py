@@ -1,0 +1,25 @@
+"""What all tests share."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings as hypothesis_settings
+
+hypothesis_settings.register_profile("kebab", deadline=None)
+hypothesis_settings.load_profile("kebab")
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(servers: None) -> None:
+    """Have the servers run before the test database is made."""
+
+
+@pytest.fixture
+def mirrors(tmp_path: Path, settings: object) -> Iterator[Path]:
+    """Give a node's mirror folder of the test's own."""
+    from search import node
+
+    settings.KEBAB_MIRROR_DIR = tmp_path / "mirrors"  # type: ignore[attr-defined]
+    yield settings.KEBAB_MIRROR_DIR  # type: ignore[attr-defined]
+    node.reader_pool().close()

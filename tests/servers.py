@@ -1,0 +1,42 @@
+"""A pytest plugin, loaded before Django's settings are: the servers that the tests run against.
+
+Without `KEBAB_DATA_DIR` the tests get a data directory of their own, which goes with the session. The
+embedded servers start when the first test asks for the database.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+_OWN_DIRECTORY = "KEBAB_DATA_DIR" not in os.environ
+if _OWN_DIRECTORY:
+    _path = Path(tempfile.mkdtemp(prefix="kebab-test-"))
+    # Postgres runs as another user when root runs the tests: let it pass through.
+    _path.chmod(0o711)
+    os.environ["KEBAB_DATA_DIR"] = str(_path)
+os.environ.setdefault("KEBAB_EMBEDDER", "hash")
+os.environ.setdefault("KEBAB_NODE_ID", "test-node")
+
+
+def pytest_unconfigure() -> None:
+    """Remove the session's own data directory."""
+    if _OWN_DIRECTORY:
+        shutil.rmtree(os.environ["KEBAB_DATA_DIR"], ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[None]:
+    """Run the embedded Postgres and Redis until the session ends."""
+    from django.conf import settings
+
+    from kebab.stack.paths import DataDirectory
+    from kebab.stack.postgres import EmbeddedPostgres
+    from kebab.stack.redis import EmbeddedRedis
+
+    DataDirectory(settings.KEBAB_DATA_DIR).ensure()
+    with EmbeddedPostgres(settings.KEBAB_DATA_DIR), EmbeddedRedis(settings.KEBAB_DATA_DIR):
+        yield
