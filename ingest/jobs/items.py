@@ -62,6 +62,7 @@ class Begun:
     found: ItemContent
     content_hash: str
     known: Document | None
+    was_unreadable: bool
 
 
 class ItemWorker:
@@ -130,6 +131,7 @@ class ItemWorker:
     def _read(self, items: Sequence[JobItem]) -> Iterator[Begun]:
         places = {item.pk: self._place(item.path) for item in items}
         known = self._known([place.doc_id for place in places.values()])
+        unreadable = self._set_aside_paths([item.path for item in items])
         for item in items:
             try:
                 found = self._reader.read(item.path)
@@ -146,6 +148,7 @@ class ItemWorker:
                 found=found,
                 content_hash=keep_blob(self._work.workspace.pk, found.content),
                 known=known.get(place.doc_id),
+                was_unreadable=item.path in unreadable,
             )
 
     def _place(self, path: str) -> Place:
@@ -154,6 +157,10 @@ class ItemWorker:
     def _known(self, doc_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, Document]:
         documents = Document.objects.in_workspace(self._work.workspace).filter(doc_id__in=doc_ids)
         return {document.doc_id: document for document in documents}
+
+    def _set_aside_paths(self, paths: Sequence[str]) -> set[str]:
+        rows = Unreadable.objects.in_workspace(self._work.workspace)
+        return set(rows.filter(version=self._version, path__in=paths).values_list("path", flat=True))
 
     def _is_known(self, begun: Begun) -> bool:
         known = begun.known
@@ -190,15 +197,14 @@ class ItemWorker:
 
         def count(outcome: Outcome) -> None:
             failpoints.reached("after_chunks_before_commit")
+            if begun.was_unreadable:
+                self._unreadable(begun.place.path).delete()
             self._mark(begun.item, outcome)
             self._work.count_item(
                 path=begun.item.path, size_bytes=draft.size_bytes, chunks=len(draft.chunks), calls=1
             )
 
-        with transaction.atomic():
-            replace_document(begun.place, draft, count)
-            if begun.known is None:
-                self._unreadable(begun.place.path).delete()
+        replace_document(begun.place, draft, count)
         failpoints.reached("after_commit_before_ack")
         keep_blob(self._work.workspace.pk, begun.found.content)
         if begun.known is not None and begun.known.content_hash != begun.content_hash:

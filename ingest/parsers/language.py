@@ -51,7 +51,7 @@ def _detect(text: str) -> str:
         is_reliable, _, guesses = pycld2.detect(text, bestEffort=True)
     except pycld2.error:  # it refuses control characters and unassigned code points
         return UNDETERMINED
-    _, code, share, _ = guesses[0]
+    code, share = str(guesses[0][1]), int(guesses[0][2])
     if not is_reliable and share < MIN_SHARE:
         return UNDETERMINED
     return CODES.get(code, code)

@@ -7,8 +7,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import IO
 
 import ingest
 from ingest.parsers.errors import ParserDied, SandboxUnavailable
@@ -47,14 +48,14 @@ class SandboxProcess:
             cwd="/",
             start_new_session=True,
         )
+        self._stdin, self._stdout, self._stderr = _pipes(self._process)
         self._selector = selectors.DefaultSelector()
-        self._stderr = bytearray()
+        self._told = bytearray()
         self._was_stopped = False
-        for name in ("stdout", "stderr"):
-            pipe = getattr(self._process, name)
+        for pipe in (self._stdin, self._stdout, self._stderr):
             os.set_blocking(pipe.fileno(), False)
-            self._selector.register(pipe, selectors.EVENT_READ, name)
-        os.set_blocking(self._stdin_fd, False)
+        self._selector.register(self._stdout, selectors.EVENT_READ, "stdout")
+        self._selector.register(self._stderr, selectors.EVENT_READ, "stderr")
         self._await_start()
 
     @property
@@ -72,7 +73,7 @@ class SandboxProcess:
         """True when a signal ended it that neither a parser nor this parent sends."""
         return not self._was_stopped and self._process.poll() in OUTSIDE_SIGNALS
 
-    def exchange(self, header: Header, content: bytes) -> Iterator[Header]:
+    def exchange(self, header: Header, content: bytes) -> Generator[Header, None, None]:
         """Sends one document and gives the frames of the answer; the caller stops at the last one.
 
         Raises:
@@ -80,12 +81,12 @@ class SandboxProcess:
         """
         seconds = self._limits.seconds_for(len(content))
         outgoing = [memoryview(frame_start(header, len(content))), memoryview(content)]
-        self._selector.register(self._process.stdin, selectors.EVENT_WRITE, "stdin")
+        self._selector.register(self._stdin, selectors.EVENT_WRITE, "stdin")
         try:
             yield from self._talk(outgoing, seconds)
         finally:
             if outgoing:
-                self._selector.unregister(self._process.stdin)
+                self._selector.unregister(self._stdin)
             self._log_stderr(header)
 
     def stop(self) -> None:
@@ -98,18 +99,14 @@ class SandboxProcess:
         self.stop()
         self._process.wait()
         self._selector.close()
-        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+        for pipe in (self._stdin, self._stdout, self._stderr):
             pipe.close()
-
-    @property
-    def _stdin_fd(self) -> int:
-        return self._process.stdin.fileno()
 
     def _await_start(self) -> None:
         try:
             next(self._talk([], START_SECONDS))
         except ParserDied as death:
-            reported = self._stderr.decode(errors="replace").strip()
+            reported = self._told.decode(errors="replace").strip()
             self.close()
             raise SandboxUnavailable(
                 f"the parsing process did not start: {death.reason}; {reported}"
@@ -125,7 +122,7 @@ class SandboxProcess:
                 self.stop()
                 raise ParserDied(f"it took over {seconds:g} s")
             # standard output last, so that what it frees the caller to do finds the rest done
-            for key, _ in sorted(ready, key=lambda event: event[0].data, reverse=True):
+            for key, _ in sorted(ready, key=lambda event: event[0].data):
                 if key.data == "stdin":
                     self._write(outgoing)
                 elif key.data == "stderr":
@@ -135,7 +132,7 @@ class SandboxProcess:
 
     def _write(self, outgoing: list[memoryview]) -> None:
         try:
-            written = os.write(self._stdin_fd, outgoing[0][:PIPE_PIECE_BYTES]) if outgoing[0] else 0
+            written = os.write(self._stdin.fileno(), outgoing[0][:PIPE_PIECE_BYTES]) if outgoing[0] else 0
         except BlockingIOError:
             return
         except BrokenPipeError:
@@ -145,10 +142,10 @@ class SandboxProcess:
         while outgoing and not outgoing[0]:
             outgoing.pop(0)
         if not outgoing:
-            self._selector.unregister(self._process.stdin)
+            self._selector.unregister(self._stdin)
 
     def _received(self, reader: HeaderReader) -> Iterator[Header]:
-        received = os.read(self._process.stdout.fileno(), PIPE_PIECE_BYTES)
+        received = os.read(self._stdout.fileno(), PIPE_PIECE_BYTES)
         if not received:
             raise ParserDied(self._how_it_ended())
         try:
@@ -158,22 +155,28 @@ class SandboxProcess:
             raise ParserDied(f"it wrote what is not an answer: {error}") from error
 
     def _read_stderr(self) -> None:
-        received = os.read(self._process.stderr.fileno(), PIPE_PIECE_BYTES)
+        received = os.read(self._stderr.fileno(), PIPE_PIECE_BYTES)
         if not received:
-            self._selector.unregister(self._process.stderr)
-        self._stderr = (self._stderr + received)[-LOGGED_STDERR_BYTES:]
+            self._selector.unregister(self._stderr)
+        self._told = (self._told + received)[-LOGGED_STDERR_BYTES:]
 
     def _log_stderr(self, header: Header) -> None:
-        if self._stderr:
-            text = self._stderr.decode(errors="replace").strip()
+        if self._told:
+            text = self._told.decode(errors="replace").strip()
             logger.warning("parsing process on %s: %s", header.get("path"), text)
-            self._stderr.clear()
+            self._told.clear()
 
     def _how_it_ended(self) -> str:
         code = self._process.wait()
         if code >= 0:
             return f"it ended with status {code}"
         return f"it was ended by {signal.Signals(-code).name}"
+
+
+def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes], IO[bytes]]:
+    if process.stdin is None or process.stdout is None or process.stderr is None:
+        raise ValueError(f"process {process.pid} was started without its three pipes")
+    return process.stdin, process.stdout, process.stderr
 
 
 def _command(limits: DigestLimits) -> list[str]:

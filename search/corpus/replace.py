@@ -7,18 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from search.changelog import append_changes
 from search.corpus.drafts import ChunkDraft, DocumentDraft, Place
 from search.identifiers import chunk_ids, embed_hash
 from search.models import Chunk, ChunkVector, Document, EmbeddingSpace, SpaceState
+from search.models.tenant import TenantQuerySet
 
 Outcome = Literal["new", "updated", "unchanged"]
 
 _CHUNK_FIELDS = (
-    "document_id",
     "ordinal",
     "kind",
     "language",
@@ -66,22 +66,34 @@ def replace_document(
     nothing is embedded twice. `before_numbering` runs in the transaction, before the workspace's lock is
     taken; what it raises undoes all. Raises LookupError when the workspace is gone.
     """
+    try:
+        return _replace(place, draft, before_numbering)
+    except _BeatenToIt:  # another writer of the same new document has committed: there is its row now
+        return _replace(place, draft, before_numbering)
+
+
+class _BeatenToIt(Exception):
+    """Another writer has inserted the document since we looked."""
+
+
+def _replace(place: Place, draft: DocumentDraft, before_numbering: Callable[[Outcome], None]) -> Written:
     with transaction.atomic():
-        document, is_new = _locked_document(place, draft)
-        outcome: Outcome = "new" if is_new else "updated"
-        if not is_new and _says_the_same(document, draft):
+        document = _documents(place).filter(doc_id=place.doc_id).select_for_update().first()
+        if document is None:
+            outcome: Outcome = "new"
+            document = _insert(place, draft)
+            _replace_chunks(document, _chunk_rows(place, document, draft), present={})
+        elif _says_the_same(document, draft):
             outcome = "unchanged"
             _note_time(document, draft)
         else:
-            if not is_new:
-                _restate(document, draft)
-            _replace_chunks(document, _chunk_rows(place, document, draft))
+            outcome = "updated"
+            _restate(document, draft)
+            _replace_chunks(document, _chunk_rows(place, document, draft), _present_chunks(document))
         before_numbering(outcome)
-        seq = (
-            append_changes(place.workspace.pk, [document.doc_id], "upsert")
-            if outcome != "unchanged"
-            else None
-        )
+        seq = None
+        if outcome != "unchanged":
+            seq = append_changes(place.workspace.pk, [document.doc_id], "upsert")
     return Written(outcome=outcome, doc_id=document.doc_id, seq=seq, chunks=len(draft.chunks))
 
 
@@ -102,24 +114,26 @@ def _stored(value: Any) -> Any:
     return value if isinstance(value, str | int | None) else dict(value)
 
 
-def _locked_document(place: Place, draft: DocumentDraft) -> tuple[Document, bool]:
-    # Two writers of one new document: the second waits for the first's commit and finds its row.
-    return (
-        Document.objects.in_workspace(place.workspace)
-        .select_for_update()
-        .get_or_create(
+def _documents(place: Place) -> TenantQuerySet:
+    return Document.objects.in_workspace(place.workspace)
+
+
+def _insert(place: Place, draft: DocumentDraft) -> Document:
+    try:
+        return Document.objects.create(
+            workspace=place.workspace,
             doc_id=place.doc_id,
-            defaults={
-                "workspace": place.workspace,
-                "source": place.source,
-                "version": place.version,
-                "path": place.path,
-                "source_mtime_ns": draft.source_mtime_ns,
-                "indexed_at": timezone.now(),
-                **{name: _stored(getattr(draft, name)) for name in _DOCUMENT_FIELDS},
-            },
+            source=place.source,
+            version=place.version,
+            path=place.path,
+            source_mtime_ns=draft.source_mtime_ns,
+            indexed_at=timezone.now(),
+            **{name: _stored(getattr(draft, name)) for name in _DOCUMENT_FIELDS},
         )
-    )
+    except IntegrityError as error:
+        if "document_id_once" in str(error):
+            raise _BeatenToIt from error
+        raise
 
 
 def _restate(document: Document, draft: DocumentDraft) -> None:
@@ -167,39 +181,44 @@ def _chunk_row(place: Place, document: Document, chunk_id: uuid.UUID, chunk: Chu
     )
 
 
-def _replace_chunks(document: Document, wanted: dict[uuid.UUID, Chunk]) -> None:
-    chunks = Chunk.objects.in_workspace(document.workspace_id)
-    present = {chunk.chunk_id: chunk for chunk in chunks.filter(document=document).defer("text")}
+def _present_chunks(document: Document) -> dict[uuid.UUID, Chunk]:
+    chunks = Chunk.objects.in_workspace(document.workspace_id).filter(document=document)
+    return {chunk.chunk_id: chunk for chunk in chunks.defer("text")}
+
+
+def _replace_chunks(
+    document: Document, wanted: dict[uuid.UUID, Chunk], present: dict[uuid.UUID, Chunk]
+) -> None:
     added = [chunk for chunk_id, chunk in wanted.items() if chunk_id not in present]
+    moved = [chunk for chunk_id, chunk in wanted.items() if _has_moved(present.get(chunk_id), chunk)]
+    for chunk in moved:
+        chunk.row_version = present[chunk.chunk_id].row_version + 1
     Chunk.objects.bulk_create(added)
-    moved = [_moved(present[id_], chunk) for id_, chunk in wanted.items() if id_ in present]
-    stale = _update_moved([chunk for chunk in moved if chunk is not None])
+    Chunk.objects.bulk_create(
+        moved,
+        update_conflicts=True,
+        unique_fields=("workspace", "chunk_id"),
+        update_fields=(*_CHUNK_FIELDS, "row_version"),
+    )
+    stale = [chunk for chunk in moved if chunk.embed_hash != present[chunk.chunk_id].embed_hash]
+    _drop_vectors(document, stale)
     _take_over_vectors(document, [*added, *stale])
     gone = present.keys() - wanted.keys()
     if gone:
-        chunks.filter(chunk_id__in=gone).delete()
+        Chunk.objects.in_workspace(document.workspace_id).filter(chunk_id__in=gone).delete()
 
 
-def _moved(present: Chunk, wanted: Chunk) -> tuple[Chunk, Chunk] | None:
-    if all(getattr(present, name) == getattr(wanted, name) for name in _CHUNK_FIELDS):
-        return None
-    wanted.row_version = present.row_version + 1
-    return present, wanted
+def _has_moved(present: Chunk | None, wanted: Chunk) -> bool:
+    """Whether anything but the text, which its id stands for, is now different."""
+    return present is not None and any(
+        getattr(present, name) != getattr(wanted, name) for name in _CHUNK_FIELDS
+    )
 
 
-def _update_moved(moved: Sequence[tuple[Chunk, Chunk]]) -> list[Chunk]:
-    """Write the rows that changed under their id; give those whose vector no longer fits."""
-    stale = []
-    for present, wanted in moved:
-        row = Chunk.objects.in_workspace(wanted.workspace_id).filter(chunk_id=wanted.chunk_id)
-        values = {name: getattr(wanted, name) for name in _CHUNK_FIELDS}
-        row.update(row_version=wanted.row_version, **values)
-        if present.embed_hash != wanted.embed_hash:
-            stale.append(wanted)
-    if stale:
-        vectors = ChunkVector.objects.in_workspace(stale[0].workspace_id)
-        vectors.filter(chunk_id__in=[chunk.chunk_id for chunk in stale]).delete()
-    return stale
+def _drop_vectors(document: Document, chunks: Sequence[Chunk]) -> None:
+    if chunks:
+        vectors = ChunkVector.objects.in_workspace(document.workspace_id)
+        vectors.filter(chunk_id__in=[chunk.chunk_id for chunk in chunks]).delete()
 
 
 def _take_over_vectors(document: Document, chunks: Sequence[Chunk]) -> None:
@@ -209,7 +228,7 @@ def _take_over_vectors(document: Document, chunks: Sequence[Chunk]) -> None:
     spaces = EmbeddingSpace.objects.in_workspace(document.workspace_id).exclude(state=SpaceState.RETIRED)
     known = (
         ChunkVector.objects.in_workspace(document.workspace_id)
-        .filter(space__in=list(spaces.values_list("pk", flat=True)))
+        .filter(space__in=spaces.values("pk"))
         .filter(embed_hash__in={chunk.embed_hash for chunk in chunks})
         .order_by("space_id", "embed_hash")
         .distinct("space_id", "embed_hash")

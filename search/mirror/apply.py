@@ -19,6 +19,8 @@ _DELETE_DOCUMENT = "DELETE FROM documents WHERE doc = ?"
 _CLEAR_TAGS = "DELETE FROM document_tags WHERE doc = ?"
 _ADD_TAG = "INSERT INTO document_tags (tag, doc) VALUES (?, ?)"
 _CHUNKS_OF = "SELECT chunk_id, row_version, chunk FROM chunks WHERE doc = ?"
+_BREADCRUMB = "SELECT breadcrumb FROM chunks_fts WHERE rowid = ?"
+_RESTATE_CHUNK = "UPDATE chunks SET kind = ?, row_version = ? WHERE chunk = ?"
 _DELETE_CHUNK = "DELETE FROM chunks WHERE chunk = ?"
 _DELETE_TEXT = "DELETE FROM chunks_fts WHERE rowid = ?"
 _ADD_CHUNK = "INSERT INTO chunks (chunk_id, doc, kind, row_version) VALUES (?, ?, ?, ?) RETURNING chunk"
@@ -45,13 +47,27 @@ def upsert_document(connection: apsw.Connection, state: DocumentState) -> bool:
     present = {
         chunk_id: (version, chunk) for chunk_id, version, chunk in connection.execute(_CHUNKS_OF, (doc,))
     }
-    wanted = {chunk.chunk_id: chunk.row_version for chunk in state.chunks}
-    outdated = [chunk for chunk_id, (version, chunk) in present.items() if wanted.get(chunk_id) != version]
+    wanted = {chunk.chunk_id: chunk for chunk in state.chunks}
+    outdated = {
+        chunk
+        for chunk_id, (version, chunk) in present.items()
+        if not _keeps_its_row(connection, chunk, version, wanted.get(chunk_id))
+    }
     _delete_chunks(connection, outdated)
-    for chunk in state.chunks:
-        if present.get(chunk.chunk_id, (None,))[0] != chunk.row_version:
+    for chunk_id, chunk in wanted.items():
+        if chunk_id not in present or present[chunk_id][1] in outdated:
             _add_chunk(connection, doc, state.doc_id, chunk)
     return bool(outdated)
+
+
+def _keeps_its_row(connection: apsw.Connection, row: int, version: int, wanted: ChunkState | None) -> bool:
+    """Whether the text index is right about a chunk; a chunk that only moved keeps its words."""
+    if wanted is None or wanted.row_version == version:
+        return wanted is not None
+    if connection.execute(_BREADCRUMB, (row,)).fetchone() != (wanted.breadcrumb,):
+        return False
+    connection.execute(_RESTATE_CHUNK, (wanted.kind, wanted.row_version, row))
+    return True
 
 
 def delete_document(connection: apsw.Connection, doc_id: str) -> bool:

@@ -1,0 +1,1 @@
+"""What the verbs of search print and look up."""

@@ -1,0 +1,100 @@
+"""Search results as people read them in a terminal."""
+
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from kebab.cli.console import plain, table
+from search.retrieval.types import RetrievalDetail, SearchHit, SearchResult
+
+# A line break inside a snippet would break the indentation; one space for each keeps the offsets.
+_ON_ONE_LINE = str.maketrans("\n\t", "  ")
+_EXPLAINED = 10
+
+
+def print_result(console: Console, result: SearchResult) -> None:
+    """Print each hit: rank, score, title and headings, citation, snippet, the ranks of its legs."""
+    for hit in result.hits:
+        console.print(_headline(hit))
+        for line in (_place(hit), _snippet(hit), Text(legs(hit.retrieval), style="dim")):
+            console.print(Padding(line, (0, 0, 0, 4), expand=False), soft_wrap=False)
+        console.print()
+
+
+def summary(result: SearchResult) -> str:
+    """Give how much was found, in what time and how."""
+    hits = "1 hit" if len(result.hits) == 1 else f"{len(result.hits)} hits"
+    total = result.lexical_total
+    if total is None:
+        words = ""
+    else:
+        least = "at least " if total.relation == "gte" else ""
+        words = f", the words are in {least}{total.value:,} chunks"
+    return f"{hits} in {result.took_ms:.1f} ms ({result.mode}){words}."
+
+
+def shortcomings(result: SearchResult) -> Iterator[str]:
+    """Give what was missing when the result was made, a sentence each."""
+    for leg in result.degraded:
+        yield f"Answered without the whole {leg} leg."
+    yield from result.warnings
+    if result.lag:
+        yield f"This node's mirror is {result.lag:,} changes behind."
+    if result.did_you_mean is not None:
+        yield f"Did you mean: {result.did_you_mean}"
+
+
+def legs(retrieval: RetrievalDetail) -> str:
+    """Give each leg's rank and score of a hit; in a single mode that leg alone has them."""
+    found = {
+        "lexical": (retrieval.lexical_rank, retrieval.lexical_score),
+        "vector": (retrieval.vector_rank, retrieval.vector_score),
+        "exact": (retrieval.exact_rank, None),
+        "rerank": (retrieval.rerank_rank, retrieval.rerank_score),
+    }
+    return "  ".join(
+        f"{name} #{rank}" + ("" if score is None else f" ({score:.3f})")
+        for name, (rank, score) in found.items()
+        if rank is not None
+    )
+
+
+def print_explanation(console: Console, result: SearchResult) -> None:
+    """Print how the list came about: the expressions, the time of each stage, the first fused candidates."""
+    explain = result.explain or {}
+    match = explain.get("match")
+    if isinstance(match, dict):
+        console.print(plain(f"every term  {match['every']}"))
+        console.print(plain(f"some terms  {match['some']}"))
+    timings = explain.get("timings_ms")
+    if isinstance(timings, dict):
+        console.print("  ".join(f"{stage} {ms:.1f} ms" for stage, ms in timings.items()))
+    fused = explain.get("fused")
+    if isinstance(fused, list) and fused:
+        rows = [{**each, **each["ranks"]} for each in fused[:_EXPLAINED]]
+        legs_of_rows = sorted({leg for each in fused for leg in each["ranks"]})
+        console.print(table(["chunk_id", "score", *legs_of_rows], rows))
+    console.print()
+
+
+def _headline(hit: SearchHit) -> Text:
+    below = hit.heading_path[1:] if hit.heading_path[:1] == (hit.title,) else hit.heading_path
+    line = Text(f"{hit.rank:>2}. ")
+    line.append(plain(" > ".join((hit.title, *below))).translate(_ON_ONE_LINE), style="bold")
+    return line.append(f"  {hit.score:.4f}", style="dim")
+
+
+def _place(hit: SearchHit) -> Text:
+    line = Text(plain(hit.citation.uri), style="cyan")
+    place = hit.source if hit.version is None else f"{hit.source} {hit.version}"
+    stale = ", not indexed for long" if hit.stale else ""
+    return line.append(plain(f"  {place}, {hit.trust_level}{stale}"), style="dim")
+
+
+def _snippet(hit: SearchHit) -> Text:
+    line = Text(plain(hit.snippet).translate(_ON_ONE_LINE))
+    for start, end in hit.highlights:
+        line.stylize("bold yellow", start, end)
+    return line

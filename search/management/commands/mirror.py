@@ -1,0 +1,78 @@
+"""`kebab mirror`, the mirror process, and `kebab mirror rebuild`."""
+
+import signal
+import threading
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandParser
+
+from kebab.cli.console import table
+from kebab.cli.errors import CliError
+from kebab.cli.parser import subverb
+from kebab.cli.resolve import the_workspace
+from kebab.cli.verb import BaseVerb
+from kebab.people.models import Workspace
+from kebab.stack.heartbeat import Heartbeat
+from kebab.stack.models import ProcessRole
+from kebab.stack.temporary import borrowed_stack
+from search.cli.bars import counting_bar
+from search.mirror.errors import MirrorBusy
+from search.mirror.files import MirrorFiles
+from search.mirror.follow import MirrorFollower
+from search.mirror.sync import rebuild_mirror
+from search.models import Document
+
+
+class Command(BaseVerb):
+    help = "Keep this node's mirrors current until SIGTERM; `mirror rebuild` makes them anew."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        verbs = parser.add_subparsers(dest="what", metavar="rebuild")
+        rebuild = subverb(verbs, "rebuild", "make mirrors anew from Postgres while searches go on")
+        rebuild.add_argument("--workspace", metavar="W", help="slug or id (all workspaces)")
+
+    def run_verb(self, *, what: str | None, **options: Any) -> None:
+        if what is None:
+            _follow()
+            return
+        with borrowed_stack(announce=self.remarks.print):
+            self._rebuild(options["workspace"])
+
+    def _rebuild(self, named: str | None) -> None:
+        workspaces = Workspace.objects.all() if named is None else [the_workspace(named)]
+        rows = [self._rebuild_one(workspace) for workspace in workspaces]
+        if self.as_json:
+            self.print_json({"schema_version": "mirror_rebuild.v1", "mirrors": rows})
+        else:
+            self._show(rows)
+
+    def _rebuild_one(self, workspace: Workspace) -> dict[str, Any]:
+        files = MirrorFiles.of(settings.KEBAB_MIRROR_DIR, workspace.pk)
+        total = Document.objects.in_workspace(workspace).count()
+        started = time.perf_counter()
+        try:
+            with counting_bar(self.remarks, f"Rebuilding {workspace.slug}", total) as advance:
+                report = rebuild_mirror(files, workspace.pk, on_document=advance)
+        except MirrorBusy as error:
+            raise CliError(
+                f"The mirror of {workspace.slug} is being written by another process; try again.",
+                code="mirror_busy",
+            ) from error
+        seconds = round(time.perf_counter() - started, 3)
+        counts = {"documents": report.documents, "seq": report.applied_seq}
+        return {"workspace": workspace.slug, **counts, "seconds": seconds}
+
+    def _show(self, rows: Iterable[dict[str, Any]]) -> None:
+        self.console.print(table(("workspace", "documents", "seq", "seconds"), rows))
+
+
+def _follow() -> None:
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    with Heartbeat(ProcessRole.MIRROR):
+        MirrorFollower(settings.KEBAB_MIRROR_DIR, stop).run()

@@ -1,0 +1,83 @@
+"""`kebab search QUERY`."""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from kebab.cli.errors import Exit
+from kebab.cli.resolve import the_workspace
+from kebab.cli.verb import BaseVerb
+from kebab.people.models import Workspace
+from kebab.people.preferences import preference
+from search.cli.hits import print_explanation, print_result, shortcomings, summary
+from search.engine import search
+from search.retrieval.filters import SearchFilters, TrustLevel
+from search.retrieval.types import MAX_K, Mode, SearchQuery, SearchResult
+from search.retrieval.wire import result_to_wire
+
+
+class Command(BaseVerb):
+    help = "Search a workspace. A filter that is given more than once lets through what any of them does."
+    needs = "servers"
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("query")
+        parser.add_argument("--workspace", metavar="W", help="slug or id; not needed when there is only one")
+        parser.add_argument("--mode", choices=[mode.value for mode in Mode], default=Mode.HYBRID.value)
+        parser.add_argument("-k", type=int, metavar="N", help=f"at most so many hits, up to {MAX_K}")
+        for name, meaning in {
+            "tag": "documents with this tag",
+            "lang": "documents in this language",
+            "path-glob": "paths like guides/**/*.md",
+            "source": "this source, by name or id",
+            "version": "this version; without it the default ones",
+        }.items():
+            parser.add_argument(f"--{name}", action="append", default=[], metavar="X", help=meaning)
+        parser.add_argument(
+            "--trust-min", choices=[level.value for level in TrustLevel], help="this trust level or a better one"
+        )
+        parser.add_argument("--explain", action="store_true", help="say how the list came about")
+
+    def run_verb(self, *, workspace: str | None, **options: Any) -> int:
+        scope = the_workspace(workspace)
+        # What is committed when the verb starts is what it shows: this process has no mirror follower beside it.
+        result = search(scope, _query(scope, options), min_seq=scope.head_seq)
+        if self.as_json:
+            self.print_json(result_to_wire(result))
+        else:
+            self._show(result, scope)
+        return Exit.DONE if result.hits else Exit.NOTHING
+
+    def _show(self, result: SearchResult, workspace: Workspace) -> None:
+        if result.explain is not None:
+            print_explanation(self.console, result)
+        print_result(self.console, result)
+        if result.hits:
+            self.remarks.print(summary(result))
+        else:
+            self.remarks.print(f"Nothing was found in {workspace.slug}. Try fewer words or fewer filters.")
+        for sentence in shortcomings(result):
+            self.remarks.print(sentence)
+
+
+def _query(workspace: Workspace, options: dict[str, Any]) -> SearchQuery:
+    return SearchQuery(
+        text=options["query"],
+        mode=Mode(options["mode"]),
+        k=options["k"] or preference(workspace, "default_k"),
+        filters=_filters(options),
+        snippet_chars=preference(workspace, "snippet_chars"),
+        explain=options["explain"],
+    )
+
+
+def _filters(options: dict[str, Any]) -> SearchFilters:
+    return SearchFilters(
+        tags_any=tuple(options["tag"]),
+        lang=tuple(options["lang"]),
+        path_glob=tuple(options["path_glob"]),
+        trust_min=TrustLevel(options["trust_min"]) if options["trust_min"] else None,
+        source=tuple(options["source"]),
+        version=tuple(options["version"]),
+    )
