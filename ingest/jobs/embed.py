@@ -1,5 +1,6 @@
 """Giving the workspace's chunks their vectors, behind lexical search and never in its way."""
 
+import time
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,6 +22,8 @@ from search.vectors.spaces import ensure_live_space, live_space
 
 # Chunks a transaction: a killed worker repeats at most twice as many.
 _BATCH = 64
+# A workspace makes room after this while others wait for their vectors.
+_TURN_S = 30.0
 _BEFORE_ALL = uuid.UUID(int=0)
 
 
@@ -45,12 +48,15 @@ def run(work: Work) -> Ending:
         raise JobFailed(
             f"The live space is {space}, the configured embedder another; set KEBAB_EMBEDDER back."
         )
+    turn_ends_at = time.monotonic() + _TURN_S
     while True:
         Job.objects.in_workspace(work.workspace).filter(pk=work.job.pk).update(rerun_requested=False)
         work.lease.write(items_total=F("items_done") + count_without_vector(space))
         for batch in _batches(space, embedder):
             if work.is_cancelled:
                 return Ending.CANCELLED
+            if time.monotonic() > turn_ends_at and work.others_wait(embedding=True):
+                return Ending.YIELDED
             _store(work, space, batch)
         ensure_index(space)
         if not work.lease.held().filter(rerun_requested=True).exists():

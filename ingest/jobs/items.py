@@ -16,7 +16,7 @@ from ingest.errors import LeaseLost
 from ingest.jobs.drafting import document_draft, parser_overrides
 from ingest.jobs.parsing import digester_pool
 from ingest.jobs.work import Ending, Work
-from ingest.models import ItemState, Job, JobItem, Unreadable
+from ingest.models import ItemState, JobItem, Unreadable
 from ingest.parsers.errors import IngestParseError, ParseRefused, Quarantined
 from ingest.parsers.registry import parser_version_for
 from ingest.sandbox.types import Digest, Submission
@@ -80,7 +80,7 @@ class ItemWorker:
         while batch := self._next_batch():
             if self._work.is_cancelled:
                 return Ending.CANCELLED
-            if time.monotonic() > turn_ends_at and self._others_wait():
+            if time.monotonic() > turn_ends_at and self._work.others_wait(embedding=False):
                 return Ending.YIELDED
             self._finish_batch(batch)
         return Ending.DONE
@@ -95,9 +95,6 @@ class ItemWorker:
             return []
         size = _BATCH_BY_ATTEMPTS[min(first.attempts, len(_BATCH_BY_ATTEMPTS) - 1)]
         return list(pending.filter(attempts=first.attempts)[:size])
-
-    def _others_wait(self) -> bool:
-        return Job.objects.all().due().exclude(pk=self._work.job.pk).exclude(kind="embed").exists()
 
     def _finish_batch(self, batch: Sequence[JobItem]) -> None:
         if batch[0].attempts >= MAX_ITEM_ATTEMPTS:

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from django.db.models import F
+from django.db.models import F, Q
 
 from ingest.errors import LeaseLost
 from ingest.jobs.lease import Lease, LeaseKeeper
-from ingest.models import Job
+from ingest.models import Job, JobKind
 from kebab.people.models import Workspace
 
 
@@ -35,6 +35,12 @@ class Work:
         if self.keeper.is_lost:
             raise LeaseLost(f"Job {self.job.pk} has gone to another worker.")
         return self.keeper.is_cancelled
+
+    def others_wait(self, *, embedding: bool) -> bool:
+        """Whether another job of the same queue is due."""
+        due = Job.objects.all().due().exclude(pk=self.job.pk)
+        is_embedding = Q(kind=JobKind.EMBED)
+        return due.filter(is_embedding if embedding else ~is_embedding).exists()
 
     def count_item(self, *, path: str, size_bytes: int = 0, chunks: int = 0, calls: int = 0) -> None:
         """Count one finished item, behind the fence. Raises LeaseLost."""

@@ -16,7 +16,12 @@ def record(access: Access, action: str, subject: str = "", **detail: Any) -> Non
 
 def record_operator(workspace: Workspace, action: str, subject: str = "", **detail: Any) -> None:
     """Write that whoever runs the command line on this machine did `action` to `subject`."""
-    _write(workspace, f"operator:{_login_name()}", action, subject, detail)
+    _write(workspace, operator(), action, subject, detail)
+
+
+def operator() -> str:
+    """Give the actor that stands for whoever runs the command line on this machine."""
+    return f"operator:{_login_name()}"
 
 
 def _write(workspace: Workspace, actor: str, action: str, subject: str, detail: dict[str, Any]) -> None:

@@ -1,0 +1,1 @@
+"""What the verbs of ingestion need: following jobs, reports, the demonstration, measurements."""

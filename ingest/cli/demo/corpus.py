@@ -1,0 +1,52 @@
+"""Real text that every machine has after the installation: Kebab's documentation and its packages' READMEs."""
+
+import re
+from collections.abc import Iterator, Mapping
+from importlib.metadata import Distribution, distributions
+from pathlib import Path
+
+_NAME = re.compile("[^a-z0-9]+")
+
+
+def write_corpus(folder: Path, project: Path) -> int:
+    """Make `folder` hold the demonstration's documents and nothing else; give how many.
+
+    Files that stand as they should are left alone, so that a second ingestion finds nothing to do.
+    """
+    texts = {**_own_documents(project), **_package_readmes()}
+    for path, text in texts.items():
+        _write(folder / path, text)
+    for present in folder.rglob("*"):
+        if present.is_file() and present.relative_to(folder).as_posix() not in texts:
+            present.unlink()
+    return len(texts)
+
+
+def _own_documents(project: Path) -> Mapping[str, bytes]:
+    files = [project / "README.md", *sorted((project / "docs").rglob("*.md"))]
+    return {f"kebab/{file.relative_to(project).as_posix()}": file.read_bytes() for file in files if file.is_file()}
+
+
+def _package_readmes() -> dict[str, bytes]:
+    return {f"packages/{name}.md": text.encode("utf-8", "replace") for name, text in _descriptions()}
+
+
+def _descriptions() -> Iterator[tuple[str, str]]:
+    for distribution in distributions():
+        name = _NAME.sub("-", (distribution.metadata["Name"] or "").lower()).strip("-")
+        text = _description(distribution)
+        if name and text:
+            yield name, f"{text}\n"
+
+
+def _description(distribution: Distribution) -> str:
+    # The header in metadata 1.x, the body since 2.1.
+    text = str(distribution.metadata.get_payload() or distribution.metadata.get("Description") or "").strip()
+    return "" if text == "UNKNOWN" else text
+
+
+def _write(path: Path, text: bytes) -> None:
+    if path.is_file() and path.read_bytes() == text:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text)

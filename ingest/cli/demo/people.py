@@ -1,0 +1,41 @@
+"""Who signs in to the demonstration, and where they find its text."""
+
+import secrets
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from kebab.people import audit
+from kebab.people.models import User, Workspace
+from kebab.people.workspaces import create_workspace
+
+ADMIN = "admin@kebab.local"
+WORKSPACE = "demo"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Administrator:
+    """The person who may do everything; `password` is known only to who made them just now."""
+
+    user: User
+    password: str | None
+
+
+def ensure_administrator() -> Administrator:
+    """Give the first superuser, made with a random password when there is none."""
+    present = User.objects.filter(is_superuser=True, is_active=True).order_by("date_joined", "pk").first()
+    if present is not None:
+        return Administrator(user=present, password=None)
+    password = secrets.token_urlsafe(12)
+    return Administrator(user=User.objects.create_superuser(ADMIN, password), password=password)
+
+
+def ensure_workspace(owner: User) -> Workspace:
+    """Give the workspace `demo`, made with `owner` as its owner when it isn't there."""
+    present = Workspace.objects.filter(slug=WORKSPACE).first()
+    if present is not None:
+        return present
+    with transaction.atomic():
+        workspace = create_workspace(WORKSPACE, name="Demo", owner=owner)
+        audit.record_operator(workspace, "workspace.created", WORKSPACE, owner=owner.email)
+    return workspace

@@ -1,0 +1,111 @@
+"""`kebab demo`, which `make demo` runs."""
+
+import signal
+import time
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandParser
+
+from ingest.cli.demo.corpus import write_corpus
+from ingest.cli.demo.people import Administrator, ensure_administrator, ensure_workspace
+from ingest.cli.demo.stack import DemoStack, serving_stack
+from ingest.cli.following import follow, open_job
+from ingest.cli.targets import IngestRequest, request_ingest
+from ingest.models import JobState
+from kebab.cli.errors import CliError, Exit
+from kebab.cli.verb import BaseVerb
+from kebab.people.models import Workspace
+from kebab.people.preferences import preference
+from kebab.stack.configuration import StackConfiguration
+from search.cli.bars import bar
+from search.cli.hits import print_result, shortcomings, summary
+from search.engine import search
+from search.models import Chunk, Document, Trust
+from search.retrieval.types import SearchQuery
+
+_QUESTION = "how do I show a progress bar in the terminal"
+_SHOWN_HITS = 5
+# Hybrid search works with the first vectors; the rest follow while people look around.
+_VECTORS_LIMIT_S = 8.0
+_POLL_S = 0.2
+
+
+class Command(BaseVerb):
+    help = "Start the stack with a workspace of real text, search it once, and serve until Ctrl-C."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--once", action="store_true", help="stop after the first search")
+
+    def run_verb(self, *, once: bool, **_: Any) -> int:
+        # A service manager's stop is as clean as Ctrl-C.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        with serving_stack(StackConfiguration.from_settings(), self.remarks) as stack:
+            administrator = ensure_administrator()
+            workspace = ensure_workspace(administrator.user)
+            self._ingest(workspace)
+            self._await_vectors(workspace)
+            self._search(workspace)
+            self._say_how_to_go_on(stack, administrator)
+            if not once:
+                self._serve(stack)
+        return Exit.DONE
+
+    def _ingest(self, workspace: Workspace) -> None:
+        started = time.monotonic()
+        folder = settings.KEBAB_DATA_DIR / "demo"
+        write_corpus(folder, settings.BASE_DIR)
+        asked = IngestRequest(path=folder, source="demo", trust=Trust.PRIMARY)
+        job = follow(request_ingest(workspace, asked), self.remarks, "Ingesting")
+        if job.state != JobState.SUCCEEDED:
+            raise CliError(f"The ingestion ended as {job.state}. {job.error}", code="job_failed")
+        documents = Document.objects.in_workspace(workspace).count()
+        chunks = Chunk.objects.in_workspace(workspace).count()
+        seconds = time.monotonic() - started
+        self.console.print(f"Indexed {documents:,} documents, {chunks:,} chunks, in {seconds:.1f} s.")
+
+    def _await_vectors(self, workspace: Workspace) -> None:
+        deadline = time.monotonic() + _VECTORS_LIMIT_S
+        done = total = 0
+        with bar(self.remarks, "Embedding") as shown:
+            while (job := open_job(workspace)) is not None and time.monotonic() < deadline:
+                done, total = job.items_done, job.items_total
+                shown.show(done, total)
+                time.sleep(_POLL_S)
+            if job is None:
+                shown.finish()
+        if job is not None:
+            self.remarks.print(f"{total - done:,} chunks wait for their vectors; they follow as long as a stack runs.")
+
+    def _search(self, workspace: Workspace) -> None:
+        workspace.refresh_from_db()
+        chars = preference(workspace, "snippet_chars")
+        query = SearchQuery(text=_QUESTION, k=_SHOWN_HITS, snippet_chars=chars)
+        result = search(workspace, query, min_seq=workspace.head_seq)
+        self.console.print(f"\nSearching for: {_QUESTION}\n")
+        print_result(self.console, result)
+        self.remarks.print(summary(result))
+        for sentence in shortcomings(result):
+            self.remarks.print(sentence)
+        if not result.hits:
+            raise CliError("The first search found nothing; kebab doctor may say why.", code="nothing_found")
+
+    def _say_how_to_go_on(self, stack: DemoStack, administrator: Administrator) -> None:
+        self.console.print(f"\nKebab: {stack.url}")
+        if administrator.password is None:
+            self.console.print(f"Sign in as {administrator.user.email}.")
+        else:
+            self.console.print(f"Sign in as {administrator.user.email} with {administrator.password}")
+            self.console.print("The password is shown only now.")
+
+    def _serve(self, stack: DemoStack) -> None:
+        if stack.child is None:
+            self.remarks.print("This stack was running before; it goes on.")
+            return
+        self.remarks.print("Ctrl-C stops it.")
+        try:
+            stack.wait_for_end()
+        except KeyboardInterrupt:
+            return
+        raise CliError(f"The stack has ended; see {stack.child.plan.log}.", code="stack_error")

@@ -1,0 +1,92 @@
+"""`kebab ingest PATH`."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from ingest.cli.following import EmbeddingWatch, follow, fresh
+from ingest.cli.reporting import print_report
+from ingest.cli.targets import IngestRequest, existing_path, request_ingest
+from ingest.jobs.report import ingest_report
+from ingest.models import Job, JobState
+from kebab.cli.console import plain
+from kebab.cli.errors import CliError, Exit
+from kebab.cli.resolve import the_workspace
+from kebab.cli.verb import BaseVerb
+from kebab.people import audit
+from kebab.people.models import Workspace
+from kebab.people.workspaces import create_workspace
+from search.models import Trust
+
+
+class Command(BaseVerb):
+    help = "Ingest a folder, as a source that is synced again by the same command, or upload one file."
+    needs = "workers"
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("path", type=existing_path, metavar="PATH", help="a folder or a file")
+        parser.add_argument("--workspace", metavar="W", help="slug or id; not needed when there is only one")
+        parser.add_argument("--create", action="store_true", help="make the workspace if it isn't there")
+        parser.add_argument("--source", metavar="NAME", help="the source (the folder's name; uploads for a file)")
+        parser.add_argument("--tag", action="append", default=[], metavar="T", help="for what is new or changed")
+        parser.add_argument("--trust", choices=Trust.values, help="for what is new or changed")
+        parser.add_argument("--version", default="", metavar="V", help="the version that these documents are")
+        parser.add_argument("--no-embed", action="store_true", help="lexical search only, for now")
+
+    def run_verb(self, *, path: Path, workspace: str | None, create: bool, **options: Any) -> int:
+        asked = IngestRequest(
+            path=path,
+            source=options["source"],
+            tags=tuple(options["tag"]),
+            trust=options["trust"],
+            version=options["version"],
+            embed=not options["no_embed"],
+        )
+        return self._ingest(_workspace(workspace, create=create), asked)
+
+    def _ingest(self, workspace: Workspace, asked: IngestRequest) -> int:
+        job = request_ingest(workspace, asked)
+        watch = EmbeddingWatch.begun_with(job, workspace)
+        try:
+            job = follow(job, self.remarks, f"Ingesting {plain(asked.path.name)}")
+            if asked.embed and job.state == JobState.SUCCEEDED:
+                watch.follow(self.remarks)
+        except KeyboardInterrupt:
+            job = fresh(job)
+            self._say_what_stays(job)
+            self._report(job, watch)
+            raise
+        self._report(job, watch)
+        return self._outcome_of(job)
+
+    def _outcome_of(self, job: Job) -> int:
+        if job.state == JobState.FAILED:
+            raise CliError(f"The job failed: {job.error}", code="job_failed")
+        if job.state == JobState.CANCELLED:
+            raise CliError("The job was cancelled.", code="job_cancelled", exit_code=Exit.NOTHING)
+        return Exit.DONE
+
+    def _say_what_stays(self, job: Job) -> None:
+        if job.state == JobState.SUCCEEDED:
+            self.remarks.print("All is indexed; embedding goes on whenever a stack runs.")
+        else:
+            self.remarks.print("Cancelled. What was indexed stays searchable; the same command goes on from there.")
+
+    def _report(self, job: Job, watch: EmbeddingWatch) -> None:
+        report = {**ingest_report(job), "embedding_calls": watch.calls, "embedding_error": watch.error}
+        if self.as_json:
+            self.print_json(report)
+            return
+        print_report(self.console, report)
+        if watch.error is not None:
+            self.remarks.print(plain(f"Embedding failed, lexical search works: {watch.error}"))
+
+
+def _workspace(named: str | None, *, create: bool) -> Workspace:
+    if not create or named is None or Workspace.objects.named(named).exists():
+        return the_workspace(named)
+    workspace = create_workspace(named)
+    audit.record_operator(workspace, "workspace.created", named)
+    return workspace

@@ -1,0 +1,80 @@
+"""`/workspaces/{ws}/documents/{id}` and what is below it, and `/workspaces/{ws}/chunks/{id}`: reading."""
+
+import uuid
+from typing import ClassVar
+
+from django.http import HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kebab.api.pagination import KeysetPage, PageQuery
+from kebab.api.permissions import Need
+from kebab.api.schema import page_of
+from kebab.api.serializers import StrictSerializer
+from kebab.api.views import WorkspaceView
+from kebab.people.models import Role, Scope
+from search.api.content import content_response
+from search.api.reading import chunk_in_context, chunks_of, document_with_bytes, one_document
+from search.api.serializers import ChunkInContextSerializer, ChunkSerializer, DocumentSerializer
+
+MAX_CONTEXT = 20
+READ = Need(role=Role.VIEWER, scope=Scope.SEARCH)
+
+
+class DocumentView(WorkspaceView):
+    """One document, for reading; `ingest` adds changing and deleting it at the same address."""
+
+    required: ClassVar = {"GET": READ}
+
+    @extend_schema(responses=DocumentSerializer)
+    def get(self, request: Request, ws: str, doc_id: uuid.UUID) -> Response:
+        """Give what is known of the document."""
+        return Response(DocumentSerializer(one_document(self.workspace, doc_id)).data)
+
+
+class DocumentContentView(WorkspaceView):
+    """The bytes that a document was read from."""
+
+    required: ClassVar = {"GET": READ}
+
+    @extend_schema(responses={(200, "application/octet-stream"): OpenApiTypes.BINARY, 304: None})
+    def get(self, request: Request, ws: str, doc_id: uuid.UUID) -> HttpResponseBase:
+        """Give the original file, for saving. Its ETag is the document's `content_hash`."""
+        return content_response(request, document_with_bytes(self.workspace, doc_id))
+
+
+class DocumentChunksView(WorkspaceView):
+    """The chunks of a document."""
+
+    required: ClassVar = {"GET": READ}
+    queries: ClassVar = {"GET": PageQuery}
+
+    @extend_schema(responses=page_of(ChunkSerializer))
+    def get(self, request: Request, ws: str, doc_id: uuid.UUID) -> Response:
+        """List the chunks in the document's order."""
+        page = KeysetPage.requested(self, ordering=("ordinal", "chunk_id"))
+        return page.response(chunks_of(self.workspace, doc_id), lambda row: ChunkSerializer(row).data)
+
+
+class ChunkQuery(StrictSerializer):
+    """The parameters of a chunk."""
+
+    context = serializers.IntegerField(
+        min_value=0, max_value=MAX_CONTEXT, default=0, help_text="Neighbours on each side"
+    )
+
+
+class ChunkView(WorkspaceView):
+    """One chunk."""
+
+    required: ClassVar = {"GET": READ}
+    queries: ClassVar = {"GET": ChunkQuery}
+
+    @extend_schema(responses=ChunkInContextSerializer)
+    def get(self, request: Request, ws: str, chunk_id: uuid.UUID) -> Response:
+        """Give the chunk and, on request, the text around it."""
+        chunk = chunk_in_context(self.workspace, chunk_id, self.query["context"])
+        return Response(ChunkInContextSerializer(chunk).data)

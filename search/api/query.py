@@ -1,0 +1,196 @@
+"""What a search request may say, and the query it becomes."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from enum import Enum
+from typing import Any, TypeVar
+
+from rest_framework import serializers
+
+from kebab.api.errors import FieldError
+from kebab.api.serializers import StrictSerializer
+from kebab.people.models import Workspace
+from kebab.people.preferences import preference
+from search.engine import search
+from search.retrieval.channels import QueryChannels
+from search.retrieval.errors import InvalidFilter, InvalidQuery
+from search.retrieval.filters import ChunkKind, Media, SearchFilters, TrustLevel
+from search.retrieval.types import Fusion, Mode, SearchQuery, SearchResult
+
+MAX_SNIPPET_CHARS = 10_000
+#: The most values of one filter.
+MAX_FILTER_VALUES = 100
+_MAX_SEQ = 2**63 - 1
+
+_E = TypeVar("_E", bound=Enum)
+
+
+class EnumeratedField(serializers.ChoiceField):
+    """A value of an enumeration, documented here; the enumeration itself refuses others, with the remedy."""
+
+    def __init__(self, values: type[Enum], **options: Any) -> None:
+        super().__init__(choices=[value.value for value in values], **options)
+
+    def to_internal_value(self, data: Any) -> str:
+        """Give the text. Raises ValidationError for anything else."""
+        if not isinstance(data, str):
+            self.fail("invalid_choice", input=data)
+        return data
+
+
+class ValuesField(serializers.ListField):
+    """Alternatives: a list, or one value by itself."""
+
+    def __init__(self, child: serializers.Field[Any, Any, Any, Any], **options: Any) -> None:
+        super().__init__(child=child, required=False, max_length=MAX_FILTER_VALUES, **options)
+
+    def to_internal_value(self, data: Any) -> list[Any]:
+        """Give the values. Raises ValidationError."""
+        return super().to_internal_value([data] if isinstance(data, str) else data)
+
+
+class MomentField(serializers.DateTimeField):
+    """A time by ISO 8601, taken as it is written: a missing time zone is for the filter to refuse."""
+
+    def to_internal_value(self, value: Any) -> datetime:
+        """Give the time. Raises ValidationError."""
+        try:
+            return datetime.fromisoformat(value)
+        except (TypeError, ValueError):
+            self.fail("invalid", format="2026-01-31T12:00:00Z")
+
+
+def _texts(help_text: str = "") -> ValuesField:
+    return ValuesField(
+        serializers.CharField(max_length=1_000, trim_whitespace=False, allow_blank=True), help_text=help_text
+    )
+
+
+class FilterFields(StrictSerializer):
+    """What a search is narrowed to: values of one filter are alternatives, different filters must all hold."""
+
+    tags_any = _texts()
+    lang = _texts()
+    path_glob = _texts("Anchored; `*`, `?`, `[…]` stay within a name, `**/` is any number of folders.")
+    trust_min = EnumeratedField(TrustLevel, required=False)
+    source = _texts("Keys or ids of sources.")
+    version = _texts("Version tags; without any, the default versions are searched.")
+    kind = ValuesField(EnumeratedField(ChunkKind))
+    media = ValuesField(EnumeratedField(Media))
+    doc_id = _texts()
+    ingested_after = MomentField(required=False, help_text="With a time zone.")
+
+
+class QueryFields(StrictSerializer):
+    """A search, but for its filters; what is left out is the workspace's setting."""
+
+    q = serializers.CharField(allow_blank=True, trim_whitespace=False)
+    mode = EnumeratedField(Mode, required=False)
+    fusion = EnumeratedField(Fusion, required=False)
+    k = serializers.IntegerField(required=False, help_text="At most 1,000; 0: the workspace's setting.")
+    snippet_chars = serializers.IntegerField(required=False, max_value=MAX_SNIPPET_CHARS)
+    per_file_cap = serializers.IntegerField(
+        required=False, allow_null=True, help_text="The most hits of one document; 0 and less: no limit."
+    )
+    explain = serializers.BooleanField(required=False)
+    min_seq = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        min_value=0,
+        max_value=_MAX_SEQ,
+        help_text="Wait, within a limit, until this change is searchable.",
+    )
+
+
+class SearchParameters(QueryFields, FilterFields):
+    """The parameters of a search by GET; the filters stand beside the others and may be repeated."""
+
+
+class ChannelFields(StrictSerializer):
+    """The query as each stage is asked it; what is left out is `q`."""
+
+    vector = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
+    lexical = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
+    rerank = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
+
+
+class SearchBody(QueryFields):
+    """The body of a search by POST."""
+
+    filters = FilterFields(required=False)
+    channels = ChannelFields(required=False)
+
+
+def answer(workspace: Workspace, given: Mapping[str, Any], filters: Mapping[str, Any]) -> SearchResult:
+    """Search for what `given` and `filters`, the clean fields of a request, ask for.
+
+    Raises InvalidQuery and InvalidFilter with the field named, NotSearchableYet.
+    """
+    query = make_query(workspace, given, filters)
+    with _naming("q"):
+        return search(workspace, query, min_seq=given.get("min_seq"))
+
+
+def make_query(workspace: Workspace, given: Mapping[str, Any], filters: Mapping[str, Any]) -> SearchQuery:
+    """Give the query, the workspace's settings in the place of what is left out.
+
+    Raises InvalidQuery and InvalidFilter with the field named.
+    """
+    k = given.get("k", 0)
+    with _naming("k"):
+        SearchQuery(text="", k=k)
+    with _naming("snippet_chars"):
+        return SearchQuery(
+            text=given["q"],
+            mode=_enumerated(Mode, "mode", given.get("mode", Mode.HYBRID)),
+            fusion=_enumerated(Fusion, "fusion", given.get("fusion", preference(workspace, "fusion"))),
+            k=k or preference(workspace, "default_k"),
+            filters=_filters(filters, "filters." if "filters" in given else ""),
+            channels=_channels(given),
+            snippet_chars=given.get("snippet_chars", preference(workspace, "snippet_chars")),
+            per_file_cap=given.get("per_file_cap"),
+            explain=given.get("explain", False),
+        )
+
+
+def _filters(given: Mapping[str, Any], prefix: str) -> SearchFilters:
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in given.items()
+    }
+    for name, type_ in (("kind", ChunkKind), ("media", Media)):
+        if name in values:
+            values[name] = tuple(_enumerated(type_, prefix + name, value) for value in values[name])
+    if "trust_min" in values:
+        values["trust_min"] = _enumerated(TrustLevel, f"{prefix}trust_min", values["trust_min"])
+    for name, value in values.items():  # one by one first: an error then names its field
+        with _naming(prefix + name):
+            SearchFilters(**{name: value})
+    return SearchFilters(**values)
+
+
+def _channels(given: Mapping[str, Any]) -> QueryChannels | None:
+    channels = given.get("channels")
+    if not channels:
+        return None
+    return QueryChannels(
+        vector=channels.get("vector", given["q"]),
+        lexical=channels.get("lexical", given["q"]),
+        rerank=channels.get("rerank", given["q"]),
+    )
+
+
+def _enumerated(type_: type[_E], field: str, value: str) -> _E:
+    with _naming(field):
+        return type_(value)
+
+
+@contextmanager
+def _naming(field: str) -> Iterator[None]:
+    """Have a refusal say which field it is about; the innermost name stands."""
+    try:
+        yield
+    except (InvalidQuery, InvalidFilter) as error:
+        if not getattr(error, "errors", ()):
+            error.errors = (FieldError(field=field, message=str(error)),)  # type: ignore[union-attr]
+        raise

@@ -1,0 +1,40 @@
+"""`/schemas/{name}`: the published JSON Schemas, for anyone."""
+
+from typing import ClassVar
+
+from django.http import JsonResponse
+from drf_spectacular.utils import extend_schema
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from kebab.api.errors import NotFound
+from kebab.api.schema import KebabSchema
+from kebab.api.serializers import StrictSerializer, strict_query
+from kebab.api.views import OnlyFormat
+from search.wire.schemas import load_schema, schema_names
+
+_KEEP_S = 3_600
+
+
+class WireSchemaView(APIView):
+    """One JSON Schema."""
+
+    authentication_classes: ClassVar = []
+    permission_classes: ClassVar = [AllowAny]
+    content_negotiation_class = OnlyFormat
+    http_method_names: ClassVar = ["get", "head"]
+    schema = KebabSchema()
+
+    @extend_schema(responses={(200, "application/schema+json"): {"type": "object"}})
+    def get(self, request: Request, name: str) -> JsonResponse:
+        """Give the schema called `search_hit.v1` and so on; `.json` may stand behind the name."""
+        strict_query(request, StrictSerializer)
+        bare = name.removesuffix(".json")
+        if bare not in schema_names():
+            raise NotFound
+        return JsonResponse(
+            load_schema(bare),
+            content_type="application/schema+json",
+            headers={"Cache-Control": f"public, max-age={_KEEP_S}"},
+        )

@@ -1,0 +1,45 @@
+"""`/workspaces/{ws}/search`."""
+
+import json
+from typing import ClassVar
+
+from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+
+from kebab.api.permissions import Need
+from kebab.api.serializers import strict_body
+from kebab.api.views import WorkspaceView
+from kebab.people.models import Role, Scope
+from search.api.query import FilterFields, SearchBody, SearchParameters, answer
+from search.retrieval.types import SearchResult
+from search.retrieval.wire import result_to_wire
+from search.wire.schemas import inlined_schema
+
+_READ = Need(role=Role.VIEWER, scope=Scope.SEARCH)
+_FILTERS = frozenset(FilterFields().fields)
+
+
+class SearchView(WorkspaceView):
+    """Search in a workspace. The same query on the same documents gives byte-identical hits."""
+
+    required: ClassVar = {"GET": _READ, "POST": _READ}
+    queries: ClassVar = {"GET": SearchParameters}
+
+    @extend_schema(responses=inlined_schema("search_response.v1"))
+    def get(self, request: Request, ws: str) -> HttpResponse:
+        """Search; parameters with several values are repeated."""
+        filters = {name: value for name, value in self.query.items() if name in _FILTERS}
+        return _respond(answer(self.workspace, self.query, filters))
+
+    @extend_schema(request=SearchBody, responses=inlined_schema("search_response.v1"))
+    def post(self, request: Request, ws: str) -> HttpResponse:
+        """Search; the same as by GET, for long queries and query channels."""
+        given = strict_body(request, SearchBody)
+        return _respond(answer(self.workspace, given, given.get("filters", {})))
+
+
+def _respond(result: SearchResult) -> HttpResponse:
+    # json writes a float as repr does: the shortest text that reads back as the same number.
+    text = json.dumps(result_to_wire(result), ensure_ascii=False, separators=(",", ":"))
+    return HttpResponse(text, content_type="application/json")

@@ -1,0 +1,74 @@
+"""How documents and chunks are given."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from kebab.api.fields import HexIdField
+from search.models import Chunk, Document, MediaKind, Trust
+from search.retrieval.citation import citation_from_span
+from search.retrieval.wire import citation_to_wire
+from search.wire.schemas import inlined_schema
+
+
+class DocumentSerializer(serializers.Serializer[Document]):
+    """A document as last indexed."""
+
+    id = HexIdField(source="doc_id")
+    path = serializers.CharField()
+    title = serializers.CharField()
+    source = serializers.CharField(source="source.key")
+    source_id = serializers.UUIDField()
+    version = serializers.SerializerMethodField(help_text="The version's tag; null: the default version.")
+    lang = serializers.CharField()
+    tags = serializers.ListField(child=serializers.CharField())
+    trust_level = serializers.ChoiceField(Trust.choices)
+    mime = serializers.CharField()
+    media = serializers.ChoiceField(MediaKind.choices)
+    size_bytes = serializers.IntegerField()
+    content_hash = serializers.CharField(help_text="BLAKE3 of its bytes.")
+    chunk_count = serializers.IntegerField()
+    overrides = serializers.DictField(help_text="What was stated, in the place of what was found in it.")
+    metadata = serializers.DictField()
+    parser_version = serializers.CharField()
+    chunker_version = serializers.CharField()
+    indexed_at = serializers.DateTimeField()
+
+    def get_version(self, document: Document) -> str | None:
+        """Give the version's tag."""
+        return document.version.tag or None
+
+
+class ChunkSerializer(serializers.Serializer[Chunk]):
+    """A chunk with where it lies in its document."""
+
+    id = HexIdField(source="chunk_id")
+    doc_id = HexIdField(source="document.doc_id")
+    ordinal = serializers.IntegerField(help_text="Its place among the chunks of the document, from 0.")
+    kind = serializers.ChoiceField(["code", "info"])
+    code_lang = serializers.SerializerMethodField()
+    heading_path = serializers.ListField(child=serializers.CharField())
+    breadcrumb = serializers.CharField()
+    section_label = serializers.CharField()
+    text = serializers.CharField()
+    spans = serializers.ListField(child=serializers.DictField(), source="source_spans")
+    citation = serializers.SerializerMethodField()
+    token_count = serializers.IntegerField()
+
+    def get_code_lang(self, chunk: Chunk) -> str | None:
+        """Give the programming language."""
+        return chunk.language or None
+
+    @extend_schema_field(inlined_schema("citation.v1"))
+    def get_citation(self, chunk: Chunk) -> dict[str, Any]:
+        """Give the citation of its first span, as in a hit."""
+        span = chunk.source_spans[0] if chunk.source_spans else None
+        return citation_to_wire(citation_from_span(chunk.document.path, chunk.section_label or None, span))
+
+
+class ChunkInContextSerializer(ChunkSerializer):
+    """A chunk with its neighbours."""
+
+    before = ChunkSerializer(many=True, help_text="In the document's order.")
+    after = ChunkSerializer(many=True)

@@ -1,0 +1,87 @@
+"""What `kebab list` says of sources, documents and embedding spaces."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from kebab.cli.listings import register_listing
+from kebab.people.models import Workspace
+from search.models import Chunk, ChunkVector, Document, EmbeddingSpace, Source, SpaceState
+
+SOURCE_COLUMNS = ("key", "kind", "state", "documents", "default_trust", "default_tags", "path", "last_indexed_at")
+DOCUMENT_COLUMNS = ("id", "path", "title", "source", "version", "lang", "tags", "trust_level", "chunks")
+SPACE_COLUMNS = ("model", "revision", "dim", "state", "vectors", "chunks", "is_indexed", "epoch")
+
+
+def source_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
+    """Give a workspace's sources by key."""
+    documents = Document.objects.in_workspace(workspace).filter(source=OuterRef("pk"))
+    sources = Source.objects.in_workspace(workspace).annotate(documents_count=_count(documents, "source"))
+    for source in sources.order_by("key")[:limit]:
+        yield {
+            "id": source.pk,
+            "key": source.key,
+            "kind": source.kind,
+            "title": source.title,
+            "state": source.state,
+            "documents": source.documents_count,
+            "default_trust": source.default_trust,
+            "default_tags": source.default_tags,
+            "path": source.config.get("path"),
+            "last_indexed_at": source.last_indexed_at,
+            "created_at": source.created_at,
+        }
+
+
+def document_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
+    """Give a workspace's documents by source, version and path."""
+    chunks = Chunk.objects.in_workspace(workspace).filter(document=OuterRef("pk"))
+    documents = Document.objects.in_workspace(workspace).annotate(chunk_count=_count(chunks, "document"))
+    ordered = documents.select_related("source", "version").order_by("source__key", "version__tag", "path")
+    for document in ordered[:limit]:
+        yield {
+            "id": document.doc_id.hex,
+            "path": document.path,
+            "title": document.title,
+            "source": document.source.key,
+            "version": document.version.tag or None,
+            "lang": document.lang,
+            "tags": document.tags,
+            "trust_level": document.trust_level,
+            "media": document.media,
+            "size_bytes": document.size_bytes,
+            "chunks": document.chunk_count,
+            "indexed_at": document.indexed_at,
+        }
+
+
+def space_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
+    """Give a workspace's embedding spaces, the live one first, with how many chunks have a vector."""
+    chunks = Chunk.objects.in_workspace(workspace).count()
+    spaces = EmbeddingSpace.objects.in_workspace(workspace).order_by("pk")
+    for space in sorted(spaces, key=lambda space: space.state != SpaceState.LIVE)[:limit]:
+        yield {
+            "id": space.pk,
+            "model": space.model,
+            "revision": space.revision,
+            "dim": space.dim,
+            "state": space.state,
+            "languages": space.languages,
+            "vectors": ChunkVector.objects.in_workspace(workspace).filter(space=space.pk).count(),
+            "chunks": chunks,
+            "is_indexed": space.is_indexed,
+            "epoch": space.epoch,
+        }
+
+
+def _count(rows: "QuerySet[Any]", key: str) -> Coalesce:
+    """Count the rows that belong to each row of the outer query; a join would count before the limit cuts."""
+    counted = rows.order_by().values(key).annotate(n=Count("*")).values("n")
+    return Coalesce(Subquery(counted, output_field=IntegerField()), 0)
+
+
+register_listing("sources", SOURCE_COLUMNS, source_rows)
+register_listing("documents", DOCUMENT_COLUMNS, document_rows)
+register_listing("spaces", SPACE_COLUMNS, space_rows)

@@ -1,0 +1,10 @@
+"""What a mirror holds of one document, to be compared with Postgres."""
+
+import apsw
+
+_CHUNKS = "SELECT c.chunk_id, c.row_version FROM chunks c JOIN documents d USING (doc) WHERE d.doc_id = ?"
+
+
+def mirrored_chunks(connection: apsw.Connection, doc_id: str) -> dict[str, int]:
+    """Give the row version of each mirrored chunk of the document with this id (32 hex digits), by chunk id."""
+    return dict(connection.execute(_CHUNKS, (doc_id,)))

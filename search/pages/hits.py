@@ -1,0 +1,94 @@
+"""Hits as the search page shows them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from kebab.people.models import Workspace
+from search.pages.asked import Asked
+from search.retrieval.snippet import Highlight
+from search.retrieval.types import Mode, RetrievalDetail, SearchHit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A run of a snippet, plain text; the template escapes it."""
+
+    text: str
+    is_marked: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegBar:
+    """Where a leg had the hit: its rank there and its score in percent; None when it did not find it."""
+
+    name: str
+    rank: int | None
+    percent: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownHit:
+    """A hit with what is made of it for the page."""
+
+    hit: SearchHit
+    #: Below the title, outermost first.
+    headings: tuple[str, ...]
+    address: str
+    pieces: tuple[Piece, ...]
+    legs: tuple[LegBar, ...]
+
+
+def shown_hits(workspace: Workspace, asked: Asked, hits: Sequence[SearchHit]) -> list[ShownHit]:
+    """Give the hits for the page, in their order."""
+    return [
+        ShownHit(
+            hit=hit,
+            headings=_below_title(hit),
+            address=document_address(workspace, hit, asked),
+            pieces=tuple(pieces(hit.snippet, hit.highlights)),
+            legs=_leg_bars(hit.retrieval),
+        )
+        for hit in hits
+    ]
+
+
+def pieces(snippet: str, highlights: Sequence[Highlight]) -> Iterator[Piece]:
+    """Cut a snippet at its highlights, which are in order and apart; no piece is empty."""
+    at = 0
+    for start, end in highlights:
+        if at < start:
+            yield Piece(text=snippet[at:start], is_marked=False)
+        yield Piece(text=snippet[start:end], is_marked=True)
+        at = end
+    if at < len(snippet):
+        yield Piece(text=snippet[at:], is_marked=False)
+
+
+def _below_title(hit: SearchHit) -> tuple[str, ...]:
+    is_repeated = hit.heading_path[:1] == (hit.title,)
+    return hit.heading_path[1:] if is_repeated else hit.heading_path
+
+
+def document_address(workspace: Workspace, hit: SearchHit, asked: Asked) -> str:
+    """Give the address of the document's page at the cited lines, or at the chunk where it has none."""
+    page = reverse("document", args=[workspace.slug, hit.doc_id])
+    citation = hit.citation
+    if citation.kind == "line":
+        place: dict[str, object] = {"start": citation.start, "end": citation.end, "chunk": hit.chunk_id}
+        return f"{page}?{urlencode(place)}&{asked.address}#L{citation.start}"
+    return f"{page}?{urlencode({'chunk': hit.chunk_id})}&{asked.address}#chunk-{hit.chunk_id}"
+
+
+def _leg_bars(retrieval: RetrievalDetail) -> tuple[LegBar, ...]:
+    bars = {
+        Mode.LEXICAL: _leg_bar("lexical", retrieval.lexical_rank, retrieval.lexical_score),
+        Mode.VECTOR: _leg_bar("vector", retrieval.vector_rank, retrieval.vector_score),
+    }
+    return tuple(bars.values()) if retrieval.method is Mode.HYBRID else (bars[retrieval.method],)
+
+
+def _leg_bar(name: str, rank: int | None, score: float | None) -> LegBar:
+    return LegBar(name=name, rank=rank, percent=None if score is None else round(score * 100))

@@ -1,0 +1,146 @@
+"""A few lines of a document's bytes, numbered as an editor numbers them, however long the document is.
+
+The bytes are read in blocks and only the window is kept: memory stays the same for 1 kB and for 100 MB.
+"""
+
+import codecs
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+_BLOCK_BYTES = 1 << 20
+_SAMPLE_BYTES = 64 * 1024
+#: More of a line is not shown: minified files are one line of megabytes.
+MAX_LINE_CHARS = 2_000
+_MAX_LINE_BYTES = 4 * MAX_LINE_CHARS
+_UTF16_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_MULTIBYTE = re.compile("[\x80-\ufffc\ufffe-\U0010ffff]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A line of the document; `is_cut` when it goes on after MAX_LINE_CHARS."""
+
+    #: From 1.
+    number: int
+    text: str
+    is_cut: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineWindow:
+    """Consecutive lines of a document, and how many it has."""
+
+    lines: tuple[Line, ...]
+    total: int
+
+
+def read_lines(content: BinaryIO, *, first: int, count: int) -> LineWindow:
+    """Give up to `count` lines from line `first`. CRLF, LF and a lone CR each end a line.
+
+    Past the end there are none. Text is UTF-8, UTF-16 with a mark, else the likeliest charset; bytes that
+    are no text become U+FFFD.
+    """
+    head = content.read(_BLOCK_BYTES)
+    gathered = _Gathered(first=first, count=count)
+    for block in _unix_line_ends(_as_utf8(head, content)):
+        gathered.take(block)
+    raw = gathered.raw_lines()
+    charset = _charset([line for line in raw if len(line) <= _MAX_LINE_BYTES], head)
+    lines = (_line(number, line, charset) for number, line in enumerate(raw, start=first))
+    return LineWindow(lines=tuple(lines), total=gathered.total)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Gathered:
+    """The window's lines so far, each up to one byte past the limit, and the lines seen."""
+
+    first: int
+    count: int
+    ended: int = 0
+    is_open: bool = False
+    kept: list[bytearray] = field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        return self.ended + self.is_open
+
+    def take(self, block: bytes) -> None:
+        if not block:
+            return
+        number = self.ended + 1
+        ends = block.count(b"\n")
+        if number < self.first + self.count and number + ends >= self.first:
+            for offset, piece in enumerate(block.split(b"\n")):
+                self._keep(number + offset, piece)
+        self.ended += ends
+        self.is_open = not block.endswith(b"\n")
+
+    def raw_lines(self) -> list[bytes]:
+        """Give the lines; what comes after the last line's end is no line."""
+        return [bytes(line) for line in self.kept[: max(0, self.total - self.first + 1)]]
+
+    def _keep(self, number: int, piece: bytes) -> None:
+        place = number - self.first
+        if not 0 <= place < self.count:
+            return
+        if place == len(self.kept):
+            self.kept.append(bytearray())
+        line = self.kept[place]
+        line += piece[: _MAX_LINE_BYTES + 1 - len(line)]
+
+
+def _as_utf8(head: bytes, content: BinaryIO) -> Iterator[bytes]:
+    """Give the bytes in blocks: UTF-16 written as UTF-8, all else as it is, without a mark."""
+    if head.startswith(_UTF16_BOMS) and not head.startswith(codecs.BOM_UTF32_LE):
+        decoder = codecs.getincrementaldecoder("utf-16")(errors="replace")
+        for block in _blocks(head, content):
+            yield decoder.decode(block, final=not block).encode()
+        return
+    yield from _blocks(head.removeprefix(codecs.BOM_UTF8), content)
+
+
+def _blocks(head: bytes, content: BinaryIO) -> Iterator[bytes]:
+    """Give all blocks, at last an empty one."""
+    yield head
+    while block := content.read(_BLOCK_BYTES):
+        yield block
+    yield b""
+
+
+def _unix_line_ends(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    held = b""
+    for block in blocks:
+        # A CR at a block's end may be half of a CRLF; after the last block it is not.
+        whole = held + block
+        held = b"\r" if block and whole.endswith(b"\r") else b""
+        yield whole[: len(whole) - len(held)].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
+def _charset(lines: Sequence[bytes], head: bytes) -> str:
+    text = b"\n".join(lines)
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return "utf-8" if _is_damaged_utf8(text) else _likeliest_charset(head[:_SAMPLE_BYTES])
+    return "utf-8"
+
+
+def _is_damaged_utf8(text: bytes) -> bool:
+    """Whether valid multi-byte characters far outnumber the broken ones."""
+    read = text.decode("utf-8", errors="replace")
+    return len(_MULTIBYTE.findall(read)) > 4 * read.count("\ufffd")
+
+
+def _likeliest_charset(sample: bytes) -> str:
+    from charset_normalizer import from_bytes  # slow to import, and few documents need it
+
+    best = from_bytes(sample).best()
+    return "cp1252" if best is None or best.encoding in {"utf_8", "ascii"} else best.encoding
+
+
+def _line(number: int, raw: bytes, charset: str) -> Line:
+    text = raw.decode(charset, errors="replace").replace("\0", "\ufffd")
+    is_cut = len(raw) > _MAX_LINE_BYTES or len(text) > MAX_LINE_CHARS
+    return Line(number=number, text=text[:MAX_LINE_CHARS], is_cut=is_cut)

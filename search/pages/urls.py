@@ -1,0 +1,15 @@
+"""The pages' addresses."""
+
+from django.contrib.auth.views import LoginView, LogoutView
+from django.urls import path
+
+import kebab.api.urls  # noqa: F401  # registers the converter of document ids
+from search.pages.views import DocumentPage, HomePage, SearchPage
+
+urlpatterns = [
+    path("", HomePage.as_view(), name="home"),
+    path("login", LoginView.as_view(redirect_authenticated_user=True), name="login"),
+    path("logout", LogoutView.as_view(), name="logout"),
+    path("w/<str:slug>/search", SearchPage.as_view(), name="search"),
+    path("w/<str:slug>/documents/<hex32:doc_id>", DocumentPage.as_view(), name="document"),
+]

@@ -1,0 +1,45 @@
+"""The published JSON Schemas (draft 2020-12) of what goes over the wire, read from docs/wire-schema/v1/."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+_SUFFIX = ".json"
+
+
+def schema_names() -> tuple[str, ...]:
+    """Give the names of all schemas, in order: `citation.v1`, …"""
+    return tuple(sorted(path.name.removesuffix(_SUFFIX) for path in _folder().glob(f"*{_SUFFIX}")))
+
+
+@cache
+def load_schema(name: str) -> dict[str, Any]:
+    """Give the schema called `name`; what it refers to is named relative to it. Raises LookupError."""
+    if name not in schema_names():
+        raise LookupError(f"There is no schema {name!r}; there are: {', '.join(schema_names())}.")
+    schema: dict[str, Any] = json.loads((_folder() / f"{name}{_SUFFIX}").read_text(encoding="utf-8"))
+    return schema
+
+
+def inlined_schema(name: str) -> dict[str, Any]:
+    """Give the schema with what it refers to put in its place, to stand inside another document."""
+    schema: dict[str, Any] = _inlined(load_schema(name))
+    return schema
+
+
+def _inlined(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_inlined(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    if "$ref" in part:
+        return inlined_schema(part["$ref"].removesuffix(_SUFFIX))
+    return {key: _inlined(value) for key, value in part.items() if key not in {"$schema", "$id"}}
+
+
+def _folder() -> Path:
+    folder: Path = settings.BASE_DIR / "docs" / "wire-schema" / "v1"
+    return folder
