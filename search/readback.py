@@ -43,7 +43,10 @@ def read_back(scope: Scope, chunk_ids: Sequence[str]) -> dict[str, str]:
 
 def read_hits(scope: Scope, chunk_ids: Sequence[str]) -> dict[str, StandingChunk]:
     """Give the chunks that hits are made of, by id, read under the scope once more."""
-    rows = _standing(scope, chunk_ids).values_list(
+    standing = _standing(scope, chunk_ids).filter(
+        document__source__workspace=scope.workspace_id, document__version__workspace=scope.workspace_id
+    )
+    rows = standing.values_list(
         "chunk_id",
         "document__doc_id",
         "document__path",
@@ -68,8 +71,6 @@ def _standing(scope: Scope, chunk_ids: Iterable[str]) -> Any:
     chunks = Chunk.objects.in_workspace(scope.workspace_id).filter(
         chunk_id__in=[uuid.UUID(hex=chunk_id) for chunk_id in chunk_ids],
         document__workspace=scope.workspace_id,
-        document__source__workspace=scope.workspace_id,
-        document__version__workspace=scope.workspace_id,
     )
     if scope.filters.kind:
         chunks = chunks.filter(kind__in=[kind.value for kind in scope.filters.kind])

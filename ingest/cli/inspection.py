@@ -3,7 +3,7 @@
 from typing import Any
 
 from ingest.jobs.report import ingest_report
-from ingest.models import ItemState, Job, JobItem
+from ingest.models import ItemState, Job, JobItem, JobKind
 from kebab.cli.errors import CliError, Exit
 from kebab.people.models import Workspace
 from search.cli.inspection import as_id
@@ -46,7 +46,8 @@ def find_job(workspace: Workspace, job_id: str) -> Job:
 
 
 def job_facts(job: Job) -> dict[str, Any]:
-    """Give a job with its report and, one by one, the first hundred items that failed."""
+    """Give a job with its report, if it reads documents, and, one by one, the first hundred items that failed."""
+    reads_documents = job.kind in {JobKind.SYNC_SOURCE, JobKind.INGEST_DOCUMENT}
     failed = JobItem.objects.in_workspace(job.workspace_id).filter(job=job, state=ItemState.FAILED)
     return {
         "schema_version": "job_inspection.v1",
@@ -55,6 +56,6 @@ def job_facts(job: Job) -> dict[str, Any]:
             "source": None if job.source is None else job.source.key,
             **{name: getattr(job, name) for name in _FIELDS},
         },
-        "report": ingest_report(job),
+        "report": ingest_report(job) if reads_documents else None,
         "failures": list(failed.order_by("id").values("path", "attempts", "reason", "detail")[:_MOST_FAILURES]),
     }

@@ -22,6 +22,8 @@ logger = logging.getLogger(__name__)
 _TICK_S = 0.1
 _SOFT_STOP_LIMIT_S = 30.0
 _LOG_CHECK_PERIOD_S = 60.0
+# uvicorn starts a worker that cannot be imported again and again, and says so only in its log.
+_SLOW_START_S = 30.0
 
 
 class StopRequest:
@@ -64,6 +66,7 @@ class Supervisor:
         self._watchdog = Watchdog(configuration) if children else None
         self._started_at = timezone.now().isoformat()
         self._is_ready = False
+        self._slow_at = time.monotonic() + _SLOW_START_S
         self._logs_checked_at = time.monotonic()
 
     def run(self, stop: StopRequest, *, on_ready: Callable[[], None] = lambda: None) -> None:
@@ -76,10 +79,8 @@ class Supervisor:
             self._start(stop)
             while not stop.is_asked:
                 self._tend(stop)
-                if not self._is_ready and self._all_answer():
-                    self._is_ready = True
-                    self._write_state()
-                    on_ready()
+                if not self._is_ready:
+                    self._look_whether_ready(on_ready)
                 time.sleep(_TICK_S)
         finally:
             self._stop(stop)
@@ -113,8 +114,15 @@ class Supervisor:
                 f"{log_tail(plan.log)}"
             )
 
-    def _all_answer(self) -> bool:
-        return self._roles is not Roles.ALL or serves(self._configuration.url)
+    def _look_whether_ready(self, on_ready: Callable[[], None]) -> None:
+        if self._roles is not Roles.ALL or serves(self._configuration.url):
+            self._is_ready = True
+            self._write_state()
+            on_ready()
+        elif time.monotonic() > self._slow_at:
+            self._slow_at += _SLOW_START_S
+            log = self._configuration.directory.logs / "web.log"
+            self._announce(f"{self._configuration.url} does not answer yet; see {log}")
 
     def _tend(self, stop: StopRequest) -> None:
         for supervised in (*self._supervised_servers, *self._supervised_children):

@@ -25,14 +25,11 @@ def print_result(console: Console, result: SearchResult) -> None:
 
 def summary(result: SearchResult) -> str:
     """Give how much was found, in what time and how."""
-    hits = "1 hit" if len(result.hits) == 1 else f"{len(result.hits)} hits"
-    total = result.lexical_total
-    if total is None:
-        words = ""
-    else:
+    words, total = "", result.lexical_total
+    if total is not None:
         least = "at least " if total.relation == "gte" else ""
-        words = f", the words are in {least}{total.value:,} chunks"
-    return f"{hits} in {result.took_ms:.1f} ms ({result.mode}){words}."
+        words = f", the words are in {least}{_counted(total.value, 'chunk')}"
+    return f"{_counted(len(result.hits), 'hit')} in {result.took_ms:.1f} ms ({result.mode}){words}."
 
 
 def shortcomings(result: SearchResult) -> Iterator[str]:
@@ -41,7 +38,7 @@ def shortcomings(result: SearchResult) -> Iterator[str]:
         yield f"Answered without the whole {leg} leg."
     yield from result.warnings
     if result.lag:
-        yield f"This node's mirror is {result.lag:,} changes behind."
+        yield f"This node's mirror is {_counted(result.lag, 'change')} behind."
     if result.did_you_mean is not None:
         yield f"Did you mean: {result.did_you_mean}"
 
@@ -73,7 +70,7 @@ def print_explanation(console: Console, result: SearchResult) -> None:
         console.print("  ".join(f"{stage} {ms:.1f} ms" for stage, ms in timings.items()))
     fused = explain.get("fused")
     if isinstance(fused, list) and fused:
-        rows = [{**each, **each["ranks"]} for each in fused[:_EXPLAINED]]
+        rows = [{**each, "score": f"{each['score']:.4f}", **each["ranks"]} for each in fused[:_EXPLAINED]]
         legs_of_rows = sorted({leg for each in fused for leg in each["ranks"]})
         console.print(table(["chunk_id", "score", *legs_of_rows], rows))
     console.print()
@@ -98,3 +95,7 @@ def _snippet(hit: SearchHit) -> Text:
     for start, end in hit.highlights:
         line.stylize("bold yellow", start, end)
     return line
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -1,5 +1,6 @@
 """Hits as the search page shows them."""
 
+import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
@@ -74,7 +75,7 @@ def _below_title(hit: SearchHit) -> tuple[str, ...]:
 
 def document_address(workspace: Workspace, hit: SearchHit, asked: Asked) -> str:
     """Give the address of the document's page at the cited lines, or at the chunk where it has none."""
-    page = reverse("document", args=[workspace.slug, hit.doc_id])
+    page = reverse("document", args=[workspace.slug, uuid.UUID(hex=hit.doc_id)])
     citation = hit.citation
     if citation.kind == "line":
         place: dict[str, object] = {"start": citation.start, "end": citation.end, "chunk": hit.chunk_id}

@@ -43,8 +43,8 @@ class Cited:
             first=_number(parameters.get("from")),
         )
 
-    def address(self, first: int) -> str:
-        """Give the query string that shows the same place from another line or passage on."""
+    def address(self, first: int | None = None) -> str:
+        """Give the query string that shows the place, or the document from another line or passage on."""
         named = {"start": self.start, "end": self.end, "chunk": self.chunk_id, "from": first}
         return urlencode({name: value for name, value in named.items() if value is not None})
 
@@ -62,6 +62,11 @@ class Reading:
     #: From where the window before and the one after begin; None at either end.
     earlier: int | None
     later: int | None
+
+    @property
+    def cited_address(self) -> str:
+        """The query string of the window around the cited place."""
+        return self.cited.address()
 
     @property
     def earlier_address(self) -> str | None:

@@ -8,11 +8,11 @@ from kebab.cli.errors import Exit
 from kebab.cli.resolve import the_workspace
 from kebab.cli.verb import BaseVerb
 from kebab.people.models import Workspace
-from kebab.people.preferences import preference
+from search.api.query import make_query
 from search.cli.hits import print_explanation, print_result, shortcomings, summary
 from search.engine import search
-from search.retrieval.filters import SearchFilters, TrustLevel
-from search.retrieval.types import MAX_K, Mode, SearchQuery, SearchResult
+from search.retrieval.filters import TrustLevel
+from search.retrieval.types import MAX_K, Mode, SearchResult
 from search.retrieval.wire import result_to_wire
 
 
@@ -42,7 +42,7 @@ class Command(BaseVerb):
     def run_verb(self, *, workspace: str | None, **options: Any) -> int:
         scope = the_workspace(workspace)
         # What is committed when the verb starts is what it shows: this process has no mirror follower beside it.
-        result = search(scope, _query(scope, options), min_seq=scope.head_seq)
+        result = search(scope, make_query(scope, _given(options), _filters(options)), min_seq=scope.head_seq)
         if self.as_json:
             self.print_json(result_to_wire(result))
         else:
@@ -61,23 +61,13 @@ class Command(BaseVerb):
             self.remarks.print(sentence)
 
 
-def _query(workspace: Workspace, options: dict[str, Any]) -> SearchQuery:
-    return SearchQuery(
-        text=options["query"],
-        mode=Mode(options["mode"]),
-        k=options["k"] or preference(workspace, "default_k"),
-        filters=_filters(options),
-        snippet_chars=preference(workspace, "snippet_chars"),
-        explain=options["explain"],
-    )
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    """Give the fields of the HTTP API that the arguments stand for: both doors then ask the same query."""
+    given = {"q": options["query"], "mode": options["mode"], "explain": options["explain"]}
+    return given if options["k"] is None else {**given, "k": options["k"]}
 
 
-def _filters(options: dict[str, Any]) -> SearchFilters:
-    return SearchFilters(
-        tags_any=tuple(options["tag"]),
-        lang=tuple(options["lang"]),
-        path_glob=tuple(options["path_glob"]),
-        trust_min=TrustLevel(options["trust_min"]) if options["trust_min"] else None,
-        source=tuple(options["source"]),
-        version=tuple(options["version"]),
-    )
+def _filters(options: dict[str, Any]) -> dict[str, Any]:
+    filters = {"tags_any": options["tag"]}
+    filters |= {name: options[name] for name in ("lang", "path_glob", "source", "version", "trust_min")}
+    return {name: value for name, value in filters.items() if value}

@@ -11,8 +11,9 @@ from kebab.stack.heartbeat import Heartbeat
 from kebab.stack.models import ProcessRole
 
 _GRACE_S = 20
-# Loading a model holds the interpreter's lock for longer than uvicorn's five seconds.
-_HEALTH_LIMIT_S = 60
+# Loading a model may hold the interpreter's lock for longer than uvicorn's five seconds. While it waits for a
+# worker that died meanwhile, uvicorn heeds no signal: no more than needed.
+_HEALTH_LIMIT_S = 10
 
 
 class Command(BaseVerb):

@@ -1,0 +1,88 @@
+"""Serializer fields for what may be stated about documents and sources."""
+
+import json
+from typing import Any
+
+from django.core.validators import RegexValidator
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from ingest.sources import as_uuid
+from kebab.api.errors import InvalidRequest
+from kebab.api.parsers import parse_json
+from kebab.people.models.workspace import SLUG
+
+MAX_TAGS = 100
+MAX_METADATA_CHARS = 20_000
+
+
+class KeyField(serializers.CharField):
+    """A source's key. One that reads as a UUID would stand in for the source that has that id."""
+
+    default_error_messages = {"uuid": "A key can't read as a UUID; choose another one."}
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_length=63, validators=[SLUG], **options)
+
+    def to_internal_value(self, data: Any) -> str:
+        """Give the key. Raises ValidationError."""
+        key = super().to_internal_value(data)
+        if as_uuid(key) is not None:
+            self.fail("uuid")
+        return key
+
+
+class LangField(serializers.CharField):
+    """A language tag such as `en` or `pt-BR`; `und` is unsure."""
+
+    def __init__(self, **options: Any) -> None:
+        tag = RegexValidator(
+            r"\A[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*\Z", "Give a language tag such as en or pt-BR."
+        )
+        super().__init__(max_length=16, validators=[tag], **options)
+
+
+class TagsField(serializers.ListField):
+    """Tags, each once, in the order given."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(child=serializers.CharField(max_length=100), max_length=MAX_TAGS, **options)
+
+    def to_internal_value(self, data: Any) -> list[str]:
+        """Give the tags. Raises ValidationError."""
+        return list(dict.fromkeys(super().to_internal_value(data)))
+
+
+@extend_schema_field(OpenApiTypes.OBJECT)
+class ObjectField(serializers.Field[dict[str, Any], Any, Any, Any]):
+    """A JSON object of limited size."""
+
+    default_error_messages = {
+        "invalid": "A JSON object is needed.",
+        "max_length": "It has more than {limit} characters as JSON.",
+    }
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        """Give the object. Raises ValidationError."""
+        if not isinstance(data, dict):
+            self.fail("invalid")
+        if len(json.dumps(data)) > MAX_METADATA_CHARS:
+            self.fail("max_length", limit=MAX_METADATA_CHARS)
+        return data
+
+    def to_representation(self, value: dict[str, Any]) -> dict[str, Any]:
+        """Give the object."""
+        return value
+
+
+@extend_schema_field(OpenApiTypes.STR)
+class ObjectTextField(ObjectField):
+    """A JSON object written as text, as a form has it."""
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        """Give the object. Raises ValidationError."""
+        try:
+            return super().to_internal_value(parse_json(str(data).encode()))
+        except InvalidRequest:
+            self.fail("invalid")

@@ -1,0 +1,82 @@
+"""How sources are taken and given."""
+
+from typing import Any
+
+from django.utils.text import slugify
+from rest_framework import serializers
+
+from ingest.api.fields import KeyField, TagsField
+from kebab.api.serializers import StrictSerializer
+from search.models import Source, SourceKind, SourceState, SourceVersion, Trust
+
+
+class FolderConfig(StrictSerializer):
+    """What a folder source reads."""
+
+    path = serializers.CharField(max_length=4_000, trim_whitespace=False)
+
+
+class NewSource(StrictSerializer):
+    """The body that makes a source. A name without a key gives the key too."""
+
+    key = KeyField(required=False, help_text="Goes into the ids of all its documents, so it never changes.")
+    name = serializers.CharField(max_length=300, required=False)
+    kind = serializers.ChoiceField(SourceKind.choices)
+    title = serializers.CharField(max_length=300, required=False)
+    description = serializers.CharField(max_length=10_000, required=False, allow_blank=True)
+    config = FolderConfig(required=False)
+    default_tags = TagsField(required=False)
+    default_trust = serializers.ChoiceField(Trust.choices, required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Give the fields of the source. Raises ValidationError."""
+        name = attrs.pop("name", "")
+        key = attrs.setdefault("key", slugify(name)[:63].strip("-_"))
+        attrs["key"] = key.replace("_", "-")
+        attrs.setdefault("title", name or key)
+        attrs.setdefault("config", {})
+        if not key:
+            raise serializers.ValidationError({"key": "Give a key: lower-case letters, digits and hyphens."})
+        if attrs["kind"] == SourceKind.FOLDER and not attrs["config"]:
+            raise serializers.ValidationError({"config": "A folder source needs config.path."})
+        if attrs["kind"] == SourceKind.UPLOAD and attrs["config"]:
+            raise serializers.ValidationError({"config": "An upload source takes no config."})
+        return attrs
+
+
+class SourceChange(StrictSerializer):
+    """The body that changes a source; what is left out stays."""
+
+    title = serializers.CharField(max_length=300, required=False)
+    description = serializers.CharField(max_length=10_000, required=False, allow_blank=True)
+    default_tags = TagsField(required=False)
+    default_trust = serializers.ChoiceField(Trust.choices, required=False)
+
+
+class SourceSerializer(serializers.Serializer[Source]):
+    """A source."""
+
+    id = serializers.UUIDField()
+    key = serializers.CharField()
+    kind = serializers.ChoiceField(SourceKind.choices)
+    title = serializers.CharField()
+    description = serializers.CharField()
+    config = serializers.DictField()
+    state = serializers.ChoiceField(SourceState.choices)
+    default_tags = serializers.ListField(child=serializers.CharField())
+    default_trust = serializers.ChoiceField(Trust.choices)
+    last_indexed_at = serializers.DateTimeField(allow_null=True)
+    created_at = serializers.DateTimeField()
+
+
+class SourceVersionSerializer(serializers.Serializer[SourceVersion]):
+    """A version of a source."""
+
+    id = serializers.UUIDField()
+    version = serializers.SerializerMethodField(help_text="The tag; null: the default version.")
+    commit = serializers.CharField()
+    created_at = serializers.DateTimeField()
+
+    def get_version(self, version: SourceVersion) -> str | None:
+        """Give the tag."""
+        return version.tag or None

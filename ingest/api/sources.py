@@ -1,0 +1,115 @@
+"""`/workspaces/{ws}/sources`: where documents come from."""
+
+import uuid
+from typing import ClassVar
+
+from django.db import transaction
+from django.urls import reverse
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from ingest.api.job_serializers import AskedJobSerializer
+from ingest.api.reading import job_answer, one_source
+from ingest.api.source_serializers import (
+    NewSource,
+    SourceChange,
+    SourceSerializer,
+    SourceVersionSerializer,
+)
+from ingest.jobs.request import request_source_deletion, request_sync
+from ingest.sources import change_source, create_source, refuse_upload_source
+from kebab.api.idempotency import idempotent
+from kebab.api.pagination import KeysetPage, PageQuery
+from kebab.api.permissions import Need
+from kebab.api.schema import page_of
+from kebab.api.serializers import strict_body
+from kebab.api.views import WorkspaceView
+from kebab.people import audit
+from kebab.people.models import Role, Scope
+from search.models import Source, SourceVersion
+
+_READ = Need(role=Role.VIEWER, scope="any")
+_CHANGE = Need(role=Role.EDITOR, scope=Scope.INGEST)
+
+
+class SourcesView(WorkspaceView):
+    """The sources of a workspace."""
+
+    required: ClassVar = {"GET": _READ, "POST": _CHANGE}
+    queries: ClassVar = {"GET": PageQuery}
+
+    @extend_schema(responses=page_of(SourceSerializer))
+    def get(self, request: Request, ws: str) -> Response:
+        """List the sources by key."""
+        page = KeysetPage.requested(self, ordering=("key",))
+        return page.response(
+            Source.objects.in_workspace(self.workspace), lambda row: SourceSerializer(row).data
+        )
+
+    @extend_schema(request=NewSource, responses={201: SourceSerializer})
+    @idempotent()
+    def post(self, request: Request, ws: str) -> Response:
+        """Make a source. A folder must lie below one that the operator allows; sync it to read it."""
+        fields = strict_body(request, NewSource)
+        with transaction.atomic():
+            source = create_source(self.workspace, **fields)
+            audit.record(self.access, "source.created", source.key, kind=source.kind)
+        location = reverse("api-source", kwargs={"ws": self.workspace.slug, "source_id": source.pk})
+        return Response(SourceSerializer(source).data, status=201, headers={"Location": location})
+
+
+class OneSourceView(WorkspaceView):
+    """One source."""
+
+    required: ClassVar = {"GET": _READ, "PATCH": _CHANGE, "DELETE": _CHANGE}
+
+    @extend_schema(responses=SourceSerializer)
+    def get(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
+        """Give the source."""
+        return Response(SourceSerializer(one_source(self.workspace, source_id)).data)
+
+    @extend_schema(request=SourceChange, responses=SourceSerializer)
+    def patch(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
+        """Change what is said of the source; new defaults hold for documents ingested from then on."""
+        source = one_source(self.workspace, source_id)
+        changed = change_source(source, strict_body(request, SourceChange))
+        return Response(SourceSerializer(changed).data)
+
+    @extend_schema(responses={202: AskedJobSerializer})
+    def delete(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
+        """Delete the source with all its documents, in a job."""
+        source = one_source(self.workspace, source_id)
+        with transaction.atomic():
+            job = request_source_deletion(source, requested_by=self.access.actor)
+            audit.record(self.access, "source.deleted", source.key, job=str(job.pk))
+        return job_answer(self.workspace, job)
+
+
+class SourceSyncView(WorkspaceView):
+    """Bringing a source up to date."""
+
+    required: ClassVar = {"POST": _CHANGE}
+
+    @extend_schema(request=None, responses={202: AskedJobSerializer})
+    @idempotent()
+    def post(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
+        """Read the source again. A sync that has not listed it yet is joined."""
+        source = one_source(self.workspace, source_id)
+        refuse_upload_source(source)
+        return job_answer(self.workspace, request_sync(source, requested_by=self.access.actor))
+
+
+class SourceVersionsView(WorkspaceView):
+    """The versions of a source."""
+
+    required: ClassVar = {"GET": _READ}
+    queries: ClassVar = {"GET": PageQuery}
+
+    @extend_schema(responses=page_of(SourceVersionSerializer))
+    def get(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
+        """List the versions by tag, the default one first."""
+        source = one_source(self.workspace, source_id)
+        page = KeysetPage.requested(self, ordering=("tag",))
+        versions = SourceVersion.objects.in_workspace(self.workspace).filter(source=source)
+        return page.response(versions, lambda row: SourceVersionSerializer(row).data)

@@ -1,0 +1,105 @@
+"""Making and finding sources on behalf of people and tools, who may not name any folder they like."""
+
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+
+from ingest.errors import FolderNotAllowed
+from kebab.api.errors import Conflict, NotFound
+from kebab.people.models import Workspace
+from search.corpus import ensure_source
+from search.errors import UnknownSource
+from search.models import Source, SourceKind
+
+#: Where uploads go that name no source.
+UPLOADS = "uploads"
+
+
+def create_source(
+    workspace: Workspace, *, key: str, kind: str, config: Mapping[str, Any], **described: Any
+) -> Source:
+    """Give a new source. Raises Conflict for a key that is taken, FolderNotAllowed."""
+    if kind == SourceKind.FOLDER:
+        config = {"path": str(allowed_folder(config["path"]))}
+    try:
+        with transaction.atomic():
+            return Source.objects.create(
+                workspace=workspace, key=key, kind=kind, config=dict(config), **described
+            )
+    except IntegrityError as error:
+        raise Conflict(
+            f"The source {key!r} exists already; change that one or choose another key.", code="source_exists"
+        ) from error
+
+
+def change_source(source: Source, changes: Mapping[str, Any]) -> Source:
+    """Give the source with `changes` made to what is said of it. Raises NotFound when it is gone."""
+    rows = Source.objects.in_workspace(source.workspace_id).filter(pk=source.pk)
+    if changes:
+        rows.update(**changes)
+    changed = rows.first()
+    if changed is None:
+        raise NotFound
+    return changed
+
+
+def refuse_upload_source(source: Source) -> None:
+    """Raises Conflict for a source that there is nothing to sync of."""
+    if source.kind == SourceKind.UPLOAD:
+        raise Conflict(
+            f"The source {source.key!r} holds uploads; there is nothing to sync, upload documents instead.",
+            code="nothing_to_sync",
+        )
+
+
+def upload_source(workspace: Workspace, name: str = UPLOADS) -> Source:
+    """Give the upload source with this key or id; one with a new key is made.
+
+    Raises SourceMismatch when it reads something else, UnknownSource for an id that no source has.
+    """
+    source_id = as_uuid(name)
+    if source_id is None:
+        return ensure_source(workspace, name, kind=SourceKind.UPLOAD)
+    source = Source.objects.in_workspace(workspace).filter(pk=source_id).first()
+    if source is None:
+        raise UnknownSource(f"No source has the id {name}; give a source's key, or none for {UPLOADS!r}.")
+    return ensure_source(workspace, source.key, kind=SourceKind.UPLOAD)
+
+
+def allowed_folder(path: str) -> Path:
+    """Give the folder with all links followed. Raises FolderNotAllowed.
+
+    A folder outside the allowed roots is refused in the same words whether it exists or not.
+    """
+    folder = _resolved(path)
+    if not any(folder.is_relative_to(root) for root in settings.KEBAB_FOLDER_ROOTS):
+        raise FolderNotAllowed(
+            f"The folder {path[:200]!r} lies outside the folders that may be read here; the operator allows"
+            " more with KEBAB_FOLDER_ROOTS."
+        )
+    try:
+        is_folder = folder.is_dir()
+    except OSError:  # a name too long, a folder that may not be entered
+        is_folder = False
+    if not is_folder:
+        raise FolderNotAllowed(f"The folder {path[:200]!r} is not there, or can't be read; check the path.")
+    return folder
+
+
+def as_uuid(text: str) -> uuid.UUID | None:
+    """Give the id that `text` reads as; None for any other text."""
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None
+
+
+def _resolved(path: str) -> Path:
+    try:
+        return Path(path).resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise FolderNotAllowed(f"The folder {path[:200]!r} can't be found: {error}.") from error

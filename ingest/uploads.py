@@ -1,0 +1,131 @@
+"""Uploaded documents: taken in, described anew, deleted. Each change of one is a job of its own."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from django.db import transaction
+
+from ingest.blobs import release_blobs
+from ingest.jobs.request import request_document
+from ingest.jobs.upload import STATED
+from ingest.models import OPEN_STATES, Job, JobKind
+from ingest.sources import upload_source
+from kebab.api.errors import Conflict, NotFound
+from kebab.people.models import Workspace
+from search.blobs import keep_blob, read_blob
+from search.corpus import Place, delete_documents, ensure_version
+from search.models import Document, SourceKind
+from search.paths import normalise_path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upload:
+    """A document as it was handed in."""
+
+    #: Key or id of an upload source.
+    source: str
+    path: str
+    #: '' is the default version.
+    version: str
+    content: bytes
+    #: What is stated about it; see `ingest.jobs.upload.STATED`.
+    stated: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """Where the document will be, and the job that will put it there."""
+
+    place: Place
+    job: Job
+
+
+def accept_upload(workspace: Workspace, upload: Upload, *, requested_by: str) -> Accepted:
+    """Keep the bytes and ask for their ingestion; a document at that path will be replaced.
+
+    Raises InvalidPath, SourceMismatch, UnknownSource.
+    """
+    path = normalise_path(upload.path)
+    source = upload_source(workspace, upload.source)
+    version = ensure_version(source, upload.version)
+    place = Place(workspace=workspace, source=source, version=version, path=path)
+    return _ask(place, upload.content, upload.stated, requested_by)
+
+
+def restate_upload(document: Document, changes: Mapping[str, Any], *, requested_by: str) -> Accepted:
+    """Ask for the document to be ingested again with other things stated about it; None takes one back.
+
+    An upload to the same path that still waits is what gets restated. Raises Conflict for a folder's
+    document, and when the bytes are gone.
+    """
+    _refuse_folder(document, "edit the file")
+    base = _waiting_payload(document) or {"blob": document.content_hash, **document.overrides}
+    stated = {name: base[name] for name in STATED if name in base} | dict(changes)
+    try:
+        content = read_blob(document.workspace_id, base["blob"])
+    except FileNotFoundError as error:
+        raise Conflict(
+            f"The bytes of {document.path!r} are gone; upload it again with what you want to state.",
+            code="content_gone",
+        ) from error
+    place = Place(
+        workspace=document.workspace,
+        source=document.source,
+        version=document.version,
+        path=document.path,
+    )
+    return _ask(place, content, stated, requested_by)
+
+
+def delete_upload(document: Document) -> int:
+    """Delete an uploaded document and give the change's number; uploads to its path that wait are dropped.
+
+    Call it last in a transaction. Raises Conflict for a folder's document, NotFound when it is gone.
+    """
+    _refuse_folder(document, "delete the file, or leave it out with a .kebabignore,")
+    _waiting(document).update(cancel_requested=True)
+    seq = delete_documents(document.workspace, [document.doc_id])
+    if seq is None:
+        raise NotFound
+    transaction.on_commit(partial(release_blobs, document.workspace_id, [document.content_hash]))
+    return seq
+
+
+def _ask(place: Place, content: bytes, stated: Mapping[str, Any], requested_by: str) -> Accepted:
+    given = {name: value for name, value in stated.items() if value is not None}
+    workspace_id: uuid.UUID = place.workspace.pk
+    blob = keep_blob(workspace_id, content)
+    payload = {"path": place.path, "version": place.version.tag, "blob": blob, "size_bytes": len(content)}
+    with transaction.atomic():
+        # Once more when the job protects the blob: until then, deleting its last document took it along.
+        transaction.on_commit(partial(keep_blob, workspace_id, content))
+        job = request_document(place.source, {**payload, **given}, requested_by=requested_by)
+    return Accepted(place=place, job=job)
+
+
+def _refuse_folder(document: Document, remedy: str) -> None:
+    if document.source.kind != SourceKind.UPLOAD:
+        raise Conflict(
+            f"{document.path!r} comes from the {document.source.kind} of source {document.source.key!r};"
+            f" {remedy} and sync the source.",
+            code="document_of_folder",
+        )
+
+
+def _waiting(document: Document) -> Any:
+    return Job.objects.in_workspace(document.workspace_id).filter(
+        kind=JobKind.INGEST_DOCUMENT,
+        state__in=OPEN_STATES,
+        cancel_requested=False,
+        source=document.source_id,
+        payload__path=document.path,
+        payload__version=document.version.tag,
+    )
+
+
+def _waiting_payload(document: Document) -> Mapping[str, Any] | None:
+    latest = _waiting(document).order_by("-created_at", "id").first()
+    return None if latest is None else latest.payload

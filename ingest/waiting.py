@@ -1,0 +1,59 @@
+"""Waiting for a job that somebody asked for just now, until what it wrote is searchable on this node."""
+
+import time
+from itertools import chain, repeat
+
+from django.conf import settings
+
+from ingest.models import Job, JobItem, JobState
+from kebab.api.errors import NotFound, Unprocessable
+from search import node
+from search.retrieval.errors import NotSearchableYet
+
+# A short job is noticed at once, a long one asked after twenty times a second.
+_FIRST_STEPS_S = (0.005, 0.005, 0.01, 0.01, 0.02, 0.03, 0.04)
+_STEP_S = 0.05
+
+
+def wait_until_searchable(job: Job) -> Job | None:
+    """Give the job of one document as it ended, once searches here find what it wrote.
+
+    None when that takes longer than KEBAB_WAIT_LIMIT_S. Raises Unprocessable with the reason when the
+    document was not ingested, NotFound when the workspace went.
+    """
+    deadline = time.monotonic() + settings.KEBAB_WAIT_LIMIT_S
+    ended = _wait_for_end(job, deadline)
+    if ended is None:
+        return None
+    _refuse_failure(ended)
+    try:
+        node.wait_for_seq(ended.workspace_id, ended.seq or 0, limit_s=max(0.0, deadline - time.monotonic()))
+    except NotSearchableYet:
+        return None
+    return ended
+
+
+def _wait_for_end(job: Job, deadline: float) -> Job | None:
+    rows = Job.objects.in_workspace(job.workspace_id).filter(pk=job.pk)
+    for step_s in chain(_FIRST_STEPS_S, repeat(_STEP_S)):
+        row = rows.first()
+        if row is None:
+            raise NotFound
+        if row.is_finished:
+            return row
+        if time.monotonic() + step_s > deadline:
+            return None
+        time.sleep(step_s)
+    return None
+
+
+def _refuse_failure(job: Job) -> None:
+    path = job.payload["path"]
+    if job.state != JobState.SUCCEEDED:
+        raise Unprocessable(f"{path!r} was not ingested, its job {job.state}. {job.error}".strip(), code="not_ingested")
+    refused = JobItem.objects.in_workspace(job.workspace_id).filter(job=job, outcome__in=("skipped", "failed"))
+    item = refused.first()
+    if item is not None:
+        raise Unprocessable(
+            f"{path!r} was not ingested ({item.reason}). {item.detail}".strip(), code="not_ingested"
+        )
