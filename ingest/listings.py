@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
+from ingest.models import Job
 from kebab.cli.listings import register_listing
 from kebab.people.models import Workspace
-from ingest.models import Job
 
 JOB_COLUMNS = ("id", "kind", "source", "state", "done", "total", "chunks", "created_at", "seconds", "error")
 

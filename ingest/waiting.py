@@ -48,12 +48,14 @@ def _wait_for_end(job: Job, deadline: float) -> Job | None:
 
 
 def _refuse_failure(job: Job) -> None:
-    path = job.payload["path"]
     if job.state != JobState.SUCCEEDED:
-        raise Unprocessable(f"{path!r} was not ingested, its job {job.state}. {job.error}".strip(), code="not_ingested")
-    refused = JobItem.objects.in_workspace(job.workspace_id).filter(job=job, outcome__in=("skipped", "failed"))
-    item = refused.first()
-    if item is not None:
-        raise Unprocessable(
-            f"{path!r} was not ingested ({item.reason}). {item.detail}".strip(), code="not_ingested"
-        )
+        raise _not_ingested(job, f"its job {job.state}", job.error)
+    items = JobItem.objects.in_workspace(job.workspace_id).filter(job=job)
+    refused = items.filter(outcome__in=("skipped", "failed")).first()
+    if refused is not None:
+        raise _not_ingested(job, refused.reason, refused.detail)
+
+
+def _not_ingested(job: Job, reason: str, detail: str) -> Unprocessable:
+    text = f"{job.payload['path']!r} was not ingested ({reason}). {detail}"
+    return Unprocessable(text.strip(), code="not_ingested")

@@ -28,10 +28,11 @@ class ContentSecurityPolicy:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer, with the policy of the address."""
+        """Answer, with the policy of the address; a view that has set a stricter one keeps it."""
         response = self._get_response(request)
         policy = _SWAGGER_UI if request.path == _SWAGGER_UI_PATH else _POLICY
-        response.headers["Content-Security-Policy"] = "; ".join(
-            f"{directive} {sources}" for directive, sources in policy.items()
+        response.headers.setdefault(
+            "Content-Security-Policy",
+            "; ".join(f"{directive} {sources}" for directive, sources in policy.items()),
         )
         return response

@@ -223,6 +223,15 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_NAME_OVERRIDES": {
+        "ChunkKind": ["code", "info"],
+        "ItemState": "ingest.models.ItemState",
+        "JobKind": "ingest.models.JobKind",
+        "JobState": "ingest.models.JobState",
+        "SourceKind": "search.models.SourceKind",
+        "SourceState": "search.models.SourceState",
+        "TrustLevel": "search.models.Trust",
+    },
 }
 
 # --- Celery: what reliability.md of the docs explains -----------------------------------------------------

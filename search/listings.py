@@ -10,7 +10,16 @@ from kebab.cli.listings import register_listing
 from kebab.people.models import Workspace
 from search.models import Chunk, ChunkVector, Document, EmbeddingSpace, Source, SpaceState
 
-SOURCE_COLUMNS = ("key", "kind", "state", "documents", "default_trust", "default_tags", "path", "last_indexed_at")
+SOURCE_COLUMNS = (
+    "key",
+    "kind",
+    "state",
+    "documents",
+    "default_trust",
+    "default_tags",
+    "path",
+    "last_indexed_at",
+)
 DOCUMENT_COLUMNS = ("id", "path", "title", "source", "version", "lang", "tags", "trust_level", "chunks")
 SPACE_COLUMNS = ("model", "revision", "dim", "state", "vectors", "chunks", "is_indexed", "epoch")
 

@@ -1,16 +1,19 @@
-"""The jobs and sources that a caller may see, with what is shown of them."""
+"""The documents, jobs and sources that a caller may see, with what is shown of them."""
 
 import uuid
+from collections.abc import Mapping
 from typing import Any
 
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, Q, Subquery
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from rest_framework.response import Response
 
 from ingest.api.job_serializers import JobSerializer
 from ingest.models import Job
+from ingest.sources import as_uuid
 from kebab.people.models import Workspace
+from search.api.reading import readable_documents
 from search.models import Source
 
 
@@ -41,3 +44,16 @@ def job_answer(workspace: Workspace, job: Job) -> Response:
     """Answer 202 with the job as it stands and where to watch it."""
     body = {"job": JobSerializer(one_job(workspace, job.pk)).data}
     return Response(body, status=202, headers={"Location": job_address(workspace, job)})
+
+
+def listed_documents(workspace: Workspace, query: Mapping[str, Any]) -> Any:
+    """Give the queryset of documents that the clean `DocumentsQuery` asks for."""
+    documents = readable_documents(workspace)
+    if "path_prefix" in query:
+        documents = documents.filter(path__startswith=query["path_prefix"])
+    if "source" in query:
+        ids = [id_ for id_ in map(as_uuid, query["source"]) if id_ is not None]
+        documents = documents.filter(Q(source__key__in=query["source"]) | Q(source__in=ids))
+    if "version" in query:
+        documents = documents.filter(version__tag__in=query["version"])
+    return documents

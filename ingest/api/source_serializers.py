@@ -31,17 +31,22 @@ class NewSource(StrictSerializer):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Give the fields of the source. Raises ValidationError."""
         name = attrs.pop("name", "")
-        key = attrs.setdefault("key", slugify(name)[:63].strip("-_"))
-        attrs["key"] = key.replace("_", "-")
-        attrs.setdefault("title", name or key)
+        if "key" not in attrs:
+            attrs["key"] = _key_from(name)
+        attrs.setdefault("title", name or attrs["key"])
         attrs.setdefault("config", {})
-        if not key:
-            raise serializers.ValidationError({"key": "Give a key: lower-case letters, digits and hyphens."})
-        if attrs["kind"] == SourceKind.FOLDER and not attrs["config"]:
-            raise serializers.ValidationError({"config": "A folder source needs config.path."})
-        if attrs["kind"] == SourceKind.UPLOAD and attrs["config"]:
-            raise serializers.ValidationError({"config": "An upload source takes no config."})
+        if bool(attrs["config"]) != (attrs["kind"] == SourceKind.FOLDER):
+            raise serializers.ValidationError(
+                {"config": "A folder needs config.path; uploads have no config."}
+            )
         return attrs
+
+
+def _key_from(name: str) -> str:
+    key = slugify(name).replace("_", "-")[:63].strip("-")
+    if not key:
+        raise serializers.ValidationError({"key": "Give a key: lower-case letters, digits and hyphens."})
+    return str(KeyField().run_validation(key))
 
 
 class SourceChange(StrictSerializer):

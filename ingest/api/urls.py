@@ -1,3 +1,26 @@
-"""Addresses."""
+"""The addresses of documents, sources and jobs, below `/api/v1/`."""
 
-urlpatterns: list[object] = []
+from django.urls import URLPattern
+
+from ingest.api.documents import DocumentsView, OneDocumentView
+from ingest.api.jobs import JobCancelView, JobEventsView, JobItemsView, JobRetryView, JobsView, OneJobView
+from ingest.api.sources import OneSourceView, SourcesView, SourceSyncView, SourceVersionsView
+from kebab.api.urls import below_workspace
+
+_SOURCE = "/sources/<uuid:source_id>"
+_JOB = "/jobs/<uuid:job_id>"
+
+urlpatterns: list[URLPattern] = [
+    below_workspace("/documents", DocumentsView.as_view(), "api-documents"),
+    below_workspace("/documents/<hex32:doc_id>", OneDocumentView.as_view(), "api-document"),
+    below_workspace("/sources", SourcesView.as_view(), "api-sources"),
+    below_workspace(_SOURCE, OneSourceView.as_view(), "api-source"),
+    below_workspace(f"{_SOURCE}/sync", SourceSyncView.as_view(), "api-source-sync"),
+    below_workspace(f"{_SOURCE}/versions", SourceVersionsView.as_view(), "api-source-versions"),
+    below_workspace("/jobs", JobsView.as_view(), "api-jobs"),
+    below_workspace(_JOB, OneJobView.as_view(), "api-job"),
+    below_workspace(f"{_JOB}/items", JobItemsView.as_view(), "api-job-items"),
+    below_workspace(f"{_JOB}/events", JobEventsView.as_view(), "api-job-events"),
+    below_workspace(f"{_JOB}/cancel", JobCancelView.as_view(), "api-job-cancel"),
+    below_workspace(f"{_JOB}/retry", JobRetryView.as_view(), "api-job-retry"),
+]

@@ -53,7 +53,9 @@ def fresh(job: Job) -> Job:
     """Give the job as it is now. Raises CliError when it is gone with its workspace."""
     found = Job.objects.in_workspace(job.workspace_id).select_related("source").filter(pk=job.pk).first()
     if found is None:
-        raise CliError(f"Job {job.pk} is gone; was its workspace deleted?", code="not_found", exit_code=Exit.NOTHING)
+        raise CliError(
+            f"Job {job.pk} is gone; was its workspace deleted?", code="not_found", exit_code=Exit.NOTHING
+        )
     return found
 
 
@@ -70,7 +72,9 @@ class EmbeddingWatch:
     def begun_with(cls, job: Job, workspace: Workspace) -> Self:
         """Watch from the request of `job` on."""
         return cls(
-            workspace=workspace, earlier_calls={each.pk: each.calls for each in _open_jobs(workspace)}, since=job
+            workspace=workspace,
+            earlier_calls={each.pk: each.calls for each in _open_jobs(workspace)},
+            since=job,
         )
 
     def follow(self, console: Console) -> None:
@@ -95,7 +99,9 @@ class EmbeddingWatch:
 
     def _jobs(self) -> "models.QuerySet[Job]":
         jobs = Job.objects.in_workspace(self.workspace).filter(kind=JobKind.EMBED)
-        return jobs.filter(pk__in=list(self.earlier_calls)) | jobs.filter(created_at__gte=self.since.created_at)
+        return jobs.filter(pk__in=list(self.earlier_calls)) | jobs.filter(
+            created_at__gte=self.since.created_at
+        )
 
 
 def open_job(workspace: Workspace) -> Job | None:

@@ -46,7 +46,7 @@ def find_job(workspace: Workspace, job_id: str) -> Job:
 
 
 def job_facts(job: Job) -> dict[str, Any]:
-    """Give a job with its report, if it reads documents, and, one by one, the first hundred items that failed."""
+    """Give a job with its report, if it reads documents, and the first hundred items that failed."""
     reads_documents = job.kind in {JobKind.SYNC_SOURCE, JobKind.INGEST_DOCUMENT}
     failed = JobItem.objects.in_workspace(job.workspace_id).filter(job=job, state=ItemState.FAILED)
     return {
@@ -57,5 +57,7 @@ def job_facts(job: Job) -> dict[str, Any]:
             **{name: getattr(job, name) for name in _FIELDS},
         },
         "report": ingest_report(job) if reads_documents else None,
-        "failures": list(failed.order_by("id").values("path", "attempts", "reason", "detail")[:_MOST_FAILURES]),
+        "failures": list(
+            failed.order_by("id").values("path", "attempts", "reason", "detail")[:_MOST_FAILURES]
+        ),
     }

@@ -7,7 +7,18 @@ from rich.console import Console
 
 from kebab.cli.console import plain, table
 
-_COUNTS = ("seen", "new", "updated", "unchanged", "skipped", "failed", "deleted", "chunks", "embedded", "seconds")
+_COUNTS = (
+    "seen",
+    "new",
+    "updated",
+    "unchanged",
+    "skipped",
+    "failed",
+    "deleted",
+    "chunks",
+    "embedded",
+    "seconds",
+)
 
 
 def print_report(console: Console, report: Mapping[str, Any]) -> None:

@@ -43,7 +43,7 @@ class IngestRequest:
 
 
 def existing_path(text: str) -> Path:
-    """Give the resolved folder or file that `text` names: a `type` for arguments. Raises ArgumentTypeError."""
+    """Give the folder or file that `text` names: a `type` for arguments. Raises ArgumentTypeError."""
     if "://" in text:
         raise ArgumentTypeError(f"{text[:200]!r} is an address; this version reads folders and files")
     path = Path(text).expanduser()

@@ -1,5 +1,6 @@
 """From a digest to a document's draft: what a person or the source states goes before what was parsed."""
 
+from datetime import datetime
 from typing import Any, Protocol
 
 from ingest.sandbox.types import Digest, Overrides
@@ -15,6 +16,8 @@ class Content(Protocol):
     def content(self) -> bytes: ...
     @property
     def mtime_ns(self) -> int | None: ...
+    @property
+    def requested_at(self) -> datetime | None: ...
     @property
     def stated(self) -> dict[str, Any]: ...
 
@@ -43,6 +46,7 @@ def document_draft(
         chunker_version=digest.chunker_version,
         chunks=digest.chunks,
         source_mtime_ns=found.mtime_ns,
+        requested_at=found.requested_at,
         overrides=stated,
         metadata={**digest.metadata, **stated.get("metadata", {})},
     )

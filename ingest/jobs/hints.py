@@ -39,8 +39,17 @@ def hint_on_commit(job: Job) -> None:
 
 
 def hint_due_jobs() -> int:
-    """Send hints for due jobs up to the queues' room, in turn over the workspaces; give how many."""
-    return sum(_fill_queue(task, queue, is_embedding=queue == "embed") for task, queue in (_INGEST, _EMBED))
+    """Send hints for due jobs up to the queues' room, in turn over the workspaces; give how many.
+
+    Without Redis there are none, and the next sweep tries again.
+    """
+    try:
+        return sum(
+            _fill_queue(task, queue, is_embedding=queue == "embed") for task, queue in (_INGEST, _EMBED)
+        )
+    except (redis.RedisError, OperationalError, OSError) as error:
+        logger.warning("no hints, the next sweep will send them: %s", error)
+        return 0
 
 
 def _hint_if_room(job: Job) -> None:

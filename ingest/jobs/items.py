@@ -5,6 +5,7 @@ import time
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Protocol
 
 from django.db import transaction
@@ -42,6 +43,8 @@ class ItemContent:
 
     content: bytes
     mtime_ns: int | None = None
+    #: For an upload, when it was asked for.
+    requested_at: datetime | None = None
     stated: dict[str, Any] = field(default_factory=dict)
 
 
@@ -115,8 +118,7 @@ class ItemWorker:
     def _begin(self, items: Sequence[JobItem]) -> Iterator[Submission]:
         """Read the items that need parsing; those that don't are finished here."""
         for begun in self._read(items):
-            if self._is_known(begun):
-                self._finish_unchanged(begun)
+            if self._is_known(begun) and self._finish_unchanged(begun):
                 continue
             yield Submission(
                 key=begun,
@@ -169,13 +171,18 @@ class ItemWorker:
             and known.overrides == begun.found.stated
         )
 
-    def _finish_unchanged(self, begun: Begun) -> None:
-        size_bytes = len(begun.found.content)
+    def _finish_unchanged(self, begun: Begun) -> bool:
+        """Finish an item that needs no parsing, unless its document has been rewritten since we looked."""
+        documents = Document.objects.in_workspace(self._work.workspace)
+        standing = documents.filter(doc_id=begun.place.doc_id, content_hash=begun.content_hash)
         with transaction.atomic():
-            rows = Document.objects.in_workspace(self._work.workspace).filter(doc_id=begun.place.doc_id)
-            rows.update(source_mtime_ns=begun.found.mtime_ns)
+            if not standing.update(
+                source_mtime_ns=begun.found.mtime_ns, requested_at=begun.found.requested_at
+            ):
+                return False
             self._mark(begun.item, "unchanged")
-            self._work.count_item(path=begun.item.path, size_bytes=size_bytes)
+            self._work.count_item(path=begun.item.path, size_bytes=len(begun.found.content))
+        return True
 
     def _write(self, begun: Begun, digest: Digest | IngestParseError) -> None:
         if isinstance(digest, ParseRefused):

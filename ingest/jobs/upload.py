@@ -20,7 +20,11 @@ class BlobReader:
         """Give the uploaded bytes. Raises FileNotFoundError when the blob is gone."""
         payload = self._work.job.payload
         stated = {name: payload[name] for name in STATED if payload.get(name) is not None}
-        return ItemContent(content=read_blob(self._work.workspace.pk, payload["blob"]), stated=stated)
+        return ItemContent(
+            content=read_blob(self._work.workspace.pk, payload["blob"]),
+            requested_at=self._work.job.created_at,
+            stated=stated,
+        )
 
 
 def run(work: Work) -> Ending:

@@ -5,11 +5,13 @@ import re
 import uuid
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 _HEX32 = re.compile(r"\A[0-9a-f]{32}\Z")
 
 
+@extend_schema_field({"type": "string", "pattern": "^[0-9a-f]{32}$"})
 class HexIdField(serializers.Field[uuid.UUID, Any, str, Any]):
     """A document's or chunk's id: 32 lower-case hex digits on the wire, a UUID inside."""
 

@@ -68,7 +68,7 @@ def _texts(help_text: str = "") -> ValuesField:
 
 
 class FilterFields(StrictSerializer):
-    """What a search is narrowed to: values of one filter are alternatives, different filters must all hold."""
+    """What a search is narrowed to: values of one filter are alternatives, all filters must hold."""
 
     tags_any = _texts()
     lang = _texts()

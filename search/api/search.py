@@ -26,13 +26,13 @@ class SearchView(WorkspaceView):
     required: ClassVar = {"GET": _READ, "POST": _READ}
     queries: ClassVar = {"GET": SearchParameters}
 
-    @extend_schema(responses=inlined_schema("search_response.v1"))
+    @extend_schema(responses={200: inlined_schema("search_response.v1")})
     def get(self, request: Request, ws: str) -> HttpResponse:
         """Search; parameters with several values are repeated."""
         filters = {name: value for name, value in self.query.items() if name in _FILTERS}
         return _respond(answer(self.workspace, self.query, filters))
 
-    @extend_schema(request=SearchBody, responses=inlined_schema("search_response.v1"))
+    @extend_schema(request=SearchBody, responses={200: inlined_schema("search_response.v1")})
     def post(self, request: Request, ws: str) -> HttpResponse:
         """Search; the same as by GET, for long queries and query channels."""
         given = strict_body(request, SearchBody)

@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from kebab.cli.console import plain, table
-from search.retrieval.types import RetrievalDetail, SearchHit, SearchResult
+from search.retrieval.types import LexicalTotal, RetrievalDetail, SearchHit, SearchResult
 
 # A line break inside a snippet would break the indentation; one space for each keeps the offsets.
 _ON_ONE_LINE = str.maketrans("\n\t", "  ")
@@ -25,11 +25,8 @@ def print_result(console: Console, result: SearchResult) -> None:
 
 def summary(result: SearchResult) -> str:
     """Give how much was found, in what time and how."""
-    words, total = "", result.lexical_total
-    if total is not None:
-        least = "at least " if total.relation == "gte" else ""
-        words = f", the words are in {least}{_counted(total.value, 'chunk')}"
-    return f"{_counted(len(result.hits), 'hit')} in {result.took_ms:.1f} ms ({result.mode}){words}."
+    found = f"{_counted(len(result.hits), 'hit')} in {result.took_ms:.1f} ms ({result.mode})"
+    return found + ("." if result.lexical_total is None else f"; {_words(result.lexical_total)}.")
 
 
 def shortcomings(result: SearchResult) -> Iterator[str]:
@@ -95,6 +92,17 @@ def _snippet(hit: SearchHit) -> Text:
     for start, end in hit.highlights:
         line.stylize("bold yellow", start, end)
     return line
+
+
+def _words(total: LexicalTotal) -> str:
+    have = (
+        "no chunk has"
+        if total.value == 0
+        else "1 chunk has"
+        if total.value == 1
+        else f"{total.value:,} chunks have"
+    )
+    return f"{have} every word" + (", others have some" if total.relation == "gte" else "")
 
 
 def _counted(number: int, noun: str) -> str:

@@ -53,7 +53,9 @@ def find_document(workspace: Workspace, id_or_path: str) -> Document:
         raise _missing(workspace, "document", id_or_path)
     if len(found) > 1:
         choices = ", ".join(f"{each.doc_id.hex} ({each.source.key} {each.version.tag})" for each in found)
-        raise CliError(f"{len(found)} documents have this path; name one by its id: {choices}.", code="ambiguous")
+        raise CliError(
+            f"{len(found)} documents have this path; name one by its id: {choices}.", code="ambiguous"
+        )
     return found[0]
 
 
@@ -100,7 +102,11 @@ def chunk_facts(workspace: Workspace, chunk: Chunk) -> dict[str, Any]:
 
 def _document(document: Document) -> dict[str, Any]:
     place = {"source": document.source.key, "version": document.version.tag or None}
-    return {"id": document.doc_id.hex, **place, **{name: getattr(document, name) for name in _DOCUMENT_FIELDS}}
+    return {
+        "id": document.doc_id.hex,
+        **place,
+        **{name: getattr(document, name) for name in _DOCUMENT_FIELDS},
+    }
 
 
 def _chunk(document: Document, chunk: Chunk, state: IndexState) -> dict[str, Any]:
@@ -126,7 +132,9 @@ def _index_state(workspace: Workspace, document: Document, chunks: Sequence[Chun
     space = live_space(workspace)
     ids = [chunk.chunk_id for chunk in chunks]
     vectors = ChunkVector.objects.in_workspace(workspace).filter(chunk_id__in=ids)
-    embedded = [] if space is None else vectors.filter(space=space.space_id).values_list("chunk_id", flat=True)
+    embedded = (
+        [] if space is None else vectors.filter(space=space.space_id).values_list("chunk_id", flat=True)
+    )
     seq, mirrored = node.mirror_seq(workspace.pk), None
     try:
         with node.reader_pool().reader(node.mirror_files(workspace.pk).current()) as reader:

@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Protocol
 
 from kebab.people.models import Workspace
@@ -64,5 +65,7 @@ class DocumentDraft:
     chunker_version: str
     chunks: Sequence[ChunkDraft]
     source_mtime_ns: int | None = None
+    #: None: its source is read in order, so the latest write is right.
+    requested_at: datetime | None = None
     overrides: Mapping[str, Any] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)

@@ -60,7 +60,7 @@ def replace_document(
     draft: DocumentDraft,
     before_numbering: Callable[[Outcome], None] = lambda outcome: None,
 ) -> Written:
-    """Make the document at `place` what `draft` says. The same draft again changes nothing.
+    """Make the document at `place` what `draft` says; the same again, or an outdated one, changes nothing.
 
     Chunks whose id stays keep their row. Vectors of equal text in the workspace are taken over, so that
     nothing is embedded twice. `before_numbering` runs in the transaction, before the workspace's lock is
@@ -83,9 +83,9 @@ def _replace(place: Place, draft: DocumentDraft, before_numbering: Callable[[Out
             outcome: Outcome = "new"
             document = _insert(place, draft)
             _replace_chunks(document, _chunk_rows(place, document, draft), present={})
-        elif _says_the_same(document, draft):
+        elif _is_superseded(document, draft) or _says_the_same(document, draft):
             outcome = "unchanged"
-            _note_time(document, draft)
+            _note_times(document, draft)
         else:
             outcome = "updated"
             _restate(document, draft)
@@ -127,6 +127,7 @@ def _insert(place: Place, draft: DocumentDraft) -> Document:
             version=place.version,
             path=place.path,
             source_mtime_ns=draft.source_mtime_ns,
+            requested_at=draft.requested_at,
             indexed_at=timezone.now(),
             **{name: _stored(getattr(draft, name)) for name in _DOCUMENT_FIELDS},
         )
@@ -140,8 +141,18 @@ def _restate(document: Document, draft: DocumentDraft) -> None:
     rows = Document.objects.in_workspace(document.workspace_id).filter(pk=document.pk)
     rows.update(
         source_mtime_ns=draft.source_mtime_ns,
+        requested_at=draft.requested_at,
         indexed_at=timezone.now(),
         **{name: _stored(getattr(draft, name)) for name in _DOCUMENT_FIELDS},
+    )
+
+
+def _is_superseded(document: Document, draft: DocumentDraft) -> bool:
+    """Whether the document holds what a later request than the draft's asked for."""
+    return (
+        draft.requested_at is not None
+        and document.requested_at is not None
+        and draft.requested_at < document.requested_at
     )
 
 
@@ -149,10 +160,10 @@ def _says_the_same(document: Document, draft: DocumentDraft) -> bool:
     return all(getattr(document, name) == _stored(getattr(draft, name)) for name in _DOCUMENT_FIELDS)
 
 
-def _note_time(document: Document, draft: DocumentDraft) -> None:
-    if document.source_mtime_ns != draft.source_mtime_ns:
+def _note_times(document: Document, draft: DocumentDraft) -> None:
+    if not _is_superseded(document, draft):
         rows = Document.objects.in_workspace(document.workspace_id).filter(pk=document.pk)
-        rows.update(source_mtime_ns=draft.source_mtime_ns)
+        rows.update(source_mtime_ns=draft.source_mtime_ns, requested_at=draft.requested_at)
 
 
 def _chunk_rows(place: Place, document: Document, draft: DocumentDraft) -> dict[uuid.UUID, Chunk]:

@@ -9,15 +9,28 @@ from pathlib import Path
 import apsw
 
 from search.mirror import schema
-from search.mirror.errors import MirrorAbsent, MirrorOutdated
+from search.mirror.errors import MirrorAbsent, MirrorDamaged, MirrorOutdated
 
 # How many idle readers a process keeps open, over all workspaces.
 _IDLE_READERS = 64
 
 
+@contextmanager
+def naming_damage(path: Path) -> Iterator[None]:
+    """Raise MirrorDamaged for what SQLite says of a file that is not sound."""
+    try:
+        yield
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise MirrorDamaged(f"{path.name}: {error}") from error
+
+
 def open_writer(path: Path) -> apsw.Connection:
-    """Open a mirror for writing; the caller holds the writer's lock. Raises MirrorOutdated, MirrorAbsent."""
-    return _configure_writer(_checked(path, apsw.SQLITE_OPEN_READWRITE))
+    """Open a mirror for writing; the caller holds the writer's lock.
+
+    Raises MirrorOutdated, MirrorAbsent, MirrorDamaged.
+    """
+    with naming_damage(path):
+        return _configure_writer(_checked(path, apsw.SQLITE_OPEN_READWRITE))
 
 
 def create_file(path: Path) -> apsw.Connection:
@@ -31,11 +44,12 @@ def create_file(path: Path) -> apsw.Connection:
 
 def open_reader(path: Path) -> apsw.Connection:
     """Open a mirror for reading; nothing done through it changes the file. Raises as `open_writer`."""
-    connection = _checked(path, apsw.SQLITE_OPEN_READONLY)
-    connection.set_busy_timeout(5000)
-    connection.pragma("query_only", True)
-    connection.pragma("cache_size", -16_000)
-    connection.pragma("mmap_size", 268_435_456)
+    with naming_damage(path):
+        connection = _checked(path, apsw.SQLITE_OPEN_READONLY)
+        connection.set_busy_timeout(5000)
+        connection.pragma("query_only", True)
+        connection.pragma("cache_size", -16_000)
+        connection.pragma("mmap_size", 268_435_456)
     return connection
 
 
@@ -74,10 +88,11 @@ class ReaderPool:
 
     @contextmanager
     def reader(self, path: Path) -> Iterator[apsw.Connection]:
-        """Lend a reader of `path`. Raises MirrorAbsent, MirrorOutdated."""
+        """Lend a reader of `path`. Raises MirrorAbsent, MirrorOutdated, and MirrorDamaged, also while in use."""
         connection = self._take(path) or open_reader(path)
         try:
-            yield connection
+            with naming_damage(path):
+                yield connection
         except BaseException:
             connection.close()
             raise

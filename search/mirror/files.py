@@ -7,6 +7,7 @@
     <generation>.tmp     a rebuild under way; never opened by readers
 """
 
+import contextlib
 import fcntl
 import os
 import shutil
@@ -55,9 +56,12 @@ class MirrorFiles:
 
     def unpublished(self) -> Path:
         """Give the path for a rebuild. Left-overs of one that was killed are removed; hold the lock."""
+        self._remove_unpublished()
+        return self.directory / f"{uuid.uuid4().hex}.tmp"
+
+    def _remove_unpublished(self) -> None:
         for leftover in self.directory.glob("*.tmp*"):
             leftover.unlink(missing_ok=True)
-        return self.directory / f"{uuid.uuid4().hex}.tmp"
 
     def publish(self, built: Path) -> Path:
         """Make a complete, closed file the current generation. Readers switch with their next search."""
@@ -71,15 +75,26 @@ class MirrorFiles:
         _sync_to_disk(self.directory)
         return generation
 
-    def remove_old(self, grace_s: float = _GRACE_S) -> None:
-        """Remove generations that were replaced more than `grace_s` ago; hold the lock."""
+    def withdraw(self, generation: Path) -> None:
+        """Publish nothing any more where `generation` is current: it is damaged, the next sync builds another."""
+        with contextlib.suppress(MirrorAbsent, FileNotFoundError):
+            if self.current() == generation:
+                (self.directory / "CURRENT").unlink()
+
+    def remove_old(self, grace_s: float = _GRACE_S) -> bool:
+        """Remove generations that were replaced more than `grace_s` ago; hold the lock.
+
+        What a killed rebuild has left goes at once. Gives whether the current generation is alone now.
+        """
+        self._remove_unpublished()
         current = self.current().name
+        old = [path for path in self.directory.glob("*.sqlite3*") if not path.name.startswith(current)]
         pointer_age_s = time.time() - (self.directory / "CURRENT").stat().st_mtime
         if pointer_age_s < grace_s:
-            return
-        for path in self.directory.glob("*.sqlite3*"):
-            if not path.name.startswith(current):
-                path.unlink(missing_ok=True)
+            return not old
+        for path in old:
+            path.unlink(missing_ok=True)
+        return True
 
     def remove_all(self) -> None:
         """Remove the mirror altogether, as when its workspace is deleted."""

@@ -66,7 +66,9 @@ class MirrorFollower:
     def _sync(self, workspace_id: uuid.UUID) -> None:
         files = MirrorFiles.of(self._root, workspace_id)
         try:
-            self._applied[workspace_id] = sync.sync_mirror(files, workspace_id).applied_seq
+            report = sync.sync_mirror(files, workspace_id)
+            if report.is_settled:
+                self._applied[workspace_id] = report.applied_seq
         except MirrorBusy:
             self._applied.pop(workspace_id, None)
         except (MirrorError, OSError, connections.apsw.Error) as error:

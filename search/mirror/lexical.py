@@ -1,5 +1,6 @@
 """The lexical leg: all terms first, then some, by bm25, from one read transaction on the mirror."""
 
+import logging
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ import apsw
 
 from search.mirror import schema
 from search.mirror.connections import ReaderPool
-from search.mirror.errors import MirrorError
+from search.mirror.errors import MirrorDamaged, MirrorError
 from search.mirror.files import MirrorFiles
 from search.mirror.filters import Clause, bind_path_filter, filter_clause
 from search.mirror.sync import applied_seq
@@ -20,6 +21,8 @@ from search.retrieval.snippet import CLOSE_MARK, OPEN_MARK, snippet_words
 from search.retrieval.stopwords import content_terms
 from search.retrieval.types import Candidate, LexicalTotal, Tier
 from search.scope import Scope
+
+logger = logging.getLogger(__name__)
 
 #: Weights of breadcrumb and text in bm25; docs/ranking.md has the measurements.
 BREADCRUMB_WEIGHT = 1.0
@@ -124,15 +127,23 @@ class LexicalLeg:
     @contextmanager
     def _reading(self) -> Iterator[apsw.Connection]:
         self._deadline = time.monotonic() + self._limit_s
-        with self._pool.reader(self._files.current()) as connection:
-            connection.set_progress_handler(self._is_late, _STEPS)
-            bind_path_filter(connection, self._scope.filters.path_glob)
-            connection.execute("BEGIN")
-            try:
-                yield connection
-            finally:
-                connection.set_progress_handler(None)
-                connection.execute("ROLLBACK")
+        path = self._files.current()
+        try:
+            with self._pool.reader(path) as connection:
+                connection.set_progress_handler(self._is_late, _STEPS)
+                bind_path_filter(connection, self._scope.filters.path_glob)
+                connection.execute("BEGIN")
+                try:
+                    yield connection
+                finally:
+                    connection.set_progress_handler(None)
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+        except MirrorDamaged as damage:
+            logger.error("mirror of %s is withdrawn: %s", self._scope.workspace_id, damage)
+            self._files.withdraw(path)
+            self.seq = None
+            raise
 
     def _is_late(self) -> bool:
         return time.monotonic() > self._deadline

@@ -7,7 +7,7 @@ followed is committed with the rows that make it true. A lost hint costs latency
 import logging
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import apsw
@@ -29,6 +29,8 @@ class SyncReport:
     applied_seq: int
     documents: int
     was_rebuilt: bool
+    #: False while what was deleted may still lie in the files, because something reads them: sync again.
+    is_settled: bool
 
 
 def sync_mirror(files: MirrorFiles, workspace_id: uuid.UUID, *, wait_s: float = 0.0) -> SyncReport:
@@ -45,8 +47,8 @@ def sync_mirror(files: MirrorFiles, workspace_id: uuid.UUID, *, wait_s: float = 
         except (MirrorOutdated, MirrorDamaged) as reason:
             logger.warning("mirror of %s is rebuilt: %s", workspace_id, reason)
             return _build(files, workspace_id)
-        files.remove_old()
-        return report
+        is_alone = files.remove_old()
+        return replace(report, is_settled=report.is_settled and is_alone)
 
 
 def rebuild_mirror(
@@ -74,13 +76,11 @@ def _meta(connection: apsw.Connection, key: str) -> int:
 def _follow(path: Path, workspace_id: uuid.UUID) -> SyncReport:
     connection = connections.open_writer(path)
     try:
-        report = _apply_log(connection, workspace_id)
-        _scrub(connection)
-    except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise MirrorDamaged(f"{path.name}: {error}") from error
+        with connections.naming_damage(path):
+            report = _apply_log(connection, workspace_id)
+            return replace(report, is_settled=_scrub(connection))
     finally:
         connection.close()
-    return report
 
 
 def _apply_log(connection: apsw.Connection, workspace_id: uuid.UUID) -> SyncReport:
@@ -93,7 +93,9 @@ def _apply_log(connection: apsw.Connection, workspace_id: uuid.UUID) -> SyncRepo
             raise MirrorOutdated(f"{len(tail.doc_ids)} documents behind")
         if tail.head_seq != applied:
             _apply_tail(connection, workspace_id, tail)
-    return SyncReport(applied_seq=tail.head_seq, documents=len(tail.doc_ids), was_rebuilt=False)
+    return SyncReport(
+        applied_seq=tail.head_seq, documents=len(tail.doc_ids), was_rebuilt=False, is_settled=False
+    )
 
 
 def _apply_tail(connection: apsw.Connection, workspace_id: uuid.UUID, tail: snapshot.LogTail) -> None:
@@ -110,7 +112,8 @@ def _apply_tail(connection: apsw.Connection, workspace_id: uuid.UUID, tail: snap
         _write_place(connection, tail.head_seq, tail.head_token)
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # SQLite itself rolls back on a full disk or a damaged file
+            connection.execute("ROLLBACK")
         raise
 
 
@@ -119,16 +122,16 @@ def _write_place(connection: apsw.Connection, seq: int, token: int) -> None:
     connection.execute(schema.WRITE_META, ("applied_token", token))
 
 
-def _scrub(connection: apsw.Connection) -> None:
-    """Cut the write-ahead log after an erasure, so that no deleted text stays in it; else try next time."""
+def _scrub(connection: apsw.Connection) -> bool:
+    """Cut the write-ahead log after an erasure, so that no deleted text stays in it; give whether it is cut."""
     if not _meta(connection, "scrub_due"):
-        return
-    connection.execute(schema.WRITE_META, ("scrub_due", 0))
+        return True
     connection.set_busy_timeout(100)
     busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     connection.set_busy_timeout(5000)
-    if busy:
-        connection.execute(schema.WRITE_META, ("scrub_due", 1))
+    if not busy:
+        connection.execute(schema.WRITE_META, ("scrub_due", 0))
+    return not busy
 
 
 def _build(
@@ -144,8 +147,9 @@ def _build(
     finally:
         connection.close()
     files.publish(path)
-    files.remove_old()
-    return SyncReport(applied_seq=seq, documents=documents, was_rebuilt=True)
+    return SyncReport(
+        applied_seq=seq, documents=documents, was_rebuilt=True, is_settled=files.remove_old()
+    )
 
 
 def _fill(

@@ -54,6 +54,8 @@ class Document(models.Model):
     chunker_version = models.CharField(max_length=64)
     # A folder's file with this time and size is not read again.
     source_mtime_ns = models.BigIntegerField(null=True, blank=True)
+    # When the upload that this content came with was asked for; an earlier one that comes late is dropped.
+    requested_at = models.DateTimeField(null=True, blank=True)
     indexed_at = models.DateTimeField()
     metadata = models.JSONField(default=dict, blank=True)
 

@@ -67,6 +67,4 @@ class Asked:
         """Give the query. Raises InvalidQuery, naming the parameter."""
         if self.k not in HIT_COUNTS:
             raise InvalidQuery(f"k is {shown(self.k)}; a page shows {', '.join(HIT_COUNTS)} hits.")
-        return SearchQuery(
-            text=self.text, mode=Mode(self.mode), k=int(self.k), snippet_chars=_SNIPPET_CHARS
-        )
+        return SearchQuery(text=self.text, mode=Mode(self.mode), k=int(self.k), snippet_chars=_SNIPPET_CHARS)

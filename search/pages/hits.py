@@ -1,8 +1,9 @@
 """Hits as the search page shows them."""
 
+import re
 import uuid
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -11,6 +12,9 @@ from kebab.people.models import Workspace
 from search.pages.asked import Asked
 from search.retrieval.snippet import Highlight
 from search.retrieval.types import Mode, RetrievalDetail, SearchHit
+
+# They make a list of code twice as long and say nothing; prose is shown without any line ends.
+_BLANK_LINES = re.compile(r"\n[ \t]*(?=\n)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +53,7 @@ def shown_hits(workspace: Workspace, asked: Asked, hits: Sequence[SearchHit]) ->
             hit=hit,
             headings=_below_title(hit),
             address=document_address(workspace, hit, asked),
-            pieces=tuple(pieces(hit.snippet, hit.highlights)),
+            pieces=tuple(_without_blank_lines(pieces(hit.snippet, hit.highlights))),
             legs=_leg_bars(hit.retrieval),
         )
         for hit in hits
@@ -66,6 +70,10 @@ def pieces(snippet: str, highlights: Sequence[Highlight]) -> Iterator[Piece]:
         at = end
     if at < len(snippet):
         yield Piece(text=snippet[at:], is_marked=False)
+
+
+def _without_blank_lines(cut: Iterable[Piece]) -> Iterator[Piece]:
+    return (replace(piece, text=_BLANK_LINES.sub("", piece.text)) for piece in cut)
 
 
 def _below_title(hit: SearchHit) -> tuple[str, ...]:

@@ -1,12 +1,16 @@
 """The pages' addresses."""
 
 from django.contrib.auth.views import LoginView, LogoutView
+from django.templatetags.static import static
 from django.urls import path
+from django.views.generic import RedirectView
 
 import kebab.api.urls  # noqa: F401  # registers the converter of document ids
 from search.pages.views import DocumentPage, HomePage, SearchPage
 
 urlpatterns = [
+    # What browsers ask for by themselves on pages that name no icon, like the admin's.
+    path("favicon.ico", RedirectView.as_view(url=static("search/kebab.svg"))),
     path("", HomePage.as_view(), name="home"),
     path("login", LoginView.as_view(redirect_authenticated_user=True), name="login"),
     path("logout", LogoutView.as_view(), name="logout"),

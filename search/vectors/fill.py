@@ -42,14 +42,14 @@ def store_vectors(
     """Store a vector for each chunk that is still there with the same text; call in a transaction.
 
     `vectors` is keyed by embed hash, each `(dim,)` float32. Raises the space's epoch. Gives how many were
-    stored.
+    stored: a chunk whose document is being written just now is left to the next look.
     """
     wanted = {chunk.chunk_id: chunk.embed_hash for chunk in chunks}
     standing = (
         Chunk.objects.in_workspace(space.workspace_id)
         .filter(chunk_id__in=list(wanted))
         .filter(document__workspace=space.workspace_id)
-        .select_for_update(of=("self",), no_key=True)
+        .select_for_update(of=("self",), no_key=True, skip_locked=True)
         .order_by("chunk_id")
         .values_list("chunk_id", "embed_hash", "document__version_id")
     )

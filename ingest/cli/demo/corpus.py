@@ -1,4 +1,4 @@
-"""Real text that every machine has after the installation: Kebab's documentation and its packages' READMEs."""
+"""Real text that every machine has once Kebab is installed: its documentation and its packages' READMEs."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -24,7 +24,9 @@ def write_corpus(folder: Path, project: Path) -> int:
 
 def _own_documents(project: Path) -> Mapping[str, bytes]:
     files = [project / "README.md", *sorted((project / "docs").rglob("*.md"))]
-    return {f"kebab/{file.relative_to(project).as_posix()}": file.read_bytes() for file in files if file.is_file()}
+    return {
+        f"kebab/{file.relative_to(project).as_posix()}": file.read_bytes() for file in files if file.is_file()
+    }
 
 
 def _package_readmes() -> dict[str, bytes]:

@@ -76,7 +76,9 @@ class Command(BaseVerb):
             if job is None:
                 shown.finish()
         if job is not None:
-            self.remarks.print(f"{total - done:,} chunks wait for their vectors; they follow as long as a stack runs.")
+            self.remarks.print(
+                f"{total - done:,} chunks wait for their vectors; they follow as long as a stack runs."
+            )
 
     def _search(self, workspace: Workspace) -> None:
         workspace.refresh_from_db()

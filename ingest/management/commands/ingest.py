@@ -29,8 +29,12 @@ class Command(BaseVerb):
         parser.add_argument("path", type=existing_path, metavar="PATH", help="a folder or a file")
         parser.add_argument("--workspace", metavar="W", help="slug or id; not needed when there is only one")
         parser.add_argument("--create", action="store_true", help="make the workspace if it isn't there")
-        parser.add_argument("--source", metavar="NAME", help="the source (the folder's name; uploads for a file)")
-        parser.add_argument("--tag", action="append", default=[], metavar="T", help="for what is new or changed")
+        parser.add_argument(
+            "--source", metavar="NAME", help="the source (the folder's name; uploads for a file)"
+        )
+        parser.add_argument(
+            "--tag", action="append", default=[], metavar="T", help="for what is new or changed"
+        )
         parser.add_argument("--trust", choices=Trust.values, help="for what is new or changed")
         parser.add_argument("--version", default="", metavar="V", help="the version that these documents are")
         parser.add_argument("--no-embed", action="store_true", help="lexical search only, for now")
@@ -72,7 +76,9 @@ class Command(BaseVerb):
         if job.state == JobState.SUCCEEDED:
             self.remarks.print("All is indexed; embedding goes on whenever a stack runs.")
         else:
-            self.remarks.print("Cancelled. What was indexed stays searchable; the same command goes on from there.")
+            self.remarks.print(
+                "Cancelled. What was indexed stays searchable; the same command goes on from there."
+            )
 
     def _report(self, job: Job, watch: EmbeddingWatch) -> None:
         report = {**ingest_report(job), "embedding_calls": watch.calls, "embedding_error": watch.error}

@@ -31,7 +31,9 @@ class Command(BaseVerb):
         ):
             verb = subverb(verbs, what, meaning)
             verb.add_argument("named", metavar=name)
-            verb.add_argument("--workspace", metavar="W", help="slug or id; not needed when there is only one")
+            verb.add_argument(
+                "--workspace", metavar="W", help="slug or id; not needed when there is only one"
+            )
 
     def run_verb(self, *, what: str, named: str, workspace: str | None, **_: Any) -> None:
         scope = the_workspace(workspace)

@@ -35,13 +35,15 @@ class Command(BaseVerb):
         }.items():
             parser.add_argument(f"--{name}", action="append", default=[], metavar="X", help=meaning)
         parser.add_argument(
-            "--trust-min", choices=[level.value for level in TrustLevel], help="this trust level or a better one"
+            "--trust-min",
+            choices=[level.value for level in TrustLevel],
+            help="this trust level or a better one",
         )
         parser.add_argument("--explain", action="store_true", help="say how the list came about")
 
     def run_verb(self, *, workspace: str | None, **options: Any) -> int:
         scope = the_workspace(workspace)
-        # What is committed when the verb starts is what it shows: this process has no mirror follower beside it.
+        # No mirror follower need run beside this process: it waits for what is committed now.
         result = search(scope, make_query(scope, _given(options), _filters(options)), min_seq=scope.head_seq)
         if self.as_json:
             self.print_json(result_to_wire(result))

@@ -1,0 +1,118 @@
+"""`/workspaces/{ws}/documents`: listing, uploading, changing and deleting."""
+
+import uuid
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import transaction
+from django.urls import reverse
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from ingest.api.document_serializers import (
+    AcceptedSerializer,
+    DocumentChange,
+    DocumentsQuery,
+    NewFile,
+    NewText,
+    PlacedDocumentSerializer,
+    WaitQuery,
+    read_upload,
+)
+from ingest.api.job_serializers import JobSerializer
+from ingest.api.parsers import FORM_OVERHEAD_BYTES, UploadParser
+from ingest.api.reading import job_address, listed_documents, one_job
+from ingest.uploads import Accepted, accept_upload, delete_upload, restate_upload
+from ingest.waiting import wait_until_searchable
+from kebab.api.idempotency import idempotent
+from kebab.api.pagination import KeysetPage
+from kebab.api.parsers import StrictJSONParser
+from kebab.api.permissions import Need
+from kebab.api.schema import page_of
+from kebab.api.serializers import strict_body
+from kebab.api.views import WorkspaceView
+from kebab.people import audit
+from kebab.people.models import Role, Scope, Workspace
+from search.api.documents import READ, DocumentView
+from search.api.reading import one_document
+from search.api.serializers import DocumentSerializer
+
+_CHANGE = Need(role=Role.EDITOR, scope=Scope.INGEST)
+
+
+class DocumentsView(WorkspaceView):
+    """The documents of a workspace."""
+
+    parser_classes = (StrictJSONParser, UploadParser)
+    required: ClassVar = {"GET": READ, "POST": _CHANGE}
+    queries: ClassVar = {"GET": DocumentsQuery, "POST": WaitQuery}
+
+    @property
+    def body_limit_bytes(self) -> int:  # type: ignore[override]  # the limit is a setting
+        """The most bytes a JSON body may have."""
+        return settings.KEBAB_UPLOAD_LIMIT_BYTES + FORM_OVERHEAD_BYTES
+
+    @extend_schema(responses=page_of(DocumentSerializer))
+    def get(self, request: Request, ws: str) -> Response:
+        """List the documents in the order in which they came."""
+        page = KeysetPage.requested(self, ordering=("id",))
+        documents = listed_documents(self.workspace, self.query)
+        return page.response(documents, lambda row: DocumentSerializer(row).data)
+
+    @extend_schema(
+        request={"multipart/form-data": NewFile, "application/json": NewText},
+        responses={201: AcceptedSerializer, 202: AcceptedSerializer},
+    )
+    @idempotent()
+    def post(self, request: Request, ws: str) -> Response:
+        """Upload a document; one with the same path is replaced.
+
+        202 with the job that ingests it; with `wait_for=searchable` 201 once it is found, 422 if it can't be
+        ingested, and still 202 when that takes too long.
+        """
+        accepted = accept_upload(self.workspace, read_upload(request), requested_by=self.access.actor)
+        return _answer(self.workspace, accepted, is_waiting="wait_for" in self.query, done_status=201)
+
+
+class OneDocumentView(DocumentView):
+    """One document, for reading and changing."""
+
+    required: ClassVar = {"GET": READ, "PATCH": _CHANGE, "DELETE": _CHANGE}
+    queries: ClassVar = {"PATCH": WaitQuery}
+
+    @extend_schema(request=DocumentChange, responses={200: AcceptedSerializer, 202: AcceptedSerializer})
+    def patch(self, request: Request, ws: str, doc_id: uuid.UUID) -> Response:
+        """State other things about an uploaded document; null takes a statement back.
+
+        It is ingested again in a job: its title is part of its chunks' breadcrumbs.
+        """
+        document = one_document(self.workspace, doc_id)
+        changes = strict_body(request, DocumentChange)
+        accepted = restate_upload(document, changes, requested_by=self.access.actor)
+        return _answer(self.workspace, accepted, is_waiting="wait_for" in self.query, done_status=200)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, ws: str, doc_id: uuid.UUID) -> Response:
+        """Delete an uploaded document. The header `Kebab-Seq` names the change that does so."""
+        document = one_document(self.workspace, doc_id)
+        with transaction.atomic():
+            audit.record(
+                self.access, "document.deleted", document.path, id=doc_id.hex, source=document.source.key
+            )
+            seq = delete_upload(document)
+        return Response(status=204, headers={"Kebab-Seq": str(seq)})
+
+
+def _answer(workspace: Workspace, accepted: Accepted, *, is_waiting: bool, done_status: int) -> Response:
+    ended = wait_until_searchable(accepted.job) if is_waiting else None
+    place = accepted.place
+    body = {
+        "document": PlacedDocumentSerializer(place).data,
+        "job": JobSerializer(one_job(workspace, accepted.job.pk)).data,
+        "seq": None if ended is None else ended.seq,
+    }
+    if ended is None:
+        return Response(body, status=202, headers={"Location": job_address(workspace, accepted.job)})
+    location = reverse("api-document", kwargs={"ws": workspace.slug, "doc_id": place.doc_id})
+    return Response(body, status=done_status, headers={"Location": location})

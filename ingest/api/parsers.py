@@ -1,0 +1,68 @@
+"""Reads uploads, and stops reading where one is larger than allowed."""
+
+from collections.abc import Mapping
+from typing import IO, Any
+
+from django.conf import settings
+from django.core.files.uploadhandler import FileUploadHandler, TemporaryFileUploadHandler
+from rest_framework.parsers import DataAndFiles
+
+from kebab.api.errors import TooLarge
+from kebab.api.parsers import StrictMultiPartParser
+
+#: What a form may have beside the file: field names, boundaries, metadata.
+FORM_OVERHEAD_BYTES = 1_000_000
+
+
+class UploadParser(StrictMultiPartParser):
+    """multipart/form-data with a file of at most KEBAB_UPLOAD_LIMIT_BYTES, kept on disk while it is read."""
+
+    def parse(
+        self,
+        stream: IO[bytes],
+        media_type: str | None = None,
+        parser_context: dict[str, Any] | None = None,
+    ) -> DataAndFiles:
+        """Give fields and files. Raises TooLarge before or while it is read, ParseError, InvalidRequest."""
+        request = (parser_context or {})["request"]
+        if _announced_bytes(request.META) > settings.KEBAB_UPLOAD_LIMIT_BYTES + FORM_OVERHEAD_BYTES:
+            raise _too_large()
+        request.upload_handlers = [_Limit(request), TemporaryFileUploadHandler(request)]
+        return super().parse(stream, media_type, parser_context)
+
+
+class _Limit(FileUploadHandler):
+    """Counts the bytes of all files of a request together, and passes them on."""
+
+    def __init__(self, request: Any = None) -> None:
+        super().__init__(request)
+        self._seen_bytes = 0
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes:
+        self._seen_bytes += len(raw_data)
+        if self._seen_bytes > settings.KEBAB_UPLOAD_LIMIT_BYTES:
+            raise _too_large()
+        return raw_data
+
+    def file_complete(self, file_size: int) -> None:
+        return None
+
+
+def check_size(content: bytes) -> bytes:
+    """Give `content` if it may be uploaded. Raises TooLarge."""
+    if len(content) > settings.KEBAB_UPLOAD_LIMIT_BYTES:
+        raise _too_large()
+    return content
+
+
+def _announced_bytes(headers: Mapping[str, Any]) -> int:
+    try:
+        return int(headers.get("CONTENT_LENGTH") or 0)
+    except ValueError:
+        return 0
+
+
+def _too_large() -> TooLarge:
+    return TooLarge(
+        f"The upload is larger than the limit of {settings.KEBAB_UPLOAD_LIMIT_BYTES} bytes; split it."
+    )

@@ -1,0 +1,85 @@
+"""Makes requests, and runs the jobs that they ask for in the test's own process."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+from django.conf import settings
+from referencing import Registry, Resource
+
+from ingest.jobs.request import request_embedding
+from ingest.jobs.run import run_job
+from ingest.models import Job
+from search.wire.schemas import load_schema, schema_names
+
+MARKDOWN = "# Install\n\nRun the installer.\n\n## Linux\n\nUse the package manager.\n"
+
+
+def address(workspace: Any, tail: str) -> str:
+    """Give the address of `tail` below a workspace."""
+    return f"/api/v1/workspaces/{workspace.slug}{tail}"
+
+
+def post_text(client: Any, workspace: Any, path: str = "guides/install.md", *, wait: bool = False, **body: Any):
+    """Upload a document as JSON."""
+    tail = "/documents?wait_for=searchable" if wait else "/documents"
+    headers = body.pop("headers", {})
+    body = {"path": path, "text": MARKDOWN, **body}
+    return client.post(address(workspace, tail), body, format="json", headers=headers)
+
+
+def run(workspace: Any, answer: Any) -> Job:
+    """Run the job that an answer names, and give it as it ended."""
+    return run_to_end(Job.objects.in_workspace(workspace).get(pk=answer.json()["job"]["id"]))
+
+
+def run_to_end(job: Job) -> Job:
+    """Run a job and give it as it ended."""
+    run_job(job.workspace_id, job.pk)
+    job.refresh_from_db()
+    return job
+
+
+def upload(client: Any, workspace: Any, path: str = "guides/install.md", **body: Any) -> str:
+    """Upload a document, have it ingested, and give its id."""
+    answer = post_text(client, workspace, path, **body)
+    assert answer.status_code == 202, answer.content
+    assert run(workspace, answer).state == "succeeded"
+    return answer.json()["document"]["id"]
+
+
+def embed(workspace: Any) -> None:
+    """Give all chunks their vectors."""
+    assert run_to_end(request_embedding(workspace.pk)).state == "succeeded"
+
+
+def validate(name: str, document: Any) -> None:
+    """Raises jsonschema's ValidationError unless `document` is as the published schema `name` says."""
+    schemas = {f"{each}.json": Resource.from_contents(load_schema(each)) for each in schema_names()}
+    validator = jsonschema.Draft202012Validator(
+        load_schema(name),
+        registry=Registry().with_resources(schemas.items()),
+        format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER,
+    )
+    validator.validate(document)
+
+
+def hits_bytes(response: Any) -> bytes:
+    """Give the bytes of the hits in a search's answer."""
+    assert response.status_code == 200, response.content
+    start = response.content.index(b'"hits":')
+    hits = json.loads(response.content)["hits"]
+    text = json.dumps(hits, ensure_ascii=False, separators=(",", ":")).encode()
+    assert response.content[start:].startswith(b'"hits":' + text)
+    return response.content[start : start + 7 + len(text)]
+
+
+def folder(tmp_path: Path, **files: str) -> Path:
+    """Make a folder that sources may read, with these files (`a_md` is a.md)."""
+    root = tmp_path / "docs"
+    root.mkdir()
+    for name, text in files.items():
+        (root / name.replace("_", ".")).write_text(text)
+    settings.KEBAB_FOLDER_ROOTS = [tmp_path.resolve()]
+    return root

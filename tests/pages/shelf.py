@@ -1,0 +1,85 @@
+"""Puts documents into workspaces for the pages' tests, as a worker would, without one."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kebab.people.models import Membership, Role, User, Workspace
+from search import node
+from search.blobs import keep_blob
+from search.corpus import DocumentDraft, Place, ensure_source, ensure_version, replace_document
+from search.embedding import configured_embedder, embedded_text
+from search.models import Chunk, Document
+from search.vectors.fill import store_vectors
+from search.vectors.spaces import ensure_live_space
+
+PASSWORD = "correct horse 7"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A chunk to be."""
+
+    text: str
+    ordinal: int = 0
+    kind: str = "info"
+    language: str | None = None
+    heading_path: tuple[str, ...] = ()
+    breadcrumb: str = ""
+    section_label: str = ""
+    spans: list[dict[str, Any]] = field(default_factory=list)
+    token_count: int = 10
+
+
+def passages_of(text, **fields):
+    """One chunk a paragraph, each with the lines it lies on."""
+    found, line = [], 1
+    for paragraph in text.split("\n\n"):
+        end = line + paragraph.count("\n")
+        span = {"kind": "line", "start": line, "end": end}
+        found.append(Passage(text=paragraph, ordinal=len(found), spans=[span], **fields))
+        line = end + 2
+    return found
+
+
+def shelve(workspace, path, text, *, passages=None, charset="utf-8", media="text", **fields):
+    """Store a document and make it searchable by words and vectors; give it."""
+    content = text.encode(charset)
+    source = ensure_source(workspace, "handbook", kind="upload")
+    draft = DocumentDraft(
+        **{
+            "title": path,
+            "lang": "en",
+            "tags": (),
+            "trust_level": "primary",
+            "mime": "text/markdown",
+            "media": media,
+            "size_bytes": len(content),
+            "content_hash": keep_blob(workspace.pk, content),
+            "parser_version": "test/1",
+            "chunker_version": "test/1",
+            "chunks": passages_of(text) if passages is None else passages,
+            **fields,
+        }
+    )
+    place = Place(workspace=workspace, source=source, version=ensure_version(source), path=path)
+    replace_document(place, draft)
+    return Document.objects.in_workspace(workspace).get(doc_id=place.doc_id)
+
+
+def index(workspace):
+    """Give all chunks their vectors and bring this node's mirror up to date, in this thread."""
+    embedder = configured_embedder()
+    space = ensure_live_space(workspace, embedder.space)
+    chunks = list(Chunk.objects.in_workspace(workspace))
+    texts = [embedded_text(chunk.breadcrumb, chunk.text) for chunk in chunks]
+    vectors = np.asarray(embedder.embed_passages(texts))
+    store_vectors(space, chunks, {chunk.embed_hash: vector for chunk, vector in zip(chunks, vectors, strict=True)})
+    node.wait_for_seq(workspace.pk, Workspace.objects.get(pk=workspace.pk).head_seq, limit_s=10)
+
+
+def make_member(workspace, email, role=Role.VIEWER):
+    user = User.objects.create_user(email, PASSWORD)
+    Membership.objects.create(workspace=workspace, user=user, role=role)
+    return user
