@@ -75,7 +75,7 @@ def wait_for_seq(workspace_id: uuid.UUID, seq: int, *, limit_s: float) -> None:
             raise NotSearchableYet(
                 f"Change {seq} is not searchable on this node after {limit_s:g} s; ask again."
             )
-        if not _sync(workspace_id):
+        if not _sync(workspace_id) or mirror_seq(workspace_id) < seq:
             time.sleep(_POLL_S)
 
 

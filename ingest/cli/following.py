@@ -82,8 +82,12 @@ class EmbeddingWatch:
         if open_job(self.workspace) is None:
             return
         with bar(console, "Embedding") as shown:
-            while (job := open_job(self.workspace)) is not None:
-                await_end(job, lambda job: _show(shown, job))
+            try:
+                while (job := open_job(self.workspace)) is not None:
+                    await_end(job, lambda job: _show(shown, job))
+            except KeyboardInterrupt:
+                connection.close()
+                raise
             shown.finish()
 
     @property

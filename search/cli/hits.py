@@ -60,8 +60,9 @@ def print_explanation(console: Console, result: SearchResult) -> None:
     explain = result.explain or {}
     match = explain.get("match")
     if isinstance(match, dict):
-        console.print(plain(f"every term  {match['every']}"))
-        console.print(plain(f"some terms  {match['some']}"))
+        for name in ("every", "some"):
+            if match[name] is not None:
+                console.print(plain(f"{name} term  {match[name]}"))
     timings = explain.get("timings_ms")
     if isinstance(timings, dict):
         console.print("  ".join(f"{stage} {ms:.1f} ms" for stage, ms in timings.items()))

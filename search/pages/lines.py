@@ -14,7 +14,13 @@ _SAMPLE_BYTES = 64 * 1024
 #: More of a line is not shown: minified files are one line of megabytes.
 MAX_LINE_CHARS = 2_000
 _MAX_LINE_BYTES = 4 * MAX_LINE_CHARS
-_UTF16_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+# In this order: a UTF-32 mark begins like one of UTF-16.
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 _MULTIBYTE = re.compile("[\x80-\ufffc\ufffe-\U0010ffff]")
 
 
@@ -39,8 +45,8 @@ class LineWindow:
 def read_lines(content: BinaryIO, *, first: int, count: int) -> LineWindow:
     """Give up to `count` lines from line `first`. CRLF, LF and a lone CR each end a line.
 
-    Past the end there are none. Text is UTF-8, UTF-16 with a mark, else the likeliest charset; bytes that
-    are no text become U+FFFD.
+    Past the end there are none. Text is UTF-8, UTF-16 or UTF-32 with a mark, else the likeliest charset;
+    bytes that are no text become U+FFFD.
     """
     head = content.read(_BLOCK_BYTES)
     gathered = _Gathered(first=first, count=count)
@@ -92,9 +98,10 @@ class _Gathered:
 
 
 def _as_utf8(head: bytes, content: BinaryIO) -> Iterator[bytes]:
-    """Give the bytes in blocks: UTF-16 written as UTF-8, all else as it is, without a mark."""
-    if head.startswith(_UTF16_BOMS) and not head.startswith(codecs.BOM_UTF32_LE):
-        decoder = codecs.getincrementaldecoder("utf-16")(errors="replace")
+    """Give the bytes in blocks, without a mark: UTF-16 and UTF-32 written as UTF-8, all else as it is."""
+    charset = next((charset for mark, charset in _MARKS.items() if head.startswith(mark)), None)
+    if charset is not None:
+        decoder = codecs.getincrementaldecoder(charset)(errors="replace")
         for block in _blocks(head, content):
             yield decoder.decode(block, final=not block).encode()
         return

@@ -22,7 +22,8 @@ MIN_PREFIX_CHARS = 3
 _MAX_LOOKED_UP = 512
 
 _STRING = re.compile(r'"[^"]*"')
-_PREFIX = re.compile(r'(?:"([^"]*)"|([^\s"()*+^:{},]+))\s*\*')
+# A bareword is tried from its first character alone, in one go: from each of them, time would be quadratic.
+_PREFIX = re.compile(r'(?:"([^"]*)"|(?<![^\s"()*+^:{},])([^\s"()*+^:{},]++))\s*\*')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,8 +23,9 @@ class VectorLeg:
 
     def __init__(self, workspace: Workspace, scope: Scope, text: str, embedder: Embedder | None) -> None:
         self._scope = scope
-        # FTS5 syntax means nothing to a model; what is inside its quotes may.
-        self._text = parse_query(text).raw or text
+        parsed = parse_query(text)
+        # FTS5 syntax means nothing to a model; what is inside its quotes may. Without a word nothing does.
+        self._text = "" if parsed.is_empty else parsed.raw or text
         self._embedder = embedder
         self.space: LiveSpace | None = live_space(workspace)
 
@@ -40,7 +41,7 @@ class VectorLeg:
 
     def search(self, limit: int) -> list[Candidate]:
         """Give up to `limit` candidates by cosine, then chunk id. Raises EmbedderUnavailable, LegTimeout."""
-        if not self._text.strip():
+        if not self._text:
             return []
         if self._embedder is None:
             raise EmbedderUnavailable("No embedder is configured; set KEBAB_EMBEDDER.")

@@ -17,12 +17,12 @@ def _stores(settings, tmp_path, mirrors):
 
 
 @pytest.fixture
-def workspace(transactional_db):
+def workspace(db):
     return make_workspace()
 
 
 @pytest.fixture
-def other_workspace(transactional_db):
+def other_workspace(db):
     return make_workspace()
 
 

@@ -1,17 +1,27 @@
 """Makes requests, and runs the jobs that they ask for in the test's own process."""
 
 import json
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import jsonschema
-from django.conf import settings
+from django.db import transaction
+from django.test import override_settings
 from referencing import Registry, Resource
 
-from ingest.jobs.request import request_embedding
 from ingest.jobs.run import run_job
 from ingest.models import Job
+from kebab.people.deletion import delete_workspace
+from kebab.people.models import Workspace
+from search import node
+from search.embedding import configured_embedder, embedded_text
+from search.vectors.fill import chunks_without_vector, store_vectors
+from search.vectors.spaces import ensure_live_space
 from search.wire.schemas import load_schema, schema_names
+from tests.api_plumbing.actors import make_workspace
 
 MARKDOWN = "# Install\n\nRun the installer.\n\n## Linux\n\nUse the package manager.\n"
 
@@ -51,7 +61,29 @@ def upload(client: Any, workspace: Any, path: str = "guides/install.md", **body:
 
 def embed(workspace: Any) -> None:
     """Give all chunks their vectors."""
-    assert run_to_end(request_embedding(workspace.pk)).state == "succeeded"
+    embedder = configured_embedder()
+    space = ensure_live_space(workspace, embedder.space)
+    chunks = chunks_without_vector(space, after=uuid.UUID(int=0), limit=1_000)
+    vectors = embedder.embed_passages([embedded_text(chunk.breadcrumb, chunk.text) for chunk in chunks])
+    with transaction.atomic():
+        store_vectors(space, chunks, dict(zip([chunk.embed_hash for chunk in chunks], vectors, strict=True)))
+
+
+@contextmanager
+def committed(blocker: Any, mirrors: Path, write: Callable[[Workspace], object]) -> Iterator[Workspace]:
+    """Give a workspace that `write` has filled, embedded and mirrored once for many tests.
+
+    A mirror is made from what is committed, so the tests' own transactions can't hold it.
+    """
+    with blocker.unblock(), override_settings(KEBAB_MIRROR_DIR=mirrors):
+        workspace = make_workspace(f"corpus-of-{mirrors.name}".lower().replace("_", "-"))
+        write(workspace)
+        embed(workspace)
+        workspace.refresh_from_db()
+        node.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=20)
+    yield workspace
+    with blocker.unblock():
+        delete_workspace(workspace)
 
 
 def validate(name: str, document: Any) -> None:
@@ -75,7 +107,7 @@ def hits_bytes(response: Any) -> bytes:
     return response.content[start : start + 7 + len(text)]
 
 
-def folder(tmp_path: Path, **files: str) -> Path:
+def folder(settings: Any, tmp_path: Path, **files: str) -> Path:
     """Make a folder that sources may read, with these files (`a_md` is a.md)."""
     root = tmp_path / "docs"
     root.mkdir()

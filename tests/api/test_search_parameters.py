@@ -3,14 +3,13 @@
 import pytest
 
 from search.models import Source
-from tests.api.making import address, embed
+from tests.api.making import address, committed
 from tests.corpus.making import chunk, write
 
 PAST, FUTURE = "2001-01-01T00:00:00Z", "2101-01-01T00:00:00Z"
 
 
-@pytest.fixture
-def corpus(workspace):
+def fill(workspace):
     code = chunk("alpha server code", kind="code", language="python", heading="Server")
     write(
         workspace,
@@ -21,11 +20,25 @@ def corpus(workspace):
     )
     write(workspace, "src/server.py", code, lang="und", media="code", trust_level="secondary")
     write(workspace, "notes/de.md", "alpha Notiz", lang="de", source="notes", tags=("german",))
-    return write(workspace, "guides/install.md", "alpha of old", version="1.0")
+    write(workspace, "guides/install.md", "alpha of old", version="1.0")
+
+
+@pytest.fixture(scope="module")
+def corpus(django_db_setup, django_db_blocker, tmp_path_factory):
+    mirrors = tmp_path_factory.mktemp("parameters")
+    with committed(django_db_blocker, mirrors, fill) as workspace:
+        yield workspace, mirrors
 
 
 @pytest.fixture
-def ask(reader, workspace, corpus):
+def workspace(db, corpus, settings):
+    workspace, settings.KEBAB_MIRROR_DIR = corpus
+    workspace.refresh_from_db()
+    return workspace
+
+
+@pytest.fixture
+def ask(reader, workspace):
     def by_get(**given):
         return reader.get(address(workspace, "/search"), {"q": "alpha", "mode": "lexical", **given})
 
@@ -105,16 +118,14 @@ def test_q_is_needed(reader, workspace):
     assert (response.status_code, response.json()["errors"][0]["field"]) == (400, "q")
 
 
-def test_the_mode_says_which_legs_answer(search, workspace):
-    embed(workspace)
-
+def test_the_mode_says_which_legs_answer(search):
     assert {hit["retrieval"]["method"] for hit in search(mode="vector").json()["hits"]} == {"vector"}
     hybrid = search(mode="hybrid").json()
     assert hybrid["mode"] == "hybrid"
     assert hybrid["hits"][0]["retrieval"]["lexical_rank"] and hybrid["hits"][0]["retrieval"]["vector_rank"]
 
 
-def test_hybrid_is_the_mode_when_none_is_given(reader, workspace, corpus):
+def test_hybrid_is_the_mode_when_none_is_given(reader, workspace):
     assert reader.get(address(workspace, "/search"), {"q": "alpha"}).json()["mode"] == "hybrid"
 
 
@@ -126,7 +137,7 @@ def test_k_says_how_many_hits_there_are_at_most(search):
 
 def test_k_zero_and_no_k_are_the_workspaces_setting(search, workspace):
     workspace.settings = {"default_k": 2}
-    workspace.save()
+    workspace.save(update_fields=["settings"])
 
     assert len(search().json()["hits"]) == 2
     assert len(search(k=0).json()["hits"]) == 2
@@ -140,7 +151,7 @@ def test_snippets_are_as_long_as_asked_for_or_as_the_workspace_has_them(search, 
     assert longest() > 12
     assert longest(snippet_chars=12) <= 12
     workspace.settings = {"snippet_chars": 9}
-    workspace.save()
+    workspace.save(update_fields=["settings"])
     assert longest() <= 9
     assert longest(snippet_chars=12) > 9
 
@@ -165,31 +176,12 @@ def test_only_reciprocal_rank_fusion_is_known(search):
     assert (response.status_code, response.json()["errors"][0]["field"]) == (400, "fusion")
 
 
-def test_a_change_that_was_made_is_found_when_it_is_named(search, workspace):
-    written = write(workspace, "new.md", "alpha just written")
-    response = search(min_seq=written.seq, q="written")
-
-    assert found(response) == {"new.md"}
-    assert response.json()["seq"] >= written.seq
-    assert response.json()["lag"] == 0
-
-
-def test_a_change_that_does_not_come_is_a_clear_time_out(search, corpus, settings):
-    settings.KEBAB_WAIT_LIMIT_S = 0.05
-    response = search(min_seq=corpus.seq + 1)
-
-    assert (response.status_code, response.json()["code"]) == (503, "not_searchable_yet")
-    assert response.headers["Retry-After"]
-
-
 def test_the_lexical_channel_goes_before_q(ask):
     assert found(ask["POST"](q="Notiz", channels={"lexical": "code"})) == {"src/server.py"}
     assert found(ask["POST"](q="Notiz", channels={"vector": "code"})) == {"notes/de.md"}
 
 
-def test_the_vector_channel_goes_before_q(ask, workspace):
-    embed(workspace)
-
+def test_the_vector_channel_goes_before_q(ask):
     def first(**given):
         return ask["POST"](mode="vector", **given).json()["hits"][0]["doc_path"]
 

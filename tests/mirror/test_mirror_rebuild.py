@@ -196,7 +196,6 @@ def test_the_integrity_check_passes_a_sound_mirror(mirrored):
 def test_the_integrity_check_sees_an_index_that_differs_from_its_contents(mirrored, damage):
     with tampering(mirrored) as connection:
         connection.execute(damage)
-        assert connection.pragma("integrity_check") == "ok" or True
         with pytest.raises(MirrorDamaged):
             check_integrity(connection)
 

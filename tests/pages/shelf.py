@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from django.db import transaction
 
 from kebab.people.models import Membership, Role, User, Workspace
 from search import node
@@ -13,8 +14,6 @@ from search.embedding import configured_embedder, embedded_text
 from search.models import Chunk, Document
 from search.vectors.fill import store_vectors
 from search.vectors.spaces import ensure_live_space
-
-PASSWORD = "correct horse 7"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,11 +74,14 @@ def index(workspace):
     chunks = list(Chunk.objects.in_workspace(workspace))
     texts = [embedded_text(chunk.breadcrumb, chunk.text) for chunk in chunks]
     vectors = np.asarray(embedder.embed_passages(texts))
-    store_vectors(space, chunks, {chunk.embed_hash: vector for chunk, vector in zip(chunks, vectors, strict=True)})
+    by_hash = {chunk.embed_hash: vector for chunk, vector in zip(chunks, vectors, strict=True)}
+    with transaction.atomic():
+        store_vectors(space, chunks, by_hash)
     node.wait_for_seq(workspace.pk, Workspace.objects.get(pk=workspace.pk).head_seq, limit_s=10)
 
 
 def make_member(workspace, email, role=Role.VIEWER):
-    user = User.objects.create_user(email, PASSWORD)
+    """Give a new member who can only be logged in by force: hashing a password takes half a second."""
+    user = User.objects.create_user(email)
     Membership.objects.create(workspace=workspace, user=user, role=role)
     return user

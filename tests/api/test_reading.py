@@ -1,0 +1,228 @@
+"""Documents, their bytes and their chunks, as readers get them."""
+
+import uuid
+
+import pytest
+
+from search.blobs import keep_blob
+from search.models import Document
+from tests.api.making import address, validate
+from tests.corpus.making import chunk, write
+
+CONTENT = "# Übersicht\n<script>alert(1)</script>\n".encode()
+
+
+@pytest.fixture
+def document(workspace):
+    parts = [f"part {number}" for number in range(5)]
+    written = write(
+        workspace,
+        "guides/Über uns.md",
+        *parts,
+        content_hash=keep_blob(workspace.pk, CONTENT),
+        tags=("a", "b"),
+        trust_level="primary",
+        overrides={"title": "Guide"},
+        metadata={"author": "somebody"},
+    )
+    return Document.objects.in_workspace(workspace).get(doc_id=written.doc_id)
+
+
+def document_address(workspace, document, tail=""):
+    return address(workspace, f"/documents/{document.doc_id.hex}{tail}")
+
+
+def test_a_document_is_given_with_all_that_is_known_of_it(reader, workspace, document):
+    body = reader.get(document_address(workspace, document)).json()
+
+    assert body == {
+        "id": document.doc_id.hex,
+        "path": "guides/Über uns.md",
+        "title": "Guide",
+        "source": "docs",
+        "source_id": str(document.source_id),
+        "version": None,
+        "lang": "en",
+        "tags": ["a", "b"],
+        "trust_level": "primary",
+        "mime": "text/markdown",
+        "media": "text",
+        "size_bytes": document.size_bytes,
+        "content_hash": document.content_hash,
+        "chunk_count": 5,
+        "overrides": {"title": "Guide"},
+        "metadata": {"author": "somebody"},
+        "parser_version": "p1",
+        "chunker_version": "c1",
+        "indexed_at": body["indexed_at"],
+    }
+    assert body["indexed_at"].endswith("Z")
+
+
+def test_a_documents_version_is_named(reader, workspace):
+    written = write(workspace, "a.md", "text", version="2.0")
+    body = reader.get(address(workspace, f"/documents/{written.doc_id.hex}")).json()
+
+    assert body["version"] == "2.0"
+
+
+def test_the_bytes_come_back_as_they_were_for_saving_only(reader, workspace, document):
+    response = reader.get(document_address(workspace, document, "/content"))
+
+    assert b"".join(response.streaming_content) == CONTENT
+    assert response.headers["Content-Type"] == "text/markdown; charset=utf-8"
+    assert response.headers["Content-Disposition"].startswith("attachment; filename*=utf-8''%C3%9Cber%20uns.md")
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert "sandbox" in response.headers["Content-Security-Policy"]
+    assert response.headers["Content-Length"] == str(len(CONTENT))
+
+
+@pytest.mark.parametrize(
+    ("mime", "served"),
+    [
+        ("text/csv", "text/csv; charset=utf-8"),
+        ("text/html", "text/plain; charset=utf-8"),
+        ("text/javascript", "text/plain; charset=utf-8"),
+        ("application/pdf", "application/octet-stream"),
+        ("image/svg+xml", "application/octet-stream"),
+        ("text/html\r\nX: y", "application/octet-stream"),
+    ],
+)
+def test_no_browser_runs_what_somebody_uploaded(reader, workspace, document, mime, served):
+    Document.objects.in_workspace(workspace).update(mime=mime)
+    response = reader.get(document_address(workspace, document, "/content"))
+    b"".join(response.streaming_content)
+
+    assert response.headers["Content-Type"] == served
+
+
+def test_bytes_that_are_known_are_not_sent_again(reader, workspace, document):
+    path = document_address(workspace, document, "/content")
+    first = reader.get(path)
+    b"".join(first.streaming_content)
+    again = reader.get(path, headers={"If-None-Match": first.headers["ETag"]})
+
+    assert first.headers["ETag"] == f'"{document.content_hash}"'
+    assert (again.status_code, again.content) == (304, b"")
+    assert again.headers["ETag"] == first.headers["ETag"]
+
+
+def test_head_says_what_get_would(reader, workspace, document):
+    response = reader.head(document_address(workspace, document, "/content"))
+    b"".join(response.streaming_content)
+
+    assert response.status_code == 200
+    assert response.headers["Content-Length"] == str(len(CONTENT))
+    assert response.headers["ETag"]
+
+
+def test_bytes_that_are_gone_are_not_found(reader, workspace):
+    written = write(workspace, "a.md", "text")
+    response = reader.get(address(workspace, f"/documents/{written.doc_id.hex}/content"))
+
+    assert (response.status_code, response.json()["code"]) == (404, "not_found")
+
+
+def test_chunks_come_page_by_page_in_the_documents_order(reader, workspace, document):
+    path = document_address(workspace, document, "/chunks")
+    first = reader.get(f"{path}?limit=3").json()
+    second = reader.get(f"{path}?limit=3&cursor={first['next_cursor']}").json()
+    rows = first["results"] + second["results"]
+
+    assert [row["text"] for row in rows] == [f"part {number}" for number in range(5)]
+    assert [row["ordinal"] for row in rows] == list(range(5))
+    assert second["next_cursor"] is None
+    assert rows[1]["spans"] == [{"kind": "line", "start": 11, "end": 19}]
+    assert rows[1]["breadcrumb"] == "Guide"
+    assert rows[1]["citation"]["uri"] == "guides/Über uns.md#L11-L19"
+    for row in rows:
+        validate("citation.v1", row["citation"])
+
+
+def test_a_chunk_has_as_many_neighbours_as_asked_for(reader, workspace, document):
+    chunks = reader.get(document_address(workspace, document, "/chunks")).json()["results"]
+    path = address(workspace, f"/chunks/{chunks[1]['id']}")
+
+    def around(query):
+        body = reader.get(f"{path}{query}").json()
+        assert body["text"] == "part 1"
+        assert body["doc_id"] == document.doc_id.hex
+        return [[row["text"] for row in body[side]] for side in ("before", "after")]
+
+    assert around("") == around("?context=0") == [[], []]
+    assert around("?context=1") == [["part 0"], ["part 2"]]
+    assert around("?context=2") == [["part 0"], ["part 2", "part 3"]]
+    neighbour = reader.get(f"{path}?context=1").json()["after"][0]
+    assert neighbour["citation"]["uri"] == "guides/Über uns.md#L21-L29"
+
+
+def test_neighbours_are_of_the_same_document(reader, workspace, document):
+    other = write(workspace, "b.md", chunk("alone", 1))
+    chunk_id = reader.get(address(workspace, f"/documents/{other.doc_id.hex}/chunks")).json()["results"][0]["id"]
+    body = reader.get(address(workspace, f"/chunks/{chunk_id}?context=20")).json()
+
+    assert (body["before"], body["after"]) == ([], [])
+
+
+@pytest.mark.parametrize("context", ["-1", "21", "x"])
+def test_context_has_its_limits(reader, workspace, document, context):
+    chunk_id = reader.get(document_address(workspace, document, "/chunks")).json()["results"][0]["id"]
+    response = reader.get(address(workspace, f"/chunks/{chunk_id}?context={context}"))
+
+    assert (response.status_code, response.json()["errors"][0]["field"]) == (400, "context")
+
+
+@pytest.mark.parametrize("tail", ["", "/content", "/chunks?context=1", "/chunks?x=1"])
+def test_unknown_parameters_are_refused(reader, workspace, document, tail):
+    separator = "&" if "?" in tail else "?"
+    response = reader.get(f"{document_address(workspace, document, tail)}{separator}y=1")
+
+    assert (response.status_code, response.json()["code"]) == (400, "unknown_field")
+
+
+def test_a_malformed_id_is_as_unknown_as_any(reader, workspace):
+    missing = reader.get(address(workspace, f"/documents/{uuid.uuid4().hex}"))
+    for wrong in ("x", uuid.uuid4().hex.upper(), str(uuid.uuid4())):
+        response = reader.get(address(workspace, f"/documents/{wrong}"))
+        assert (response.status_code, response.content) == (404, missing.content)
+
+
+def test_documents_are_listed_page_by_page(reader, workspace):
+    for number in range(5):
+        write(workspace, f"{number}.md", "text")
+    first = reader.get(address(workspace, "/documents?limit=3")).json()
+    second = reader.get(address(workspace, f"/documents?limit=3&cursor={first['next_cursor']}")).json()
+
+    assert [row["path"] for row in first["results"] + second["results"]] == [f"{n}.md" for n in range(5)]
+    assert second["next_cursor"] is None
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", {"a/1.md", "a/2.md", "b/1.md", "a_b.md"}),
+        ("?path_prefix=a/", {"a/1.md", "a/2.md"}),
+        ("?path_prefix=a_", {"a_b.md"}),
+        ("?source=notes", {"b/1.md"}),
+        ("?source=notes&source=docs", {"a/1.md", "a/2.md", "b/1.md", "a_b.md"}),
+        ("?source=nowhere", set()),
+        ("?version=2.0", {"a/2.md"}),
+        ("?version=", {"a/1.md", "b/1.md", "a_b.md"}),
+        ("?version=2.0&path_prefix=b", set()),
+    ],
+)
+def test_the_list_of_documents_can_be_narrowed(reader, workspace, query, expected):
+    write(workspace, "a/1.md", "text")
+    write(workspace, "a/2.md", "text", version="2.0")
+    write(workspace, "b/1.md", "text", source="notes")
+    write(workspace, "a_b.md", "text")
+    rows = reader.get(address(workspace, f"/documents{query}")).json()["results"]
+
+    assert {row["path"] for row in rows} == expected
+
+
+def test_the_list_of_documents_can_be_narrowed_to_a_sources_id(reader, workspace, document):
+    write(workspace, "b.md", "text", source="notes")
+    rows = reader.get(address(workspace, f"/documents?source={document.source_id}")).json()["results"]
+
+    assert [row["id"] for row in rows] == [document.doc_id.hex]

@@ -1,0 +1,24 @@
+"""A workspace for verbs, which find the servers running."""
+
+from contextlib import nullcontext
+
+import pytest
+
+from kebab.cli import verb
+from search.management.commands import mirror
+from search.mirror import snapshot
+from tests.corpus.making import make_workspace
+
+
+@pytest.fixture(autouse=True)
+def _servers_run_already(monkeypatch):
+    for module in (verb, mirror):
+        monkeypatch.setattr(module, "borrowed_stack", lambda *_, **__: nullcontext())
+
+
+@pytest.fixture
+def workspace(db, mirrors, settings, monkeypatch):
+    """A workspace that lives in the test's own transaction, where no snapshot can be begun or is needed."""
+    settings.KEBAB_LEG_LIMIT_MS = 60_000
+    monkeypatch.setattr(snapshot, "postgres_snapshot", nullcontext)
+    return make_workspace()

@@ -1,0 +1,32 @@
+"""Runs verbs within the tests' process."""
+
+import io
+import json
+
+from django.core.management import call_command
+
+
+def run(*arguments):
+    """Give exit code, stdout and stderr of a verb."""
+    out, err = io.StringIO(), io.StringIO()
+    try:
+        call_command(*arguments, stdout=out, stderr=err)
+    except SystemExit as end:
+        return end.code, out.getvalue(), err.getvalue()
+    return 0, out.getvalue(), err.getvalue()
+
+
+def run_json(*arguments, code=0):
+    """Give the one JSON document that a verb prints, which ends with `code` and says nothing else."""
+    found, out, err = run(*arguments, "--json")
+    assert (found, err) == (code, "")
+    return json.loads(out)
+
+
+def error_of(*arguments, code):
+    """Give the `error.v1` with which a verb refuses, which prints nothing else."""
+    found, out, err = run(*arguments, "--json")
+    assert (found, out) == (code, "")
+    error = json.loads(err)
+    assert error["schema_version"] == "error.v1"
+    return error

@@ -1,0 +1,117 @@
+"""Folders of documents made from a seed: Markdown of all sizes, some code, plain text and duplicates."""
+
+import random
+from pathlib import Path
+
+_SYLLABLES = ("ka", "lo", "mi", "ren", "tu", "sha", "vel", "dor", "pi", "nu", "gra", "bes", "ti", "om", "fal")
+_DUPLICATE_EVERY = 41
+_CODE_EVERY = 13
+_TEXT_EVERY = 29
+
+
+class Corpus:
+    """The files of several folder sources, by path below `root`; and uploads, which are in no folder."""
+
+    def __init__(self, root: Path, *, seed: int, documents: int, folders: int = 4) -> None:
+        self.root = root
+        self._rng = random.Random(f"corpus {seed}")
+        words = ("".join(self._rng.choices(_SYLLABLES, k=self._rng.randint(2, 4))) for _ in range(3_000))
+        self._words = sorted(set(words))
+        self.folders = [root / f"folder-{number}" for number in range(folders)]
+        self.files: dict[str, str] = {}
+        self.uploads: dict[str, str] = {}
+        uploads = documents // 10
+        for number in range(documents - uploads):
+            path = self._path(number)
+            self.files[path] = self._text(number, path)
+        for number in range(documents - uploads, documents):
+            self.uploads[f"handed-in/{number:05}.md"] = self._markdown(number)
+
+    def write(self) -> None:
+        """Write all files, and the folders even when they are empty."""
+        for folder in self.folders:
+            folder.mkdir(parents=True, exist_ok=True)
+        for path, text in self.files.items():
+            self._write(path, text)
+
+    def edit(self) -> str:
+        """Change, delete, rename and add files, on disk too; gives what was done in words."""
+        some = max(1, len(self.files) // 50)
+        chosen = self._rng.sample(sorted(self.files), 4 * some)
+        changed, deleted, renamed = chosen[: 2 * some], chosen[2 * some : 3 * some], chosen[3 * some :]
+        for number, path in enumerate(changed):
+            self._put(path, self._edited(self.files[path], number))
+        for path in deleted:
+            self._drop(path)
+        for path in renamed:
+            folder, _, name = path.rpartition("/")
+            self._put(f"{folder}/renamed-{name}", self._drop(path))
+        for number in range(some):
+            self._put(f"folder-0/added/{number:05}.md", self._markdown(100_000 + number))
+        return f"{len(changed)} changed, {len(deleted)} deleted, {len(renamed)} renamed, {some} added"
+
+    def edited_uploads(self) -> dict[str, str]:
+        """New texts for some of the uploads; they count from now on."""
+        chosen = self._rng.sample(sorted(self.uploads), len(self.uploads) // 5)
+        edited = {path: self._edited(self.uploads[path], number) for number, path in enumerate(chosen)}
+        self.uploads.update(edited)
+        return edited
+
+    def _path(self, number: int) -> str:
+        folder = f"folder-{number % len(self.folders)}/part-{number // 100}"
+        if number % _CODE_EVERY == 5:
+            return f"{folder}/module_{number:05}.py"
+        return f"{folder}/note-{number:05}.{'txt' if number % _TEXT_EVERY == 7 else 'md'}"
+
+    def _text(self, number: int, path: str) -> str:
+        earlier = [old for old in self.files if old.endswith(path[-3:])][:20]
+        if number % _DUPLICATE_EVERY == 40 and earlier:
+            return self.files[self._rng.choice(earlier)]
+        return self._code(number) if path.endswith(".py") else self._markdown(number)
+
+    def _markdown(self, number: int) -> str:
+        parts = [f"# {self._phrase(4).title()}\n\nDocument marker{number:06}.\n"]
+        for _ in range(min(30, int(self._rng.lognormvariate(1.0, 0.8)) + 1)):
+            parts.append(f"{'#' * self._rng.randint(2, 4)} {self._phrase(3).title()}\n")
+            parts += [f"{self._paragraph()}\n" for _ in range(self._rng.randint(1, 4))]
+            if self._rng.random() < 0.2:
+                parts.append(f"```python\n{self._function()}```\n")
+        return "\n".join(parts)
+
+    def _code(self, number: int) -> str:
+        functions = [self._function() for _ in range(self._rng.randint(1, 8))]
+        return f'"""Module marker{number:06}: {self._phrase(5)}."""\n\n\n' + "\n\n".join(functions)
+
+    def _function(self) -> str:
+        lines = [
+            f"    {self._phrase(1)} = {self._rng.randint(0, 99)}" for _ in range(self._rng.randint(2, 9))
+        ]
+        return "\n".join([f"def {self._phrase(1)}():", f'    """{self._phrase(6)}."""', *lines, ""])
+
+    def _edited(self, text: str, number: int) -> str:
+        paragraph = f"Edited marker{200_000 + number:06}. {self._paragraph()}"
+        if number % 2 and "\n## " in text:  # a renamed heading changes breadcrumbs under the same text
+            return text.replace("\n## ", "\n## Renamed ", 1)
+        head, _, rest = text.partition("\n\n")  # an inserted paragraph moves the spans of what follows
+        return f"{head}\n\n{paragraph}\n\n{rest}"
+
+    def _paragraph(self) -> str:
+        return " ".join(
+            f"{self._phrase(self._rng.randint(5, 14)).capitalize()}." for _ in range(self._rng.randint(2, 7))
+        )
+
+    def _phrase(self, words: int) -> str:
+        return " ".join(self._rng.choices(self._words, k=words))
+
+    def _put(self, path: str, text: str) -> None:
+        self.files[path] = text
+        self._write(path, text)
+
+    def _drop(self, path: str) -> str:
+        (self.root / path).unlink()
+        return self.files.pop(path)
+
+    def _write(self, path: str, text: str) -> None:
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")

@@ -1,0 +1,105 @@
+"""The drill from beginning to end."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from django.db import connection
+
+from tests.drill import invariants
+from tests.drill.corpus import Corpus
+from tests.drill.hint import lose_a_hint
+from tests.drill.options import Options
+from tests.drill.stack import GaveUp, Stack
+from tests.drill.stall import stall_a_worker
+from tests.drill.storm import Storm
+from tests.drill.tenant import Tenant
+from tests.drill.verdict import Verdict
+from tests.drill.watch import Watch
+
+
+def run_drill(stack: Stack, options: Options) -> int:
+    """Start the stack, play the scenes, check everything, stop the stack; gives the exit status."""
+    verdict = Verdict()
+    began_at = time.monotonic()
+    verdict.say(f"{options}\ndata directory {stack.data_dir}")
+    try:
+        stack.up()
+        with TemporaryDirectory(prefix="kebab-drill-") as folder, Watch(stack) as watch:
+            _Drill(stack, watch, options, verdict, Path(folder)).play()
+            verdict.check("no process is left over from a killed one", _strays(stack))
+    except GaveUp as error:
+        verdict.check("the drill comes to its end", [str(error)])
+    finally:
+        connection.close_pool()
+        stack.stop()
+    verdict.check("no process outlives the stack", _strays(stack))
+    verdict.say(f"  {time.monotonic() - began_at:.0f} s in all")
+    return verdict.conclude()
+
+
+class _Drill:
+    """The scenes, each in workspaces and folders of its own."""
+
+    def __init__(self, stack: Stack, watch: Watch, options: Options, verdict: Verdict, folder: Path) -> None:
+        self._stack = stack
+        self._watch = watch
+        self._options = options
+        self._verdict = verdict
+        self._folder = folder
+
+    def play(self) -> None:
+        """Play the scenes that were chosen. Raises GaveUp."""
+        scenes = {"storm": self._storm, "hint": self._hint, "stall": self._stall}
+        for name in self._options.scenes:
+            scenes[name]()
+        self._verdict.check("no progress went back, no job changed after its end", self._watch.violations)
+
+    def _storm(self) -> None:
+        options, say = self._options, self._verdict.say
+        say(f"\nIngesting {options.documents} documents while {options.kills} processes are killed")
+        corpus = self._corpus("storm", documents=options.documents, folders=4)
+        storm = Storm(self._stack, self._watch, corpus, options, say)
+        disturbed = Tenant(self._stack.url, "storm", corpus.folders)
+        refusals = storm.ingest(disturbed)
+        self._verdict.print_kills(self._watch.kills)
+        corpus_id = disturbed.workspace.corpus_id
+        undisturbed = Tenant(self._stack.url, "undisturbed", corpus.folders, corpus_id=corpus_id)
+        storm.ingest_undisturbed(undisturbed)
+        self._verdict.check("every upload was accepted in the end, none refused", refusals)
+        for name, found in _checks(corpus, disturbed, undisturbed):
+            self._verdict.check(name, found)
+
+    def _hint(self) -> None:
+        self._verdict.say("\nThe only hint of a job gets lost")
+        corpus = self._corpus("hint", documents=5)
+        self._verdict.check("the sweep finds the job", lose_a_hint(self._stack, corpus))
+
+    def _stall(self) -> None:
+        self._verdict.say("\nA worker stands still for longer than its lease, and wakes")
+        corpus = self._corpus("stall", documents=0)
+        self._verdict.check("it writes nothing any more", stall_a_worker(self._stack, corpus))
+
+    def _corpus(self, name: str, *, documents: int, folders: int = 1) -> Corpus:
+        corpus = Corpus(self._folder / name, seed=self._options.seed, documents=documents, folders=folders)
+        corpus.write()
+        return corpus
+
+
+def _checks(corpus: Corpus, disturbed: Tenant, undisturbed: Tenant) -> Iterator[tuple[str, Iterator[str]]]:
+    uploads = {("uploads", path): text for path, text in corpus.uploads.items()}
+    given = {**disturbed.expected(corpus.files), **uploads}
+    yield "every document is there once", invariants.documents_equal_what_was_given(disturbed, given)
+    yield "all equals an undisturbed run", invariants.corpora_are_equal(disturbed, undisturbed)
+    yield "all of it is found", invariants.all_is_found(disturbed, given)
+    yield "every chunk has its vector", invariants.every_chunk_has_its_vector(disturbed)
+    yield "every job ended once, its report adds up", invariants.jobs_ended_once(disturbed)
+    yield "the change log has no holes", invariants.log_has_no_holes(disturbed)
+    yield "the mirrors equal Postgres by checksum", invariants.mirrors_equal_postgres()
+
+
+def _strays(stack: Stack) -> Iterator[str]:
+    strays = stack.strays()
+    if strays:
+        yield f"processes {sorted(strays)}"

@@ -1,0 +1,45 @@
+"""A job whose only hint is lost: the worker took it from Redis and died before it noted so."""
+
+import os
+import signal
+from collections.abc import Iterator
+
+import redis
+from django.conf import settings
+
+from ingest.models import Job, JobState
+from kebab.stack.addresses import redis_client_url
+from tests.drill.corpus import Corpus
+from tests.drill.patience import patiently
+from tests.drill.stack import GaveUp, Stack, eventually
+from tests.drill.tenant import Tenant
+from tests.drill.victims import worker_family
+
+# A worker's new start, and a few periods of the sweep.
+_LIMIT_S = 45.0
+
+
+def lose_a_hint(stack: Stack, corpus: Corpus) -> Iterator[str]:
+    """Play the scene, and give what was violated."""
+    tenant = Tenant(stack.url, "lost-hint", corpus.folders)
+    eventually(lambda: "worker" in stack.pids(), "the worker runs")
+    worker = worker_family(stack)
+    for pid in worker:
+        os.kill(pid, signal.SIGSTOP)
+    jobs = tenant.request_syncs()
+    _empty_redis()
+    os.kill(worker[0], signal.SIGKILL)
+    try:
+        eventually(lambda: all(_is_done(job) for job in jobs), "the job is found again", _LIMIT_S)
+    except GaveUp:
+        states = [patiently(lambda job=job: Job.objects.get(pk=job.pk).state) for job in jobs]
+        yield f"a job whose hint got lost is {', '.join(states)} after {_LIMIT_S:.0f} s"
+
+
+def _is_done(job: Job) -> bool:
+    return patiently(lambda: Job.objects.get(pk=job.pk).state) == JobState.SUCCEEDED
+
+
+def _empty_redis() -> None:
+    with redis.Redis.from_url(redis_client_url(settings.REDIS_URL), socket_timeout=5) as client:
+        patiently(client.flushall)

@@ -1,0 +1,27 @@
+"""Asking servers that are being killed: again until they answer."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import httpx
+import redis
+from django.db import Error, connection
+
+T = TypeVar("T")
+
+_LIMIT_S = 90.0
+_PAUSE_S = 0.2
+
+
+def patiently(ask: Callable[[], T]) -> T:
+    """The answer to `ask`, which is asked again while Postgres or Redis is away; it must bear that."""
+    deadline = time.monotonic() + _LIMIT_S
+    while True:
+        try:
+            return ask()
+        except (Error, redis.RedisError, httpx.HTTPError, OSError):
+            if time.monotonic() > deadline:
+                raise
+            connection.close()
+            time.sleep(_PAUSE_S)

@@ -1,0 +1,150 @@
+"""The process that keeps a node's mirrors current."""
+
+import os
+import threading
+import time
+
+import pytest
+
+from kebab.people.models import Workspace
+from search.corpus import delete_documents
+from search.mirror import sync
+from search.mirror.follow import MirrorFollower
+from search.mirror.sync import rebuild_mirror, sync_mirror
+from search.models import Document
+from tests.corpus.making import make_workspace, write
+from tests.mirror.looking import generations, raw_bytes, reading, texts
+
+
+@pytest.fixture
+def follower(mirrors):
+    return MirrorFollower(mirrors, threading.Event())
+
+
+@pytest.fixture
+def syncs(monkeypatch):
+    """Which workspaces were synced, in order."""
+    seen, real = [], sync.sync_mirror
+
+    def counted(files, workspace_id, **options):
+        seen.append(workspace_id)
+        return real(files, workspace_id, **options)
+
+    monkeypatch.setattr(sync, "sync_mirror", counted)
+    return seen
+
+
+def test_it_brings_mirrors_that_are_behind_up_to_date(workspace, files, follower):
+    sync_mirror(files, workspace.pk)
+    write(workspace, "a.md", "one")
+    follower.catch_up()
+    assert texts(files) == {"a.md": ["one"]}
+
+
+def test_it_looks_only_at_mirrors_that_are_behind(workspace, files, follower, syncs):
+    sync_mirror(files, workspace.pk)
+    follower.catch_up()
+    follower.catch_up()
+    assert syncs == [workspace.pk]
+    write(workspace, "a.md", "one")
+    follower.catch_up()
+    assert syncs == [workspace.pk] * 2
+
+
+def test_it_builds_no_mirror_that_nobody_asked_for(workspace, files, follower):
+    write(workspace, "a.md", "one")
+    follower.catch_up()
+    assert not files.directory.exists()
+
+
+def test_it_removes_the_mirror_of_a_workspace_that_is_gone(workspace, files, follower, mirrors):
+    sync_mirror(files, workspace.pk)
+    (mirrors / "lost+found").mkdir()
+    Workspace.objects.filter(pk=workspace.pk).delete()
+    follower.catch_up()
+    assert [entry.name for entry in mirrors.iterdir()] == ["lost+found"]
+
+
+def test_a_mirror_that_another_process_writes_is_looked_at_again(workspace, files, follower):
+    sync_mirror(files, workspace.pk)
+    write(workspace, "a.md", "one")
+    with files.writing():
+        follower.catch_up()
+    assert texts(files) == {}
+    follower.catch_up()
+    assert texts(files) == {"a.md": ["one"]}
+
+
+def test_one_mirror_that_cannot_be_written_does_not_stop_the_others(
+    workspace, files, follower, mirrors, monkeypatch
+):
+    from search.mirror.files import MirrorFiles
+
+    other = make_workspace()
+    others = MirrorFiles.of(mirrors, other.pk)
+    for each in (workspace, other):
+        sync_mirror(MirrorFiles.of(mirrors, each.pk), each.pk)
+        write(each, "a.md", "one")
+    real = sync.sync_mirror
+
+    def full_disk(files, workspace_id):
+        if workspace_id == workspace.pk:
+            raise OSError("disk full")
+        return real(files, workspace_id)
+
+    monkeypatch.setattr(sync, "sync_mirror", full_disk)
+    follower.catch_up()
+    assert (texts(files), texts(others)) == ({}, {"a.md": ["one"]})
+    monkeypatch.undo()
+    follower.catch_up()
+    assert texts(files) == {"a.md": ["one"]}
+
+
+def test_it_comes_back_to_an_erasure_that_a_reader_held_up(workspace, files, follower):
+    write(workspace, "a.md", "unrepeatable")
+    sync_mirror(files, workspace.pk)
+    with reading(files) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM chunks").fetchall()
+        delete_documents(workspace, [Document.objects.get().doc_id])
+        follower.catch_up()
+        reader.execute("ROLLBACK")
+        follower.catch_up()
+        assert all(b"unrepeatable" not in path.read_bytes() for path in files.directory.glob("*-wal"))
+    assert b"unrepeatable" not in raw_bytes(files)
+
+
+def test_it_removes_old_generations_of_a_workspace_that_nobody_writes_to(workspace, files, follower):
+    sync_mirror(files, workspace.pk)
+    rebuild_mirror(files, workspace.pk)
+    follower.catch_up()
+    assert len(generations(files)) == 2
+    os.utime(files.directory / "CURRENT", (time.time() - 3600,) * 2)
+    follower.catch_up()
+    assert generations(files) == {files.current().name}
+
+
+def test_it_hears_of_a_change_and_stops_when_told(workspace, files, mirrors, monkeypatch):
+    sync_mirror(files, workspace.pk)
+    stop, caught_up = threading.Event(), threading.Semaphore(0)
+    follower = MirrorFollower(mirrors, stop)
+    real = follower.catch_up
+
+    def catch_up_and_say_so():
+        real()
+        caught_up.release()
+
+    monkeypatch.setattr("search.mirror.follow.POLL_S", 30.0)  # so that only a notification can wake it
+    monkeypatch.setattr(follower, "catch_up", catch_up_and_say_so)
+    thread = threading.Thread(target=follower.run)
+    thread.start()
+    try:
+        assert caught_up.acquire(timeout=30)
+        write(workspace, "a.md", "one")
+        assert caught_up.acquire(timeout=30)
+        assert texts(files) == {"a.md": ["one"]}
+    finally:
+        stop.set()
+        write(workspace, "b.md", "wakes it for the last time")
+        thread.join(30)
+    assert not thread.is_alive()

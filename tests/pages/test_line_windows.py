@@ -1,0 +1,83 @@
+"""Windows of lines: the same lines as the parsers number, with bounded memory."""
+
+from io import BytesIO
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from ingest.parsers.decoding import decode, split_lines
+from search.pages import lines
+from search.pages.lines import MAX_LINE_CHARS, read_lines
+
+texts = st.text(st.sampled_from(list("ab\n\r é漢🥙\u2028\x0b\0")), max_size=60)
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch):
+    monkeypatch.setattr(lines, "_BLOCK_BYTES", 5)
+
+
+def read_all(content):
+    return [line.text for line in read_lines(BytesIO(content), first=1, count=10_000).lines]
+
+
+@given(text=texts, mark=st.sampled_from([b"", b"\xef\xbb\xbf"]))
+def test_lines_are_those_that_the_parsers_number(text, mark):
+    content = mark + text.encode()
+
+    assert read_all(content) == split_lines(decode(content))
+
+
+@given(text=texts, charset=st.sampled_from(["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]))
+def test_marked_wide_characters_are_read_like_any_other_text(text, charset):
+    assume(not text.startswith("\0"))  # after a mark of UTF-16 it makes one of UTF-32
+    content = f"\ufeff{text}".encode(charset)
+
+    assert read_all(content) == split_lines(text.replace("\0", "\ufffd"))
+
+
+@given(text=texts, first=st.integers(1, 70), count=st.integers(1, 10))
+def test_a_window_is_a_slice_of_all_lines(text, first, count):
+    window = read_lines(BytesIO(text.encode()), first=first, count=count)
+    whole = split_lines(decode(text.encode()))
+
+    assert [line.text for line in window.lines] == whole[first - 1 : first - 1 + count]
+    assert [line.number for line in window.lines] == list(range(first, first + len(window.lines)))
+    assert window.total == len(whole)
+
+
+@given(content=st.binary(max_size=40))
+def test_any_bytes_are_shown(content):
+    assert all("\0" not in line for line in read_all(content))
+
+
+def test_only_so_much_of_a_line_is_kept(monkeypatch):
+    monkeypatch.setattr(lines, "_BLOCK_BYTES", 1 << 16)
+    content = ("é" * 1_000_000 + "\nnext").encode()
+    first, second = read_lines(BytesIO(content), first=1, count=5).lines
+
+    assert first.text == "é" * MAX_LINE_CHARS
+    assert first.is_cut
+    assert (second.text, second.is_cut) == ("next", False)
+
+
+def test_a_line_of_just_the_limit_is_whole():
+    (line,) = read_lines(BytesIO(b"x" * MAX_LINE_CHARS), first=1, count=1).lines
+
+    assert not line.is_cut
+
+
+def test_memory_does_not_grow_with_the_document():
+    class Endless:
+        def __init__(self):
+            self.left = 50
+
+        def read(self, size):
+            self.left -= 1
+            assert size <= lines._BLOCK_BYTES
+            return b"a\nb" if self.left else b""
+
+    window = read_lines(Endless(), first=2, count=1)
+    assert len(window.lines) == 1
+    assert window.total == 50

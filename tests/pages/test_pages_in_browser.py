@@ -1,0 +1,170 @@
+"""The pages in a real browser: without errors on its console, by keyboard, on a phone, without JavaScript."""
+
+import re
+import shutil
+
+import pytest
+from django.conf import settings
+from django.test import Client
+
+from tests.pages.shelf import index, shelve
+
+playwright_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+expect = playwright_api.expect
+
+_CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+_ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(_CHROMIUM is None, reason="no Chromium is installed"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with pytest.MonkeyPatch.context() as patch, playwright_api.sync_playwright() as playwright:
+        # Playwright runs an event loop in this thread, in which Django would refuse to ask the database.
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+        browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=_ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser, live_server):
+    """Gives a page of a browser of its own; what its console complains about fails the test."""
+    complaints, contexts = [], []
+
+    def open_(person=None, **options):
+        context = browser.new_context(base_url=live_server.url, **options)
+        contexts.append(context)
+        if person is not None:
+            context.add_cookies([session_cookie(person, live_server.url)])
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.on("console", lambda said: said.type in ("error", "warning") and complaints.append(said.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on(
+            "request", lambda asked: asked.url.startswith(live_server.url) or complaints.append(asked.url)
+        )
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def session_cookie(person, url):
+    client = Client()
+    client.force_login(person)
+    name = settings.SESSION_COOKIE_NAME
+    return {"name": name, "value": client.cookies[name].value, "url": url}
+
+
+@pytest.fixture
+def long_guide(workspace, member, guide):
+    text = "\n\n".join(f"Step {n}: turn the valve number {n}." for n in range(1, 301))
+    document = shelve(workspace, "ops/valves.md", text, title="Valves")
+    index(workspace)
+    return document
+
+
+def test_from_the_login_to_the_cited_lines(open_page, password, long_guide):
+    page = open_page()
+    page.goto("/")
+    page.get_by_label("E-mail address").fill("ada@example.org")
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("searchbox").fill("valve number 250")
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name=re.compile("^Valves")).first.click()
+
+    cited = page.locator("li.cited")
+    expect(cited).to_contain_text("Step 250: turn the valve number 250.")
+    expect(cited).to_be_in_viewport()
+    expect(page).to_have_url(re.compile("#L499$"))
+
+
+def test_every_mode_works_without_javascript(open_page, member, guide):
+    page = open_page(member, java_script_enabled=False)
+    page.goto("/w/handbook/search")
+    page.get_by_role("searchbox").fill("restart")
+    page.get_by_role("button", name="Search").click()
+
+    for mode in ("lexical", "vector", "hybrid"):
+        page.get_by_role("navigation", name="Mode").get_by_role("link", name=mode).click()
+        expect(page.locator(".modes [aria-current]")).to_have_text(mode)
+        expect(page.get_by_role("article").first).to_contain_text("Deploy guide")
+
+
+def test_the_keyboard_is_enough(open_page, member, guide):
+    page = open_page(member)
+    page.goto("/w/handbook/search?q=restart")
+    box = page.get_by_role("searchbox")
+    page.keyboard.press("/")
+    expect(box).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(box).not_to_be_focused()
+    page.reload()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_in_viewport()
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()
+
+
+def test_a_slash_can_be_typed_into_the_search_box(open_page, member, guide):
+    page = open_page(member)
+    page.goto("/w/handbook/search")
+    page.get_by_role("searchbox").press_sequentially("a/b")
+
+    expect(page.get_by_role("searchbox")).to_have_value("a/b")
+
+
+def test_pages_fit_the_screen(open_page, workspace, member, guide):
+    wide = shelve(workspace, "x" * 300 + ".md", "y" * 3000, title="z" * 300, tags=("t" * 100,))
+    page = open_page(member)
+
+    for address in ("/w/handbook/search?q=restart", f"/w/handbook/documents/{wide.doc_id.hex}"):
+        page.goto(address)
+        for width in (320, 390, 1440):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), width
+
+
+def test_dark_and_light_follow_the_system(open_page, member, guide):
+    page = open_page(member)
+    page.goto("/w/handbook/search?q=restart")
+    papers = []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        papers.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+
+    assert papers == ["rgb(250, 249, 246)", "rgb(24, 22, 19)"]
+
+
+def test_hostile_text_runs_nothing(open_page, workspace, member):
+    hostile = "<img src=x onerror=document.title='pwned'><script>document.title='pwned'</script>"
+    document = shelve(workspace, "a.md", hostile, title=hostile)
+    page = open_page(member)
+    page.goto(f"/w/handbook/documents/{document.doc_id.hex}")
+
+    expect(page.get_by_role("heading", level=1)).to_have_text(hostile)
+    assert page.title().startswith("<img")
+
+
+def test_the_api_pages_work_under_the_policy(open_page, db):
+    page = open_page()
+    page.goto("/api/docs/")
+
+    expect(page.locator("#swagger-ui .info .title")).to_contain_text("Kebab")

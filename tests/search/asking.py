@@ -1,0 +1,47 @@
+"""Indexes and asks, as tests of search need it."""
+
+import uuid
+from typing import Any
+
+from django.db import transaction
+
+from kebab.people.models import Workspace
+from search import node
+from search.embedding import configured_embedder, embedded_text
+from search.engine import search
+from search.mirror.sync import sync_mirror
+from search.models import EmbeddingSpace
+from search.retrieval.filters import SearchFilters
+from search.retrieval.types import Mode, SearchQuery, SearchResult
+from search.vectors.fill import chunks_without_vector, store_vectors
+from search.vectors.spaces import ensure_live_space
+
+
+def sync(workspace: Workspace) -> None:
+    """Bring this node's mirror up to date."""
+    sync_mirror(node.mirror_files(workspace.pk), workspace.pk)
+
+
+def embed(workspace: Workspace, *, limit: int = 10_000) -> EmbeddingSpace:
+    """Give up to `limit` chunks their vectors."""
+    embedder = configured_embedder()
+    assert embedder is not None
+    space = ensure_live_space(workspace, embedder.space)
+    chunks = chunks_without_vector(space, after=uuid.UUID(int=0), limit=limit)
+    vectors = embedder.embed_passages([embedded_text(each.breadcrumb, each.text) for each in chunks])
+    with transaction.atomic():
+        store_vectors(space, chunks, {each.embed_hash: vector for each, vector in zip(chunks, vectors, strict=True)})
+    return EmbeddingSpace.objects.get(pk=space.pk)
+
+
+def ask(workspace: Workspace, text: str, mode: Mode = Mode.LEXICAL, **options: Any) -> SearchResult:
+    """Search; options that are filters go into the filters."""
+    min_seq = options.pop("min_seq", None)
+    names = SearchFilters.__dataclass_fields__.keys() & options.keys()
+    filters = SearchFilters(**{name: options.pop(name) for name in names})
+    return search(workspace, SearchQuery(text=text, mode=mode, filters=filters, **options), min_seq=min_seq)
+
+
+def paths(result: SearchResult) -> list[str]:
+    """Give the documents of the hits, in order."""
+    return [hit.doc_path for hit in result.hits]

@@ -1,0 +1,43 @@
+"""A workspace to search, on a machine that may be busy."""
+
+from contextlib import nullcontext
+
+import pytest
+
+from search import embedding
+from search.mirror import snapshot
+from tests.corpus.making import make_workspace
+
+
+@pytest.fixture
+def patience(mirrors, settings):
+    settings.KEBAB_LEG_LIMIT_MS = 60_000
+
+
+@pytest.fixture
+def workspace(db, patience, monkeypatch):
+    """A workspace that lives in the test's own transaction, where no snapshot can be begun or is needed."""
+    monkeypatch.setattr(snapshot, "postgres_snapshot", nullcontext)
+    return make_workspace()
+
+
+@pytest.fixture
+def shared_workspace(transactional_db, patience):
+    """A workspace that other threads and connections see."""
+    return make_workspace()
+
+
+@pytest.fixture
+def set_embedder(settings):
+    """Choose this process's embedder by name, for one test."""
+
+    def choose(name):
+        settings.KEBAB_EMBEDDER = name
+        forget()
+
+    def forget():
+        embedding.configured_embedder.cache_clear()
+        embedding.query_embedder.cache_clear()
+
+    yield choose
+    forget()
