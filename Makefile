@@ -39,8 +39,8 @@ check: $(TESTS_INSTALLED) ## format, lint, types, migrations, deployment setting
 bench: $(INSTALLED) ## measure the speed budgets on this machine (ARGS="--path FOLDER")
 	@$(BIN)/kebab bench $(ARGS)
 
-drill: $(TESTS_INSTALLED) ## kill, fill up and cut off what can be, and see that nothing is lost
-	$(BIN)/python -m pytest tests/drills $(ARGS)
+drill: $(TESTS_INSTALLED) ## kill processes while they work, and see that nothing is lost (ARGS="--kills 30")
+	$(BIN)/python -m tests.drill $(ARGS)
 
 clean: ## remove the environment and caches; data directories stay
 	rm -rf $(VENV) build htmlcov .coverage .pytest_cache .ruff_cache .mypy_cache .hypothesis

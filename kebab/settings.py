@@ -151,6 +151,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "kebab.health.metrics.MeasureRequests",
     "django.middleware.security.SecurityMiddleware",
+    "kebab.headers.ContentSecurityPolicy",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -164,6 +165,7 @@ WHITENOISE_USE_FINDERS = True
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "kebab" / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [

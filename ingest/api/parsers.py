@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import IO, Any
 
 from django.conf import settings
-from django.core.files.uploadhandler import FileUploadHandler, TemporaryFileUploadHandler
+from django.core.files.uploadhandler import FileUploadHandler, StopUpload, TemporaryFileUploadHandler
 from rest_framework.parsers import DataAndFiles
 
 from kebab.api.errors import TooLarge
@@ -27,21 +27,29 @@ class UploadParser(StrictMultiPartParser):
         request = (parser_context or {})["request"]
         if _announced_bytes(request.META) > settings.KEBAB_UPLOAD_LIMIT_BYTES + FORM_OVERHEAD_BYTES:
             raise _too_large()
-        request.upload_handlers = [_Limit(request), TemporaryFileUploadHandler(request)]
-        return super().parse(stream, media_type, parser_context)
+        limit = _Limit(request)
+        request.upload_handlers = [limit, TemporaryFileUploadHandler(request)]
+        parsed = super().parse(stream, media_type, parser_context)
+        if limit.is_passed:
+            raise _too_large()
+        return parsed
 
 
 class _Limit(FileUploadHandler):
-    """Counts the bytes of all files of a request together, and passes them on."""
+    """Counts the bytes of all files of a request together, and stops the reading when they are too many."""
 
     def __init__(self, request: Any = None) -> None:
         super().__init__(request)
         self._seen_bytes = 0
 
+    @property
+    def is_passed(self) -> bool:
+        return self._seen_bytes > settings.KEBAB_UPLOAD_LIMIT_BYTES
+
     def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes:
         self._seen_bytes += len(raw_data)
-        if self._seen_bytes > settings.KEBAB_UPLOAD_LIMIT_BYTES:
-            raise _too_large()
+        if self.is_passed:
+            raise StopUpload(connection_reset=True)  # Django then closes the file on disk; nothing else would
         return raw_data
 
     def file_complete(self, file_size: int) -> None:

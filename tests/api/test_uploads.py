@@ -259,7 +259,7 @@ def test_text_over_the_limit_is_refused(client, workspace, small_limit):
         ("title", "x" * 501),
         ("tags", "x"),
         ("tags", ["x" * 101]),
-        ("tags", ["x"] * 101),
+        ("tags", [str(number) for number in range(101)]),
         ("lang", "not a language"),
         ("trust_level", "best"),
         ("metadata", []),

@@ -64,6 +64,7 @@ class _Drill:
         disturbed = Tenant(self._stack.url, "storm", corpus.folders)
         refusals = storm.ingest(disturbed)
         self._verdict.print_kills(self._watch.kills)
+        say(f"  kebab up was started again {self._watch.restarts} times")
         corpus_id = disturbed.workspace.corpus_id
         undisturbed = Tenant(self._stack.url, "undisturbed", corpus.folders, corpus_id=corpus_id)
         storm.ingest_undisturbed(undisturbed)

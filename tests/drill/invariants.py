@@ -149,7 +149,7 @@ def _chunk_rows(workspace: Workspace) -> dict[Any, Any]:
 
 def _vector_rows(workspace: Workspace) -> dict[Any, Any]:
     rows = ChunkVector.objects.in_workspace(workspace).values_list("chunk_id", "embed_hash", "embedding")
-    return {chunk_id: (embed_hash, embedding.to_list()) for chunk_id, embed_hash, embedding in rows}
+    return {chunk_id: (embed_hash, embedding) for chunk_id, embed_hash, embedding in rows}
 
 
 def _told(what: str, found: Iterable[object]) -> Iterator[str]:

@@ -130,7 +130,7 @@ class Watch:
         jobs = self._jobs.values()
         self.items_done = sum(job.items_done for job in jobs if job.kind in _COUNTED)
         everything = sum(job.items_done for job in jobs)
-        pulse = (everything, sum(job.is_finished for job in jobs), len(jobs))
+        pulse = (everything, sum(job.is_finished for job in jobs))
         if pulse != self._pulse:
             self._pulse, self._pulse_at = pulse, time.monotonic()
         for kill in self.kills:

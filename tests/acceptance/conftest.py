@@ -1,0 +1,72 @@
+"""One running stack for all acceptance tests: they know only its verbs and its HTTP address."""
+
+import itertools
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.client import Client
+from tests.drill.stack import Stack, temporary_directory
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def stack() -> Iterator[Stack]:
+    """A whole stack with a data directory and a port of its own."""
+    running = Stack(temporary_directory(), KEBAB_EMBEDDER="hash", KEBAB_NODE_ID="node-a")
+    try:
+        running.up()
+        yield running
+    finally:
+        running.stop()
+        running.remove()
+
+
+@pytest.fixture(scope="session")
+def verb(stack: Stack) -> Callable[..., Any]:
+    """Run a verb with `--json`, which has to succeed, and give the document that it prints."""
+
+    def run(*arguments: str) -> Any:
+        done = stack.run(*arguments, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return run
+
+
+@pytest.fixture
+def make_client(stack: Stack, verb: Callable[..., Any]) -> Iterator[Callable[[], Client]]:
+    """Make a workspace, and give a client with a token that may search and ingest in it."""
+    clients = []
+
+    def make() -> Client:
+        slug = f"w{next(_numbers)}"
+        verb("workspace", "create", slug)
+        token = verb("token", "create", "--workspace", slug, "--scope", "search,ingest")["token"]
+        clients.append(Client(stack.url, slug, token))
+        return clients[-1]
+
+    yield make
+    for client in clients:
+        client.close()
+
+
+@pytest.fixture
+def client(make_client: Callable[[], Client]) -> Client:
+    """A client in a workspace of its own."""
+    return make_client()
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    """A folder of small documents."""
+    for number, subject in enumerate(("harbour", "lantern", "orchard", "glacier", "compass")):
+        text = (
+            f"# The {subject}\n\nEverything about the {subject}, chapter {number}.\n\n## Care\n\nKeep dry.\n"
+        )
+        (tmp_path / f"{subject}.md").write_text(text)
+    return tmp_path

@@ -1,0 +1,115 @@
+import uuid
+
+import pytest
+
+pytestmark = pytest.mark.stack
+
+
+@pytest.fixture
+def alice(make_client):
+    return make_client()
+
+
+@pytest.fixture
+def bob(make_client):
+    return make_client()
+
+
+@pytest.fixture
+def secret(alice):
+    """A document of Alice's, its job and its chunk."""
+    for name in ("one", "two", "three"):
+        given = alice.upload(f"{name}.md", f"# Secret\n\nThe {name} treasure.\n", wait_for="searchable")
+    chunk = alice.search("three treasure")["hits"][0]["chunk_id"]
+    source = next(row for row in alice.get("/sources")["results"])
+    return {
+        "documents": given["document"]["id"],
+        "jobs": given["job"]["id"],
+        "chunks": chunk,
+        "sources": source["id"],
+    }
+
+
+_ROUTES = [
+    ("GET", "documents", ""),
+    ("GET", "documents", "/content"),
+    ("GET", "documents", "/chunks"),
+    ("DELETE", "documents", ""),
+    ("GET", "chunks", ""),
+    ("GET", "jobs", ""),
+    ("GET", "jobs", "/events"),
+    ("GET", "jobs", "/items"),
+    ("POST", "jobs", "/cancel"),
+    ("POST", "jobs", "/retry"),
+    ("GET", "sources", ""),
+    ("DELETE", "sources", ""),
+    ("POST", "sources", "/sync"),
+]
+
+
+def missing(kind: str) -> str:
+    return uuid.uuid4().hex if kind in {"documents", "chunks"} else str(uuid.uuid4())
+
+
+def seen(response) -> tuple:
+    """What a client can tell answers apart by."""
+    headers = {k: v for k, v in response.headers.items() if k not in {"date", "content-length"}}
+    body = response.json()
+    body.pop("instance", None)
+    return response.status_code, body, headers
+
+
+def test_ids_of_another_workspace_are_like_ids_that_do_not_exist(alice, bob, secret):
+    for method, kind, rest in _ROUTES:
+        for workspace in (alice.slug, bob.slug):
+            foreign = bob.request(method, f"/{kind}/{secret[kind]}{rest}", workspace=workspace)
+            absent = bob.request(method, f"/{kind}/{missing(kind)}{rest}", workspace=workspace)
+            assert foreign.status_code == 404, (method, kind, rest, workspace)
+            assert seen(foreign) == seen(absent)
+    assert len(alice.get("/documents")["results"]) == 3
+
+
+def test_another_workspace_is_like_one_that_does_not_exist(alice, bob, secret):
+    for path, body in (("/search", {"q": "treasure"}), ("/documents", {"path": "x.md", "text": "x"})):
+        foreign = bob.request("POST", path, workspace=alice.slug, json=body)
+        assert foreign.status_code == 404
+        assert seen(foreign) == seen(bob.request("POST", path, workspace="no-such-one", json=body))
+    for path in ("/documents", "/jobs", "/sources", "/members", "/tokens", ""):
+        foreign = bob.request("GET", path, workspace=alice.slug)
+        assert foreign.status_code == 404
+        assert seen(foreign) == seen(bob.request("GET", path, workspace="no-such-one"))
+
+
+def test_cursor_of_another_workspace_opens_nothing(alice, bob, secret):
+    cursor = alice.get("/documents", limit=1)["next_cursor"]
+    bob.upload("own.md", "# Own\n\nMine.\n", wait_for="searchable")
+    foreign = bob.request("GET", "/documents", params={"cursor": cursor, "limit": 1})
+    garbled = bob.request("GET", "/documents", params={"cursor": f"x{cursor}", "limit": 1})
+    assert foreign.status_code >= 400
+    assert seen(foreign) == seen(garbled)
+
+
+@pytest.mark.parametrize("name", ["doc_id", "source"])
+def test_filter_on_something_of_another_workspace_is_like_one_on_nothing(alice, bob, secret, name):
+    bob.upload("own.md", "# Own\n\nMy treasure.\n", wait_for="searchable")
+    kind = {"doc_id": "documents", "source": "sources"}[name]
+
+    def ask(value: str) -> tuple:
+        answer = bob.request("POST", "/search", json={"q": "treasure", "filters": {name: [value]}})
+        body = answer.json()
+        return answer.status_code, body.get("hits"), body.get("code")
+
+    assert ask(secret[kind]) == ask(missing(kind))
+    assert not ask(secret[kind])[1]
+
+
+def test_search_never_shows_what_another_workspace_has(alice, bob, secret):
+    bob.upload("own.md", "# Own\n\nMy treasure.\n", wait_for="searchable")
+    for mode in ("lexical", "vector", "hybrid"):
+        assert {hit["doc_path"] for hit in bob.search("treasure", mode=mode)["hits"]} <= {"own.md"}
+
+
+def test_revoked_token_opens_nothing_from_the_next_request_on(alice, stack, verb):
+    assert alice.request("GET", "/documents").status_code == 200
+    verb("token", "revoke", alice.token)
+    assert alice.request("GET", "/documents").status_code == 401

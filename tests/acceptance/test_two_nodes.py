@@ -1,0 +1,104 @@
+import contextlib
+import json
+import subprocess
+
+import pytest
+
+from kebab.stack import addresses, secrets
+from tests.drill.stack import MANAGE, Stack, eventually, temporary_directory
+
+pytestmark = pytest.mark.stack
+
+
+class Node:
+    """A second node: its own data directory and mirrors, the first one's Postgres and Redis."""
+
+    def __init__(self, first: Stack) -> None:
+        self.stack = Stack(
+            temporary_directory(),
+            KEBAB_EMBEDDER="hash",
+            KEBAB_NODE_ID="node-b",
+            KEBAB_WEB_WORKERS="1",
+            KEBAB_SECRET_KEY=secrets.load_or_create(first.data_dir).secret_key,
+            DATABASE_URL=addresses.database_url(first.data_dir),
+            REDIS_URL=addresses.redis_url(first.data_dir),
+        )
+
+    @contextlib.contextmanager
+    def running(self, verb: str):
+        with (self.stack.data_dir / f"{verb}.log").open("ab") as log:
+            process = self.stack.start(verb, stdout=log, stderr=log)
+        try:
+            yield process
+        finally:
+            process.terminate()
+            process.wait(60)
+
+    def applied_seq(self, slug: str) -> int:
+        """How far its mirror of a workspace has come."""
+        listing = json.loads(self.stack.run("status", "--json").stdout)
+        rows = listing["reports"]["mirrors"]
+        return next((row["applied_seq"] for row in rows if row["workspace"] == slug), 0)
+
+
+@pytest.fixture(scope="module")
+def second(stack):
+    node = Node(stack)
+    with node.running("web"):
+        eventually(node.stack.answers, "the second node serves")
+        yield node
+    node.stack.remove()
+
+
+@pytest.fixture
+def away(client, second):
+    """The client of the test, at the second node."""
+    moved = client.at(second.stack.url)
+    yield moved
+    moved.close()
+
+
+def paths(answer: dict) -> list[str]:
+    return [hit["doc_path"] for hit in answer["hits"]]
+
+
+def test_write_through_one_node_is_found_on_the_other(client, away, second):
+    with second.running("mirror"):
+        for number in range(3):
+            text = f"# Note\n\nA curlew{number} calls.\n"
+            written = client.upload(f"{number}.md", text, wait_for="searchable")
+            found = away.search(f"curlew{number}", mode="lexical", min_seq=written["seq"])
+            assert paths(found) == [f"{number}.md"]
+            assert (found["seq"], found["lag"]) == (written["seq"], 0)
+
+
+def test_write_is_found_on_a_node_whose_mirror_process_was_down(client, away, second):
+    with second.running("mirror") as process:
+        first = client.upload("first.md", "# First\n\nA dipper.\n", wait_for="searchable")
+        assert paths(away.search("dipper", mode="lexical", min_seq=first["seq"])) == ["first.md"]
+        process.kill()
+        written = client.upload("later.md", "# Later\n\nA bittern.\n", wait_for="searchable")
+    assert paths(away.search("bittern", mode="lexical", min_seq=written["seq"])) == ["later.md"]
+
+
+def test_mirror_process_catches_up_by_itself_with_what_it_missed(client, away, second):
+    away.search("nothing")  # a node builds a mirror when first asked for it
+    written = client.upload("missed.md", "# Missed\n\nA godwit.\n", wait_for="searchable")
+    with second.running("mirror"):
+        eventually(lambda: second.applied_seq(client.slug) == written["seq"], "the mirror has caught up")
+    assert paths(away.search("godwit", mode="lexical")) == ["missed.md"]
+
+
+def test_min_seq_that_is_not_there_yet_is_never_answered_as_if_it_were(client, away, second):
+    head = client.upload("one.md", "# One\n\nOne.\n", wait_for="searchable")["seq"]
+    answer = away.request("POST", "/search", json={"q": "one", "min_seq": head + 1})
+    assert answer.status_code != 200
+
+
+def test_external_database_without_a_secret_key_is_refused(second):
+    environment = {n: v for n, v in second.stack.environment.items() if n != "KEBAB_SECRET_KEY"}
+    refused = subprocess.run(
+        [str(MANAGE), "status"], env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert refused.returncode != 0
+    assert "KEBAB_SECRET_KEY" in refused.stderr

@@ -1,0 +1,142 @@
+"""A job's progress as a stream, over the ASGI application that serves it."""
+
+import asyncio
+import json
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.db import connection
+from django.test import AsyncClient
+from django.utils import timezone
+
+from ingest.api import events
+from ingest.models import Job, JobState
+from kebab.people.models import Membership, Role
+from kebab.people.revocation import revoke_token
+from kebab.people.tokens import mint_token
+from tests.api.making import address, validate
+from tests.api_plumbing.actors import make_member
+
+pytestmark = pytest.mark.django_db(transaction=True)
+_PATIENCE_S = 20
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    monkeypatch.setattr(events, "_POLL_S", 0.005)
+
+
+@pytest.fixture
+def job(workspace):
+    return Job.objects.create(workspace=workspace, kind="ingest_document", payload={"path": "a.md"}, items_total=3)
+
+
+@pytest.fixture
+def token(workspace):
+    return mint_token(workspace, scopes=["ingest"])
+
+
+def parse(line):
+    name, text = line.decode().rstrip("\n").split("\n")
+    return name.removeprefix("event: "), json.loads(text.removeprefix("data: "))
+
+
+async def watch(client, path, steps):
+    """Read a stream to its end; after the n-th event the n-th step happens."""
+    response = await client.get(path)
+    assert response.status_code == 200
+    assert response.headers["Content-Type"] == "text/event-stream"
+    seen = []
+    async with asyncio.timeout(_PATIENCE_S):
+        async for line in response.streaming_content:
+            seen.append(parse(line))
+            if len(seen) <= len(steps):
+                await sync_to_async(_then_let_go)(steps[len(seen) - 1])
+    return seen
+
+
+def _then_let_go(step):
+    step()
+    connection.close()
+
+
+def change(job, **fields):
+    return lambda: Job.objects.in_workspace(job.workspace_id).filter(pk=job.pk).update(**fields)
+
+
+def stream(workspace, job, token, *steps):
+    _, secret = token
+    client = AsyncClient(headers={"Authorization": f"Bearer {secret}"})
+    return asyncio.run(watch(client, address(workspace, f"/jobs/{job.pk}/events"), steps))
+
+
+def test_progress_is_told_at_every_change_and_the_end_ends_it(workspace, job, token):
+    seen = stream(
+        workspace,
+        job,
+        token,
+        change(job, state="running", started_at=timezone.now()),
+        change(job, items_done=1, bytes_done=10, current_path="a.md"),
+        change(job, items_done=3, chunks_done=7),
+        change(job, state=JobState.SUCCEEDED, finished_at=timezone.now(), seq=4),
+    )
+
+    assert [name for name, _ in seen] == ["progress"] * 5 + ["end"]
+    assert [fields["items_done"] for _, fields in seen] == [0, 0, 1, 3, 3, 3]
+    assert [fields["state"] for _, fields in seen] == ["queued", *["running"] * 3, *["succeeded"] * 2]
+    assert seen[2][1]["current_path"] == "a.md"
+    assert "report" not in seen[0][1]
+    assert seen[-1][1]["seq"] == 4
+    validate("ingest_report.v1", seen[-1][1]["report"])
+
+
+def test_an_ended_job_is_told_at_once(workspace, job, token):
+    change(job, state=JobState.FAILED, finished_at=timezone.now(), error="No.")()
+
+    assert [name for name, _ in stream(workspace, job, token)] == ["progress", "end"]
+
+
+def test_a_revoked_token_hears_no_more(workspace, job, token):
+    seen = stream(workspace, job, token, lambda: revoke_token(token[0]))
+
+    assert [name for name, _ in seen] == ["progress"]
+
+
+def test_a_removed_member_hears_no_more(workspace, job):
+    user = make_member(workspace, Role.VIEWER)
+    client = AsyncClient()
+    client.force_login(user)
+    path = address(workspace, f"/jobs/{job.pk}/events")
+    seen = asyncio.run(watch(client, path, [lambda: Membership.objects.filter(user=user).delete()]))
+
+    assert [name for name, _ in seen] == ["progress"]
+
+
+def test_when_the_workspace_goes_the_stream_ends(workspace, job, token):
+    from kebab.people.deletion import delete_workspace
+
+    seen = stream(workspace, job, token, lambda: delete_workspace(workspace))
+
+    assert [name for name, _ in seen] == ["progress"]
+
+
+def test_when_the_database_goes_the_stream_ends(workspace, job, token, monkeypatch):
+    from django.db import OperationalError
+
+    def break_off():
+        def gone(_):
+            raise OperationalError("connection refused")
+
+        monkeypatch.setattr(events, "readable_jobs", gone)
+
+    assert [name for name, _ in stream(workspace, job, token, break_off)] == ["progress"]
+
+
+def test_a_job_of_nobody_has_no_events(workspace, other_workspace, token):
+    theirs = Job.objects.create(workspace=other_workspace, kind="embed")
+
+    async def ask():
+        client = AsyncClient(headers={"Authorization": f"Bearer {token[1]}"})
+        return await client.get(address(workspace, f"/jobs/{theirs.pk}/events"))
+
+    assert asyncio.run(ask()).status_code == 404

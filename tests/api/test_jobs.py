@@ -1,0 +1,218 @@
+"""Jobs over HTTP: watching, cancelling, retrying."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from ingest.models import Job, JobItem, JobState
+from ingest.progress import eta_s, items_per_s
+from kebab.people.models import AuditEvent
+from tests.api.making import address, folder, post_text, run, validate
+from tests.api_plumbing.actors import Role, member_client, token_client
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def make_job(workspace, **fields):
+    return Job.objects.create(**{"workspace": workspace, "kind": "embed", **fields})
+
+
+def ended(state, **fields):
+    return {"state": state, "finished_at": timezone.now(), **fields}
+
+
+@pytest.fixture
+def synced(client, workspace, tmp_path, settings):
+    """A sync in which one of two files failed."""
+    root = folder(settings, tmp_path, a_md="# A\n\nfirst\n", b_md="# B\n\nsecond\n")
+    body = {"key": "docs", "kind": "folder", "config": {"path": str(root)}}
+    source = client.post(address(workspace, "/sources"), body, format="json").json()
+    (root / "b.md").chmod(0)
+    response = client.post(address(workspace, f"/sources/{source['id']}/sync"))
+    job = run(workspace, response)
+    JobItem.objects.in_workspace(workspace).filter(job=job, path="b.md").update(
+        state="failed", outcome="failed", reason="unreadable", detail="Permission denied"
+    )
+    Job.objects.in_workspace(workspace).filter(pk=job.pk).update(counts={})
+    (root / "b.md").chmod(0o600)
+    return job
+
+
+def test_a_job_says_how_far_it_has_come(client, workspace):
+    began = timezone.now() - timedelta(seconds=10)
+    job = make_job(
+        workspace,
+        state="running",
+        items_total=50,
+        items_done=20,
+        bytes_done=2_000,
+        chunks_done=70,
+        current_path="a.md",
+        started_at=began,
+        requested_by="a@example.org",
+    )
+    body = client.get(address(workspace, f"/jobs/{job.pk}")).json()
+
+    shown = ("state", "items_total", "items_done", "bytes_done", "chunks_done", "current_path", "requested_by")
+    assert [body[name] for name in shown] == ["running", 50, 20, 2_000, 70, "a.md", "a@example.org"]
+    assert 0 < body["items_per_s"] <= 2
+    assert body["eta_s"] >= 15
+    assert body["report"] is None
+    assert (body["error"], body["seq"], body["finished_at"]) == (None, None, None)
+
+
+def test_rate_and_time_left_follow_from_what_is_done():
+    now = timezone.now()
+    job = Job(state="running", items_total=30, items_done=10, started_at=now - timedelta(seconds=5))
+
+    assert (items_per_s(job, now=now), eta_s(job, now=now)) == (2.0, 10.0)
+    job.items_done = 0
+    assert (items_per_s(job, now=now), eta_s(job, now=now)) == (None, None)
+    assert items_per_s(Job(items_done=5), now=now) is None
+    done = Job(items_total=8, items_done=8, started_at=now - timedelta(seconds=4), finished_at=now)
+    done.state = JobState.SUCCEEDED
+    assert (items_per_s(done), eta_s(done)) == (2.0, None)
+
+
+def test_a_finished_upload_has_its_report_and_its_number(client, workspace):
+    response = post_text(client, workspace)
+    run(workspace, response)
+    body = client.get(response.headers["Location"]).json()
+    workspace.refresh_from_db()
+
+    validate("ingest_report.v1", body["report"])
+    assert (body["state"], body["seq"], body["report"]["new"]) == ("succeeded", workspace.head_seq, 1)
+    assert body["source"] == "uploads"
+
+
+def test_an_unfinished_job_has_its_report_so_far(client, workspace):
+    response = post_text(client, workspace)
+    report = client.get(response.headers["Location"]).json()["report"]
+
+    validate("ingest_report.v1", report)
+    assert (report["state"], report["seen"]) == ("queued", 0)
+
+
+def test_a_failed_job_says_why(client, workspace):
+    job = make_job(workspace, **ended("failed", error="The folder is gone."))
+
+    assert client.get(address(workspace, f"/jobs/{job.pk}")).json()["error"] == "The folder is gone."
+
+
+def test_jobs_are_listed_newest_first_page_by_page(reader, workspace):
+    made = [make_job(workspace, **ended("succeeded")) for _ in range(3)]
+    first = reader.get(address(workspace, "/jobs?limit=2")).json()
+    second = reader.get(address(workspace, f"/jobs?limit=2&cursor={first['next_cursor']}")).json()
+
+    listed = [row["id"] for row in first["results"] + second["results"]]
+    assert listed == [str(job.pk) for job in reversed(made)]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("?state=failed", {"failed embed"}),
+        ("?state=failed&state=queued", {"failed embed", "queued sync_source"}),
+        ("?kind=sync_source", {"queued sync_source", "cancelled sync_source"}),
+        ("?kind=sync_source&state=cancelled", {"cancelled sync_source"}),
+    ],
+)
+def test_jobs_can_be_narrowed(reader, workspace, query, expected):
+    make_job(workspace, **ended("failed"))
+    make_job(workspace, kind="sync_source")
+    make_job(workspace, **ended("cancelled", kind="sync_source"))
+    rows = reader.get(address(workspace, f"/jobs{query}")).json()["results"]
+
+    assert {f"{row['state']} {row['kind']}" for row in rows} == expected
+
+
+@pytest.mark.parametrize("query", ["?state=done", "?kind=dig", "?x=1"])
+def test_what_no_job_has_is_refused(reader, workspace, query):
+    assert reader.get(address(workspace, f"/jobs{query}")).status_code == 400
+
+
+def test_items_say_what_became_of_each_path(reader, workspace, synced):
+    path = address(workspace, f"/jobs/{synced.pk}/items")
+    rows = reader.get(path).json()["results"]
+    failed = reader.get(f"{path}?state=failed").json()["results"]
+
+    assert [(row["path"], row["outcome"]) for row in rows] == [("a.md", "new"), ("b.md", "failed")]
+    assert failed == [
+        {
+            "path": "b.md",
+            "action": "ingest",
+            "state": "failed",
+            "outcome": "failed",
+            "reason": "unreadable",
+            "detail": "Permission denied",
+        }
+    ]
+    page = reader.get(f"{path}?limit=1").json()
+    assert [row["path"] for row in reader.get(f"{path}?cursor={page['next_cursor']}").json()["results"]] == ["b.md"]
+    assert reader.get(f"{path}?state=lost").status_code == 400
+
+
+def test_a_queued_job_is_cancelled_at_once(client, workspace):
+    response = post_text(client, workspace)
+    job_id = response.json()["job"]["id"]
+    cancelled = client.post(address(workspace, f"/jobs/{job_id}/cancel"))
+
+    assert (cancelled.status_code, cancelled.json()["job"]["state"]) == (202, "cancelled")
+    assert run(workspace, response).state == "cancelled"
+    event = AuditEvent.objects.get(action="job.cancelled")
+    assert event.subject == job_id
+
+
+def test_a_running_job_is_told_to_stop(client, workspace):
+    job = make_job(workspace, state="running")
+    body = client.post(address(workspace, f"/jobs/{job.pk}/cancel")).json()
+
+    assert (body["job"]["state"], body["job"]["cancel_requested"]) == ("running", True)
+
+
+def test_an_ended_job_is_not_cancelled(client, workspace):
+    job = make_job(workspace, **ended("succeeded"))
+    response = client.post(address(workspace, f"/jobs/{job.pk}/cancel"))
+
+    assert (response.status_code, response.json()["code"]) == (409, "job_not_open")
+    assert not AuditEvent.objects.filter(action="job.cancelled").exists()
+
+
+def test_a_retry_runs_what_failed_and_nothing_else(client, workspace, synced):
+    response = client.post(address(workspace, f"/jobs/{synced.pk}/retry"))
+    assert response.status_code == 202
+    assert response.json()["job"]["id"] != str(synced.pk)
+    job = run(workspace, response)
+
+    assert job.state == "succeeded"
+    assert [item.path for item in JobItem.objects.in_workspace(workspace).filter(job=job)] == ["b.md"]
+    assert response.headers["Location"].endswith(str(job.pk))
+
+
+@pytest.mark.parametrize("fields", [{}, ended("succeeded")])
+def test_what_did_not_fail_is_not_retried(client, workspace, fields):
+    job = make_job(workspace, **fields)
+    response = client.post(address(workspace, f"/jobs/{job.pk}/retry"))
+
+    assert (response.status_code, response.json()["code"]) == (409, "job_not_open")
+
+
+def test_the_same_key_retries_once(client, workspace, synced):
+    path = address(workspace, f"/jobs/{synced.pk}/retry")
+    headers = {"Idempotency-Key": "k"}
+    first, again = (client.post(path, headers=headers) for _ in range(2))
+
+    assert first.json()["job"]["id"] == again.json()["job"]["id"]
+    assert again.headers["Idempotency-Replayed"] == "true"
+
+
+def test_everybody_may_watch_and_editors_may_steer(workspace):
+    job = make_job(workspace)
+    watchers = [member_client(workspace), token_client(workspace, "search"), token_client(workspace, "ask")]
+    for watcher in watchers:
+        assert watcher.get(address(workspace, f"/jobs/{job.pk}")).status_code == 200
+        for verb in ("cancel", "retry"):
+            assert watcher.post(address(workspace, f"/jobs/{job.pk}/{verb}")).status_code == 403
+    editor = member_client(workspace, Role.EDITOR)
+    assert editor.post(address(workspace, f"/jobs/{job.pk}/cancel")).status_code == 202

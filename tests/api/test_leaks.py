@@ -1,0 +1,123 @@
+"""What one may not see does not exist: every address answers for another workspace's ids as for none."""
+
+import uuid
+
+import pytest
+from django.urls import get_resolver
+
+from ingest.api.urls import urlpatterns as ingest_patterns
+from ingest.models import Job
+from search.api.urls import urlpatterns as search_patterns
+from search.models import Chunk, Source
+from tests.api.making import address
+from tests.api_plumbing.actors import Role, make_member, person_client, token_client
+from tests.corpus.making import write
+
+# Name of the URL pattern, tail of the address, method and body.
+REQUESTS = [
+    ("api-document", "/documents/{doc}", "get", None),
+    ("api-document", "/documents/{doc}", "patch", {"title": "x"}),
+    ("api-document", "/documents/{doc}", "delete", None),
+    ("api-document-content", "/documents/{doc}/content", "get", None),
+    ("api-document-chunks", "/documents/{doc}/chunks", "get", None),
+    ("api-chunk", "/chunks/{chunk}?context=1", "get", None),
+    ("api-source", "/sources/{source}", "get", None),
+    ("api-source", "/sources/{source}", "patch", {"title": "x"}),
+    ("api-source", "/sources/{source}", "delete", None),
+    ("api-source-sync", "/sources/{source}/sync", "post", None),
+    ("api-source-versions", "/sources/{source}/versions", "get", None),
+    ("api-job", "/jobs/{job}", "get", None),
+    ("api-job-items", "/jobs/{job}/items", "get", None),
+    ("api-job-events", "/jobs/{job}/events", "get", None),
+    ("api-job-cancel", "/jobs/{job}/cancel", "post", None),
+    ("api-job-retry", "/jobs/{job}/retry", "post", None),
+]
+LISTS = ["/documents", "/sources", "/jobs"]
+
+
+@pytest.fixture
+def theirs(other_workspace):
+    """Ids of what there is in another workspace."""
+    written = write(other_workspace, "secret.md", "a secret")
+    return {
+        "doc": written.doc_id.hex,
+        "chunk": Chunk.objects.in_workspace(other_workspace).get().chunk_id.hex,
+        "source": str(Source.objects.in_workspace(other_workspace).get().pk),
+        "job": str(Job.objects.create(workspace=other_workspace, kind="embed").pk),
+    }
+
+
+@pytest.fixture
+def missing():
+    """Ids of what there is nowhere."""
+    return {
+        "doc": uuid.uuid4().hex,
+        "chunk": uuid.uuid4().hex,
+        "source": str(uuid.uuid4()),
+        "job": str(uuid.uuid4()),
+    }
+
+
+@pytest.fixture(params=["token", "person"])
+def caller(request, workspace, other_workspace):
+    if request.param == "token":
+        return token_client(workspace, "search", "ingest", "manage", "ask")
+    return person_client(make_member(workspace, Role.OWNER))
+
+
+def send(caller, path, method, body):
+    options = {} if method == "get" else {"format": "json"}
+    return getattr(caller, method)(path, body, **options)
+
+
+@pytest.mark.parametrize(("name", "tail", "method", "body"), REQUESTS)
+def test_another_workspaces_ids_are_like_missing_ones(
+    caller, workspace, other_workspace, theirs, missing, name, tail, method, body
+):
+    answers = [
+        send(caller, address(workspace, tail.format(**theirs)), method, body),
+        send(caller, address(workspace, tail.format(**missing)), method, body),
+        send(caller, address(other_workspace, tail.format(**theirs)), method, body),
+        send(caller, f"/api/v1/workspaces/nowhere{tail.format(**theirs)}", method, body),
+    ]
+
+    assert {answer.status_code for answer in answers} == {404}
+    assert len({answer.content for answer in answers}) == 1
+    assert answers[0].json()["code"] == "not_found"
+
+
+def test_every_address_with_an_id_is_tried_above():
+    patterns = [*search_patterns, *ingest_patterns]
+    with_ids = {pattern.name for pattern in patterns if "_id>" in str(pattern.pattern)}
+
+    assert with_ids == {name for name, *_ in REQUESTS}
+    assert get_resolver()  # the table as a whole can be built
+
+
+@pytest.mark.parametrize("tail", LISTS)
+def test_lists_hold_nothing_of_another_workspace(caller, workspace, theirs, tail):
+    assert caller.get(address(workspace, tail)).json() == {"results": [], "next_cursor": None}
+
+
+@pytest.mark.parametrize("tail", LISTS)
+def test_a_list_of_another_workspace_is_not_there(caller, other_workspace, theirs, tail):
+    assert caller.get(address(other_workspace, tail)).status_code == 404
+
+
+def test_a_filter_by_another_workspaces_ids_finds_nothing(caller, workspace, theirs):
+    for query in (f"source={theirs['source']}", "source=docs"):
+        assert caller.get(address(workspace, f"/documents?{query}")).json()["results"] == []
+
+
+def test_nothing_is_uploaded_into_another_workspaces_source(caller, workspace, theirs):
+    body = {"path": "a.md", "text": "a", "source": theirs["source"]}
+    response = caller.post(address(workspace, "/documents"), body, format="json")
+
+    assert (response.status_code, response.json()["code"]) == (422, "unknown_source")
+
+
+@pytest.mark.parametrize("tail", ["/search?q=a", *LISTS])
+def test_nobody_gets_in_without_signing_in(client, workspace, tail):
+    client.credentials()
+
+    assert client.get(address(workspace, tail)).status_code == 401

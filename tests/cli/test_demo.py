@@ -1,0 +1,97 @@
+"""The parts of `kebab demo`."""
+
+from email.message import Message
+from types import SimpleNamespace
+
+import pytest
+
+from ingest.cli.demo import corpus
+from ingest.cli.demo.corpus import write_corpus
+from ingest.cli.demo.people import ADMIN, ensure_administrator, ensure_workspace
+from kebab.people.models import AuditEvent, Membership, User
+
+
+@pytest.fixture
+def project(tmp_path):
+    made = tmp_path / "project"
+    (made / "docs" / "decisions").mkdir(parents=True)
+    (made / "README.md").write_text("# Kebab")
+    (made / "docs" / "decisions" / "0001.md").write_text("# Decided")
+    return made
+
+
+@pytest.fixture
+def packages(monkeypatch):
+    """The distributions that seem to be installed: name, text in the header, text in the body."""
+    installed = [("My_Package", None, "# Mine"), ("old", "Old text", None), ("empty", "UNKNOWN", None)]
+    monkeypatch.setattr(corpus, "distributions", lambda: [_distribution(*each) for each in installed])
+    return installed
+
+
+def _distribution(name, header, body):
+    metadata = Message()
+    metadata["Name"] = name
+    if header is not None:
+        metadata["Description"] = header
+    if body is not None:
+        metadata.set_payload(body)
+    return SimpleNamespace(metadata=metadata)
+
+
+def files(folder):
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_corpus_is_the_documentation_and_the_packages_readmes(tmp_path, project, packages):
+    folder = tmp_path / "demo"
+    assert write_corpus(folder, project) == 4
+    assert files(folder) == {
+        "kebab/README.md",
+        "kebab/docs/decisions/0001.md",
+        "packages/my-package.md",
+        "packages/old.md",
+    }
+    assert (folder / "packages/old.md").read_text() == "Old text\n"
+
+
+def test_a_second_writing_touches_nothing(tmp_path, project, packages):
+    folder = tmp_path / "demo"
+    write_corpus(folder, project)
+    before = {path: (folder / path).stat().st_mtime_ns for path in files(folder)}
+    write_corpus(folder, project)
+    assert {path: (folder / path).stat().st_mtime_ns for path in files(folder)} == before
+
+
+def test_what_is_gone_or_changed_is_so_in_the_corpus(tmp_path, project, packages):
+    folder = tmp_path / "demo"
+    write_corpus(folder, project)
+    packages[:] = [("old", "New text", None)]
+    write_corpus(folder, project)
+    assert "packages/my-package.md" not in files(folder)
+    assert (folder / "packages/old.md").read_text() == "New text\n"
+
+
+def test_this_environment_has_enough_to_search(tmp_path, project):
+    assert write_corpus(tmp_path / "demo", project) > 20
+
+
+def test_an_administrator_is_made_once_with_a_password_that_works(db):
+    first = ensure_administrator()
+    again = ensure_administrator()
+
+    assert first.user.email == ADMIN
+    assert first.user.check_password(first.password)
+    assert (again.user, again.password) == (first.user, None)
+
+
+def test_an_operator_who_is_there_already_is_taken(db):
+    operator = User.objects.create_superuser("root@example.org", "secret")
+    assert ensure_administrator().user == operator
+
+
+def test_the_workspace_belongs_to_the_administrator(db):
+    owner = ensure_administrator().user
+    workspace = ensure_workspace(owner)
+    assert ensure_workspace(owner) == workspace
+    assert (Membership.objects.get().user, Membership.objects.get().role) == (owner, "owner")
+    assert AuditEvent.objects.get().action == "workspace.created"
