@@ -7,6 +7,7 @@ made at random there; with external servers every secret must come from the envi
 import os
 import socket
 from pathlib import Path
+from typing import Any
 
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
@@ -65,12 +66,13 @@ def _secret_key() -> str:
     raise ImproperlyConfigured("KEBAB_SECRET_KEY is not set; with DATABASE_URL it must be given.")
 
 
-def _database() -> dict[str, object]:
+def _database() -> dict[str, Any]:
     url = _text("DATABASE_URL") or addresses.database_url(KEBAB_DATA_DIR, KEBAB_RUNTIME_DIR)
-    config: dict[str, object] = dict(dj_database_url.parse(url))
+    config: dict[str, Any] = dict(dj_database_url.parse(url))
     config["CONN_MAX_AGE"] = 0
     config["TEST"] = {"NAME": _text("KEBAB_TEST_DATABASE") or None}
     config["OPTIONS"] = {
+        **config.get("OPTIONS", {}),
         # A thread of the web process holds at most one connection; two more serve the event streams.
         "pool": {
             "min_size": 0,

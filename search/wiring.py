@@ -48,8 +48,9 @@ def _remove_what_is_not_a_row(workspace: Workspace) -> None:
     """Drop the workspace's vector indexes with it; its mirror here and its blobs once that is committed."""
     for space in EmbeddingSpace.objects.in_workspace(workspace):
         drop_index(space)
-    transaction.on_commit(node.mirror_files(workspace.pk).remove_all)
-    transaction.on_commit(lambda: drop_all_blobs(workspace.pk))
+    workspace_id = workspace.pk  # by the commit the deleted instance has none
+    transaction.on_commit(node.mirror_files(workspace_id).remove_all)
+    transaction.on_commit(lambda: drop_all_blobs(workspace_id))
 
 
 def _prepare_model() -> None:

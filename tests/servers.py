@@ -14,7 +14,7 @@ import pytest
 
 _OWN_DIRECTORY = "KEBAB_DATA_DIR" not in os.environ
 if _OWN_DIRECTORY:
-    _path = Path(tempfile.mkdtemp(prefix="kebab-test-"))
+    _path = Path(tempfile.mkdtemp(prefix="kebab-suite-"))
     # Postgres runs as another user when root runs the tests: let it pass through.
     _path.chmod(0o711)
     os.environ["KEBAB_DATA_DIR"] = str(_path)

@@ -256,6 +256,8 @@ class ItemWorker:
 
     def _mark(self, item: JobItem, outcome: str, reason: str = "", detail: str = "") -> None:
         state = ItemState.FAILED if outcome == "failed" else ItemState.DONE
-        marked = self._items().filter(pk=item.pk, state=ItemState.PENDING)
+        marked = self._items().filter(pk=item.pk)
+        if failpoints.is_on("fence"):
+            marked = marked.filter(state=ItemState.PENDING)
         if not marked.update(state=state, outcome=outcome, reason=reason, detail=detail):
             raise LeaseLost(f"Item {item.path} was finished by another worker.")

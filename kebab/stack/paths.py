@@ -1,5 +1,6 @@
 """Where the stack keeps its files, and where its sockets are."""
 
+import contextlib
 import hashlib
 import os
 import stat
@@ -153,6 +154,14 @@ def ensure_runtime_directory(data_dir: Path, chosen: str = "") -> Path:
         )
     replace_text(DataDirectory(data_dir).socket_record, f"{path}\n")
     return path
+
+
+def remove_runtime_directory(data_dir: Path, chosen: str = "") -> None:
+    """Remove the runtime directory after the servers have stopped; what is still in use stays."""
+    path = runtime_directory(data_dir, chosen)
+    for folder in (path / "pg", path):
+        with contextlib.suppress(OSError):
+            folder.rmdir()
 
 
 def checked_socket_path(path: Path) -> Path:

@@ -11,6 +11,7 @@ from kebab.stack.configuration import StackConfiguration
 from kebab.stack.errors import PreparationFailed, StackError
 from kebab.stack.logs import bound_log, log_tail
 from kebab.stack.marks import ProcessMark
+from kebab.stack.paths import remove_runtime_directory
 from kebab.stack.plan import Roles, embedded_servers, preparation_plan, process_plans
 from kebab.stack.reachability import check_external_servers, serves
 from kebab.stack.state import NamedProcess, StackState, write_state
@@ -175,7 +176,10 @@ class Supervisor:
             child.kill()
         for server in reversed(self._servers):
             server.stop()
-        self._configuration.directory.stack_state.unlink(missing_ok=True)
+        directory = self._configuration.directory
+        if self._servers and not any(server.is_alive() for server in self._servers):
+            remove_runtime_directory(directory.path, self._configuration.runtime_dir)
+        directory.stack_state.unlink(missing_ok=True)
 
     def _write_state(self) -> None:
         state = StackState(

@@ -31,7 +31,9 @@ def address(workspace: Any, tail: str) -> str:
     return f"/api/v1/workspaces/{workspace.slug}{tail}"
 
 
-def post_text(client: Any, workspace: Any, path: str = "guides/install.md", *, wait: bool = False, **body: Any):
+def post_text(
+    client: Any, workspace: Any, path: str = "guides/install.md", *, wait: bool = False, **body: Any
+):
     """Upload a document as JSON."""
     tail = "/documents?wait_for=searchable" if wait else "/documents"
     headers = body.pop("headers", {})

@@ -6,12 +6,11 @@ from ingest.models import Job
 from kebab.people.models import AuditEvent
 from search import node
 from search.blobs import open_blob
-from search.corpus import ensure_source
+from search.corpus import ensure_source, replace_document
 from search.models import Chunk, Document
 from tests.api.making import address, folder, post_text, run, run_to_end, upload
 from tests.api_plumbing.actors import Role, member_client, token_client
-from tests.corpus.making import make_place, draft
-from search.corpus import replace_document
+from tests.corpus.making import draft, make_place
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

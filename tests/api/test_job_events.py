@@ -28,7 +28,9 @@ def _quick(monkeypatch):
 
 @pytest.fixture
 def job(workspace):
-    return Job.objects.create(workspace=workspace, kind="ingest_document", payload={"path": "a.md"}, items_total=3)
+    return Job.objects.create(
+        workspace=workspace, kind="ingest_document", payload={"path": "a.md"}, items_total=3
+    )
 
 
 @pytest.fixture
@@ -41,9 +43,9 @@ def parse(line):
     return name.removeprefix("event: "), json.loads(text.removeprefix("data: "))
 
 
-async def watch(client, path, steps):
+async def watch(client, path, steps, headers=None):
     """Read a stream to its end; after the n-th event the n-th step happens."""
-    response = await client.get(path)
+    response = await client.get(path, headers=headers)
     assert response.status_code == 200
     assert response.headers["Content-Type"] == "text/event-stream"
     seen = []
@@ -51,12 +53,13 @@ async def watch(client, path, steps):
         async for line in response.streaming_content:
             seen.append(parse(line))
             if len(seen) <= len(steps):
-                await sync_to_async(_then_let_go)(steps[len(seen) - 1])
+                await sync_to_async(steps[len(seen) - 1])()
+    await sync_to_async(_let_go)()
     return seen
 
 
-def _then_let_go(step):
-    step()
+def _let_go():
+    # The thread outlives the test; its connection must not.
     connection.close()
 
 
@@ -65,9 +68,12 @@ def change(job, **fields):
 
 
 def stream(workspace, job, token, *steps):
-    _, secret = token
-    client = AsyncClient(headers={"Authorization": f"Bearer {secret}"})
-    return asyncio.run(watch(client, address(workspace, f"/jobs/{job.pk}/events"), steps))
+    path = address(workspace, f"/jobs/{job.pk}/events")
+    return asyncio.run(watch(AsyncClient(), path, steps, bearer(token)))
+
+
+def bearer(token):
+    return {"Authorization": f"Bearer {token[1]}"}
 
 
 def test_progress_is_told_at_every_change_and_the_end_ends_it(workspace, job, token):
@@ -136,7 +142,9 @@ def test_a_job_of_nobody_has_no_events(workspace, other_workspace, token):
     theirs = Job.objects.create(workspace=other_workspace, kind="embed")
 
     async def ask():
-        client = AsyncClient(headers={"Authorization": f"Bearer {token[1]}"})
-        return await client.get(address(workspace, f"/jobs/{theirs.pk}/events"))
+        path = address(workspace, f"/jobs/{theirs.pk}/events")
+        response = await AsyncClient().get(path, headers=bearer(token))
+        await sync_to_async(_let_go)()
+        return response
 
     assert asyncio.run(ask()).status_code == 404

@@ -3,7 +3,6 @@
 import uuid
 
 import pytest
-from django.urls import get_resolver
 
 from ingest.api.urls import urlpatterns as ingest_patterns
 from ingest.models import Job
@@ -91,7 +90,6 @@ def test_every_address_with_an_id_is_tried_above():
     with_ids = {pattern.name for pattern in patterns if "_id>" in str(pattern.pattern)}
 
     assert with_ids == {name for name, *_ in REQUESTS}
-    assert get_resolver()  # the table as a whole can be built
 
 
 @pytest.mark.parametrize("tail", LISTS)

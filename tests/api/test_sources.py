@@ -113,7 +113,9 @@ def test_a_sync_that_has_not_begun_is_joined(client, workspace, tmp_path, settin
     assert client.post(path).json()["job"]["id"] == client.post(path).json()["job"]["id"]
 
 
-@pytest.mark.parametrize("path", ["/", "/etc", "{root}/..", "{root}/out", "/nowhere", "relative", "~", "{root}x"])
+@pytest.mark.parametrize(
+    "path", ["/", "/etc", "{root}/..", "{root}/out", "/nowhere", "relative", "~", "{root}x"]
+)
 def test_no_folder_outside_the_allowed_ones_is_read(client, workspace, tmp_path, settings, path):
     root = folder(settings, tmp_path)
     settings.KEBAB_FOLDER_ROOTS = [root.resolve()]

@@ -1,7 +1,6 @@
 """Uploading documents, and waiting until they are found."""
 
 import io
-import json
 import threading
 import time
 
@@ -18,7 +17,10 @@ from tests.api_plumbing.actors import Role, member_client, token_client
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def post_file(client, workspace, content=MARKDOWN.encode(), *, name="install.md", **fields):
+CONTENT = MARKDOWN.encode()
+
+
+def post_file(client, workspace, content=CONTENT, *, name="install.md", **fields):
     body = {"file": io.BytesIO(content), **fields}
     body["file"].name = name
     return client.post(address(workspace, "/documents"), body, format="multipart")
@@ -271,7 +273,8 @@ def test_text_over_the_limit_is_refused(client, workspace, small_limit):
     ],
 )
 def test_a_wrong_field_is_refused_by_its_name(client, workspace, field, value):
-    response = post_text(client, workspace, **{field: value}) if field != "path" else post_text(client, workspace, value)
+    body = {"path": "a.md", "text": "a", field: value}
+    response = client.post(address(workspace, "/documents"), body, format="json")
 
     assert response.status_code == 400
     assert response.json()["errors"][0]["field"].startswith(field)
@@ -337,4 +340,4 @@ def test_a_body_of_another_kind_is_refused(client, workspace):
     response = client.post(address(workspace, "/documents"), b"a: 1", content_type="text/yaml")
 
     assert response.status_code == 415
-    assert client.post(address(workspace, "/documents"), json.dumps([1]), content_type="application/json").status_code == 400
+    assert client.post(address(workspace, "/documents"), [1], format="json").status_code == 400

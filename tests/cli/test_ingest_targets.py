@@ -57,7 +57,9 @@ def test_every_folder_name_gives_a_key(name):
     assert source_key(path) == source_key(path)
 
 
-@pytest.mark.parametrize(("name", "key"), [("My Docs", "my-docs"), ("api_v2.1", "api-v21"), ("Größe", "groe")])
+@pytest.mark.parametrize(
+    ("name", "key"), [("My Docs", "my-docs"), ("api_v2.1", "api-v21"), ("Größe", "groe")]
+)
 def test_the_key_reads_like_the_name(name, key):
     assert source_key(Path("/srv") / name) == key
 
@@ -67,12 +69,18 @@ def test_names_without_latin_letters_give_different_keys():
 
 
 def test_a_folder_becomes_a_source(workspace, folder):
-    job = request_ingest(workspace, IngestRequest(path=folder, tags=("a", "b"), trust="primary", version="v1"))
+    job = request_ingest(
+        workspace, IngestRequest(path=folder, tags=("a", "b"), trust="primary", version="v1")
+    )
     source = Source.objects.get()
 
     assert (source.key, source.kind, source.config) == ("my-docs", "folder", {"path": str(folder)})
     assert (source.default_tags, source.default_trust) == (["a", "b"], "primary")
-    assert (job.kind, job.source, job.payload) == (JobKind.SYNC_SOURCE, source, {"version": "v1", "embed": True})
+    assert (job.kind, job.source, job.payload) == (
+        JobKind.SYNC_SOURCE,
+        source,
+        {"version": "v1", "embed": True},
+    )
     assert job.requested_by.startswith("operator:")
     assert AuditEvent.objects.get().action == "source.created"
 

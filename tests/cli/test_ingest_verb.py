@@ -105,7 +105,9 @@ def test_people_see_bars_and_a_report(workspace, folder):
 
 
 def test_a_failed_job_is_an_error_after_its_report(workspace, folder, between_looks):
-    between_looks.append(lambda: Job.objects.update(state=JobState.FAILED, error="Broken.", finished_at=timezone.now()))
+    between_looks.append(
+        lambda: Job.objects.update(state=JobState.FAILED, error="Broken.", finished_at=timezone.now())
+    )
     code, out, err = run("ingest", str(folder), "--json")
     assert code == Exit.ERROR
     assert json.loads(out)["error"] == "Broken."

@@ -44,7 +44,12 @@ def test_what_has_not_come_into_mirror_and_vectors_is_seen(workspace, document):
     assert facts["mirror"] == {"exists": True, "seq": 1, "head_seq": 1, "chunks": 2, "of": 2}
     assert sorted(each["embedded"] for each in facts["chunks"]) == [False, True]
 
-    write(workspace, "guides/a.md", chunk("first text", heading="Renamed"), chunk("second text", 1, heading="Part"))
+    write(
+        workspace,
+        "guides/a.md",
+        chunk("first text", heading="Renamed"),
+        chunk("second text", 1, heading="Part"),
+    )
     facts = run_json("inspect", "doc", "guides/a.md")
     assert [each["mirrored"] for each in facts["chunks"]] == [False, True]
     assert (facts["mirror"]["seq"], facts["mirror"]["head_seq"]) == (1, 2)

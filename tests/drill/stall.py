@@ -25,7 +25,7 @@ from tests.drill.victims import worker_family
 _LIMIT_S = 60.0
 # Time to parse a document of so many paragraphs: the worker is caught in it, between two transactions.
 _PARAGRAPHS = 4_000
-_SETTLED_S = 5.0
+_REFUSALS = ("is no longer ours", "has gone to another worker", "was finished by another worker")
 _IN_TRANSACTION = "SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'"
 
 
@@ -50,17 +50,16 @@ def stall_a_worker(stack: Stack, corpus: Corpus) -> Iterator[str]:
     yield from jobs_ended_once(tenant)
     now = Job.objects.get(pk=job.pk)
     if (now.attempt, now.finished_at, now.items_done) != (ended.attempt, ended.finished_at, ended.items_done):
-        yield f"the job ended twice: {ended.finished_at:%X} and {now.finished_at:%X}"
+        yield f"the job ended twice: {ended.finished_at:%X.%f} and {now.finished_at:%X.%f}"
 
 
 def _await_late_write(stack: Stack, job: Job) -> None:
     """Wait until the first worker has found its lease gone, or has written in spite of it."""
-    refusals = (f"Job {job.pk} is no longer ours", f"Job {job.pk} has gone to another worker")
     before = Job.objects.values_list("items_done", "finished_at").get(pk=job.pk)
 
     def has_come_out() -> bool:
         now = Job.objects.values_list("items_done", "finished_at").get(pk=job.pk)
-        return now != before or any(refusal in stack.log("worker", 200) for refusal in refusals)
+        return now != before or any(refusal in stack.log("worker", 200) for refusal in _REFUSALS)
 
     eventually(has_come_out, "the first worker goes on", _LIMIT_S)
 

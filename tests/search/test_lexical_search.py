@@ -58,7 +58,7 @@ def test_better_matches_come_first_and_scores_fall(workspace):
 @pytest.mark.parametrize("limit", [1, 7, 20, 21, 40, 41])
 @pytest.mark.parametrize("text", ["apple", "apple pear", "'apple'"])
 def test_equal_scores_are_ordered_by_chunk_id_wherever_the_list_is_cut(workspace, text, limit):
-    write_each(workspace, ["apple one", *["apple"] * 20, *["apple pear"] * 20])
+    write(workspace, "a.md", "apple one", *["apple"] * 20, *["apple pear"] * 20)
     sync(workspace)
     whole, _ = candidates(workspace, text, 1_000)
     cut, _ = candidates(workspace, text, limit)
@@ -68,7 +68,7 @@ def test_equal_scores_are_ordered_by_chunk_id_wherever_the_list_is_cut(workspace
 
 
 def test_the_total_counts_what_has_every_term(workspace):
-    write_each(workspace, [*["apple pear"] * 30, *["apple"] * 10])
+    write(workspace, "a.md", *["apple pear"] * 30, *["apple"] * 10)
     sync(workspace)
     enough = candidates(workspace, "apple pear", 10)[1].total
     relaxed = candidates(workspace, "apple pear", 100)[1].total
@@ -79,8 +79,8 @@ def test_the_total_counts_what_has_every_term(workspace):
 
 
 def test_the_total_counts_under_the_filters(workspace):
-    write_each(workspace, ["apple"] * 30)
-    write_each(workspace, ["apple"] * 30, source="other")
+    write(workspace, "a.md", *["apple"] * 30)
+    write(workspace, "a.md", *["apple"] * 30, source="other")
     sync(workspace)
     assert candidates(workspace, "apple", 10, source=("other",))[1].total.value == 30
 
@@ -153,13 +153,13 @@ def test_quotes_around_one_word_of_several_are_not_raw(workspace):
     assert found(workspace, "'foo' bar") == ["a.md"]
 
 
-@pytest.mark.parametrize("text", ["", "   ", "''", "' '", "(", "*", "\x00", '"', "''''", "( ) *"])
 @pytest.mark.parametrize("mode", list(Mode))
-def test_a_query_without_a_word_finds_nothing_in_any_mode(workspace, text, mode):
+def test_a_query_without_a_word_finds_nothing_in_any_mode(workspace, mode):
     write(workspace, "a.md", "apple")
     sync(workspace)
     embed(workspace)
-    assert ask(workspace, text, mode).hits == ()
+    for text in ("", "   ", "''", "' '", "(", "*", "\x00", '"', "''''", "( ) *"):
+        assert ask(workspace, text, mode).hits == (), text
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_snippets_keep_to_their_length_in_code_points(workspace, chars):
     (hit,) = ask(workspace, "Schlüssel", snippet_chars=chars).hits
     assert 0 < len(hit.snippet) <= chars
     assert all(0 <= start < end <= len(hit.snippet) for start, end in hit.highlights)
-    if chars >= 20:
+    if chars >= 220:
         assert [hit.snippet[start:end] for start, end in hit.highlights] == ["Schlüssel"]
 
 
@@ -212,16 +212,15 @@ def test_a_snippet_of_a_chunk_found_by_its_heading_shows_its_start(workspace):
 
 
 def test_k_bounds_the_list_and_its_start_stays_the_same(workspace):
-    write_each(workspace, [f"apple {'pear ' * n}" for n in range(30)])
+    write(workspace, "a.md", *[f"apple {'pear ' * n}" for n in range(30)])
     sync(workspace)
-    whole = found(workspace, "apple", k=30)
+    whole, three, default = ([hit.chunk_id for hit in ask(workspace, "apple", k=k).hits] for k in (30, 3, 0))
     assert len(whole) == 30
-    assert found(workspace, "apple", k=3) == whole[:3]
-    assert found(workspace, "apple", k=0) == whole[:10]
+    assert (three, default) == (whole[:3], whole[:10])
 
 
 def test_a_leg_past_its_time_is_degraded_and_the_response_stands(workspace, settings):
-    write_each(workspace, ["apple"] * 300)
+    write(workspace, "a.md", *["apple"] * 1_000)
     sync(workspace)
     settings.KEBAB_LEG_LIMIT_MS = 0
     result = ask(workspace, "apple pear")
@@ -230,7 +229,7 @@ def test_a_leg_past_its_time_is_degraded_and_the_response_stands(workspace, sett
 
 
 def test_a_raw_query_past_its_time_is_refused(workspace, settings):
-    write_each(workspace, ["apple"] * 300)
+    write(workspace, "a.md", *["apple"] * 1_000)
     sync(workspace)
     settings.KEBAB_LEG_LIMIT_MS = 0
     with pytest.raises(InvalidQuery, match="too long"):
@@ -251,7 +250,7 @@ def test_what_was_found_in_time_is_kept(workspace, monkeypatch):
 
 
 def test_a_hundred_searches_leave_the_files_bytes_as_they_were(workspace):
-    write_each(workspace, [f"apple {n}" for n in range(20)])
+    write(workspace, "a.md", *[f"apple {n}" for n in range(20)])
     sync(workspace)
     path = node.mirror_files(workspace.pk).current()
     before = path.read_bytes()

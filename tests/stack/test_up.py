@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from kebab.stack.locks import HolderKind, StackLock
-from kebab.stack.paths import DataDirectory
+from kebab.stack.paths import DataDirectory, runtime_directory
 from kebab.stack.reachability import serves
 from kebab.stack.state import stack_is_running
 from tests.stack.conftest import eventually, family, is_running
@@ -38,6 +38,7 @@ def test_stack_serves_reports_itself_and_stops_without_a_trace(verbs):
     assert [pid for pid in pids if is_running(pid)] == []
     assert not stack_is_running(verbs.data_dir)
     assert not DataDirectory(verbs.data_dir).stack_state.exists()
+    assert not runtime_directory(verbs.data_dir).exists()
     assert verbs.run("status", "--json").returncode == 3
 
 

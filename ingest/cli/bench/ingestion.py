@@ -59,7 +59,7 @@ def _uploads_s(workspace: Workspace, name: str, number_of_uploads: int) -> list[
     source = ensure_source(workspace, "bench-uploads", kind=SourceKind.UPLOAD)
     seconds = []
     for number in range(number_of_uploads):
-        text = f"# {name.capitalize()} {number}\n\nA small page about subject {number}, written to be found at once.\n"
+        text = f"# {name.capitalize()} {number}\n\nA small page on subject {number}, to be found at once.\n"
         started = time.perf_counter()
         blob = keep_blob(workspace.pk, text.encode())
         job = request_document(source, {"path": f"{name}-{number}.md", "blob": blob, "embed": False})

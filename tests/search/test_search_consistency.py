@@ -1,0 +1,155 @@
+"""Reading one's writes, lag that is reported, mirrors that heal when a search finds them wanting."""
+
+import pytest
+
+from search import node
+from search.mirror.sync import sync_mirror
+from search.retrieval.errors import NotSearchableYet
+from search.retrieval.types import Mode
+from tests.corpus.making import write
+from tests.search.asking import ask, embed, paths, sync
+
+
+@pytest.fixture
+def workspace(shared_workspace):
+    yield shared_workspace
+    finish_syncs()
+
+
+def finish_syncs():
+    """Return when the syncs that searches triggered are done: they run one after the other."""
+    node._sync_executor().submit(lambda: None).result(30)
+
+
+def test_a_search_that_names_its_write_sees_it(workspace):
+    sync(workspace)
+    for n in range(3):
+        seq = write(workspace, f"{n}.md", f"apple number{n}").seq
+        result = ask(workspace, f"number{n}", min_seq=seq)
+        assert (paths(result), result.seq) == ([f"{n}.md"], seq)
+
+
+def test_a_write_that_another_process_is_mirroring_is_waited_for(workspace, monkeypatch):
+    seq = write(workspace, "a.md", "apple").seq
+    files, slept = node.mirror_files(workspace.pk), []
+    lock = files.writing()
+    lock.__enter__()
+
+    def let_go(seconds):
+        slept.append(seconds)
+        if len(slept) == 3:
+            lock.__exit__(None, None, None)
+
+    monkeypatch.setattr(node.time, "sleep", let_go)
+    assert paths(ask(workspace, "apple", min_seq=seq)) == ["a.md"]
+    assert len(slept) == 3
+
+
+def test_a_number_that_does_not_come_in_time_is_a_clear_answer(workspace, settings, monkeypatch):
+    settings.KEBAB_WAIT_LIMIT_S = 0
+    seq = write(workspace, "a.md", "apple").seq
+    with node.mirror_files(workspace.pk).writing(), pytest.raises(NotSearchableYet, match=f"Change {seq} "):
+        ask(workspace, "apple", min_seq=seq)
+
+
+def test_waiting_for_a_number_that_nobody_wrote_lets_others_work(workspace, settings, monkeypatch):
+    settings.KEBAB_WAIT_LIMIT_S = 10
+    sync(workspace)
+    now = iter(range(100))
+    slept = []
+    monkeypatch.setattr(node.time, "monotonic", lambda: next(now))
+    monkeypatch.setattr(node.time, "sleep", slept.append)
+    with pytest.raises(NotSearchableYet):
+        node.wait_for_seq(workspace.pk, 99, limit_s=10)
+    assert len(slept) >= 8
+
+
+def test_a_mirror_that_is_behind_answers_says_so_and_catches_up(workspace):
+    write(workspace, "a.md", "apple")
+    sync(workspace)
+    write(workspace, "b.md", "apple")
+    behind = ask(workspace, "apple")
+    assert (paths(behind), behind.seq, behind.lag) == (["a.md"], 1, 1)
+    finish_syncs()
+    caught_up = ask(workspace, "apple")
+    assert (sorted(paths(caught_up)), caught_up.seq, caught_up.lag) == (["a.md", "b.md"], 2, 0)
+
+
+def test_a_node_builds_a_mirror_when_it_is_first_asked(workspace):
+    write(workspace, "a.md", "apple")
+    assert paths(ask(workspace, "apple")) == ["a.md"]
+
+
+def test_a_node_whose_first_mirror_takes_long_answers_without_it(workspace, monkeypatch):
+    write(workspace, "a.md", "apple")
+    embed(workspace)
+    monkeypatch.setattr("search.engine._FIRST_MIRROR_S", 0)
+    with node.mirror_files(workspace.pk).writing():
+        lexical, hybrid = ask(workspace, "apple"), ask(workspace, "apple", Mode.HYBRID)
+    assert (lexical.degraded, lexical.hits, lexical.lag) == (("lexical",), (), 1)
+    assert (hybrid.degraded, paths(hybrid)) == (("lexical",), ["a.md"])
+
+
+@pytest.mark.parametrize("offset", [0, 4096])
+def test_a_damaged_mirror_degrades_a_search_and_is_rebuilt_behind_it(workspace, offset):
+    write(workspace, "a.md", *(f"apple {n}" for n in range(50)))
+    sync(workspace)
+    embed(workspace)
+    generation = node.mirror_files(workspace.pk).current()
+    node.reader_pool().close()
+    with generation.open("r+b") as file:
+        size = file.seek(0, 2)
+        file.seek(offset)
+        file.write(b"\xa5" * (size - offset))
+    result = ask(workspace, "apple", Mode.HYBRID)
+    assert paths(result)
+    finish_syncs()
+    healed = ask(workspace, "apple", Mode.HYBRID)
+    assert (healed.degraded, healed.lag) == ((), 0)
+    assert healed.hits[0].retrieval.lexical_rank is not None
+    assert node.mirror_files(workspace.pk).current() != generation
+
+
+def test_damage_in_the_text_index_alone_is_found_by_the_search_that_meets_it(workspace):
+    from tests.mirror.looking import tampering
+
+    write(workspace, "a.md", *(f"apple {n}" for n in range(50)))
+    sync(workspace)
+    node.reader_pool().close()
+    files = node.mirror_files(workspace.pk)
+    with tampering(files) as connection:
+        connection.execute("UPDATE chunks_fts_data SET block = x'ffffffffffff' WHERE id > 10")
+    first = ask(workspace, "apple")
+    assert (first.degraded, first.hits) == (("lexical",), ())
+    finish_syncs()
+    assert len(ask(workspace, "apple").hits) == 10
+
+
+def test_vector_search_needs_no_mirror(workspace):
+    write(workspace, "a.md", "apple")
+    embed(workspace)
+    result = ask(workspace, "apple", Mode.VECTOR)
+    assert (paths(result), result.lag) == (["a.md"], 0)
+    assert not node.mirror_files(workspace.pk).directory.exists()
+
+
+def test_a_search_of_a_workspace_that_is_gone_is_told_so(workspace):
+    sync_mirror(node.mirror_files(workspace.pk), workspace.pk)
+    type(workspace).objects.all().delete()
+    with pytest.raises(type(workspace).DoesNotExist):
+        ask(workspace, "apple")
+
+
+def test_deleting_a_workspace_removes_mirror_and_blobs(workspace, settings, tmp_path):
+    from kebab.people.deletion import delete_workspace
+    from search.blobs import blob_name, keep_blob
+    from django.core.files.storage import default_storage
+
+    write(workspace, "a.md", "apple")
+    embed(workspace)
+    sync(workspace)
+    name = blob_name(workspace.pk, keep_blob(workspace.pk, b"apple"))
+    assert default_storage.exists(name)
+    delete_workspace(workspace)
+    assert not node.mirror_files(workspace.pk).directory.exists()
+    assert not default_storage.exists(name)

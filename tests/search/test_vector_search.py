@@ -1,0 +1,217 @@
+"""Finding chunks by their vectors. The hash embedder puts texts that share words near each other."""
+
+import logging
+from functools import partial
+
+import numpy as np
+import pytest
+
+from search.models import ChunkVector, EmbeddingSpace
+from search.retrieval.types import Mode
+from search.vectors.fill import count_without_vector
+from search.vectors.index import drop_index, ensure_index, index_name
+from search.vectors.nearest import nearest_chunks
+from search.vectors.spaces import ensure_live_space, live_space
+from tests.corpus.making import make_workspace, write
+from tests.search.asking import ask, embed, paths, sync
+
+WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu".split()
+
+
+def combinations(count):
+    return [f"{WORDS[n % 12]} {WORDS[n // 12 % 12]} number{n}" for n in range(count)]
+
+
+def nearest(workspace, vector, limit, **filters):
+    rows = ChunkVector.objects.in_workspace(workspace).filter(**filters)
+    return nearest_chunks(rows, live_space(workspace), vector, limit=limit)
+
+
+def test_the_nearest_chunk_comes_first(workspace):
+    write(workspace, "near.md", "replication lag of the mirror")
+    write(workspace, "far.md", "cooking with butter")
+    embed(workspace)
+    result = ask(workspace, "mirror replication lag", Mode.VECTOR)
+    assert paths(result) == ["near.md", "far.md"]
+    assert 1 >= result.hits[0].score > result.hits[1].score >= 0
+    assert [hit.retrieval.vector_rank for hit in result.hits] == [1, 2]
+    assert {hit.embedding_model for hit in result.hits} == {"hash"}
+    assert (result.lexical_total, result.hits[0].retrieval.lexical_rank) == (None, None)
+
+
+def test_equal_vectors_are_ordered_by_chunk_id(workspace):
+    write(workspace, "a.md", *["apple"] * 30)
+    embed(workspace)
+    ids = [hit.chunk_id for hit in ask(workspace, "apple", Mode.VECTOR, k=30).hits]
+    assert ids == sorted(ids)
+    assert [hit.chunk_id for hit in ask(workspace, "apple", Mode.VECTOR, k=7).hits] == ids[:7]
+
+
+def test_a_snippet_is_the_window_with_the_querys_words(workspace):
+    write(workspace, "a.md", "Lorem ipsum dolor sit amet. " * 30 + "The replica follows the primary.")
+    embed(workspace)
+    (hit,) = ask(workspace, "replica", Mode.VECTOR).hits
+    assert [hit.snippet[start:end] for start, end in hit.highlights] == ["replica"]
+
+
+def test_a_workspace_without_vectors_finds_nothing_by_them(workspace):
+    write(workspace, "a.md", "apple")
+    sync(workspace)
+    result = ask(workspace, "apple", Mode.VECTOR)
+    assert (result.hits, result.degraded, result.index_version) == ((), (), "vec-none")
+
+
+def test_chunks_get_found_as_they_get_their_vectors(workspace):
+    write(workspace, "a.md", *combinations(10))
+    space = embed(workspace, limit=4)
+    assert (len(ask(workspace, "alpha", Mode.VECTOR).hits), count_without_vector(space)) == (4, 6)
+    embed(workspace)
+    assert (len(ask(workspace, "alpha", Mode.VECTOR).hits), count_without_vector(space)) == (10, 0)
+
+
+def test_vectors_of_a_space_that_is_not_live_are_never_found(workspace):
+    write(workspace, "a.md", "apple")
+    space = embed(workspace)
+    EmbeddingSpace.objects.filter(pk=space.pk).update(state="building")
+    assert ask(workspace, "apple", Mode.VECTOR).hits == ()
+
+
+def test_vectors_of_another_workspace_are_never_found(workspace):
+    twin = make_workspace(corpus_id=workspace.corpus_id)
+    for each, text in ((workspace, "apple"), (twin, "apple apple")):
+        write(each, "a.md", text)
+        embed(each)
+    (hit,) = ask(workspace, "apple", Mode.VECTOR).hits
+    assert hit.snippet == "apple"
+
+
+def test_without_an_embedder_the_leg_takes_no_part_and_says_so(workspace, set_embedder):
+    write(workspace, "a.md", "apple")
+    sync(workspace)
+    embed(workspace)
+    set_embedder("none")
+    hybrid, vector = (ask(workspace, "apple", mode) for mode in (Mode.HYBRID, Mode.VECTOR))
+    assert (hybrid.degraded, vector.degraded) == (("vector",), ("vector",))
+    assert (paths(hybrid), paths(vector)) == (["a.md"], [])
+    assert hybrid.hits[0].score == 1.0
+    assert hybrid.hits[0].retrieval.vector_rank is None
+
+
+def test_another_model_than_the_stored_vectors_is_flagged_and_not_compared(workspace):
+    write(workspace, "a.md", "apple")
+    sync(workspace)
+    embed(workspace)
+    EmbeddingSpace.objects.update(revision="0")
+    for mode in (Mode.HYBRID, Mode.VECTOR):
+        result = ask(workspace, "apple", mode)
+        assert result.degraded == ("vector",)
+        assert any("hash@0" in warning for warning in result.warnings)
+    assert ask(workspace, "apple", Mode.LEXICAL).warnings == ()
+
+
+def test_the_index_version_names_space_and_epoch(workspace):
+    write(workspace, "a.md", "apple")
+    embed(workspace)
+    assert ask(workspace, "apple", Mode.VECTOR).index_version == "vec-hash-1-64@1"
+    write(workspace, "b.md", "pear")
+    embed(workspace)
+    assert ask(workspace, "apple", Mode.VECTOR).index_version == "vec-hash-1-64@2"
+
+
+def test_two_workers_make_one_live_space(shared_workspace):
+    from search.embedders.hashing import HashEmbedder
+    from tests.corpus.together import at_once
+
+    make = partial(ensure_live_space, shared_workspace, HashEmbedder().space)
+    assert len({space.pk for space in at_once([make] * 4)}) == 1
+
+
+@pytest.fixture
+def indexed(shared_workspace, settings):
+    """400 chunks under an HNSW index; one in fifty is in the rare source."""
+    settings.KEBAB_EXACT_SCAN_LIMIT = 100
+    texts = combinations(400)
+    write(shared_workspace, "common.md", *texts[8:])
+    write(shared_workspace, "rare.md", *texts[:8], source="rare")
+    space = embed(shared_workspace)
+    assert ensure_index(space)
+    yield shared_workspace
+    drop_index(space)
+
+
+def test_an_index_is_built_once_a_space_has_grown(indexed, caplog):
+    caplog.set_level(logging.INFO)
+    space = EmbeddingSpace.objects.get(is_indexed=True)
+    assert ensure_index(space)
+    assert "HNSW" not in caplog.text
+
+
+def test_a_small_space_has_no_index(workspace, settings):
+    settings.KEBAB_EXACT_SCAN_LIMIT = 100
+    write(workspace, "a.md", "apple")
+    space = embed(workspace)
+    assert not ensure_index(space)
+    assert live_space(workspace).is_indexed is False
+
+
+def test_an_index_that_a_crash_left_invalid_is_built_again(indexed):
+    from django.db import connection
+
+    space = EmbeddingSpace.objects.get(is_indexed=True)
+    EmbeddingSpace.objects.update(is_indexed=False)
+    space.refresh_from_db()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass(%s)", [index_name(space)]
+        )
+        assert ensure_index(space)
+        cursor.execute(
+            "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)", [index_name(space)]
+        )
+        assert cursor.fetchone() == (True,)
+
+
+def test_the_index_finds_what_the_exact_scan_finds(indexed):
+    from search.embedding import query_embedder
+
+    agreed = 0
+    for text in combinations(20):
+        vector = query_embedder().embed_query(text)
+        by_index = nearest(indexed, vector, 10)
+        EmbeddingSpace.objects.update(is_indexed=False)
+        exactly = nearest(indexed, vector, 10)
+        EmbeddingSpace.objects.update(is_indexed=True)
+        agreed += len(dict(by_index).keys() & dict(exactly).keys())
+        assert by_index == sorted(by_index, key=lambda row: (-row[1], row[0]))
+        assert by_index[0][1] == pytest.approx(exactly[0][1])
+    assert agreed >= 0.85 * 200  # equal distances may be cut differently at the end of the list
+
+
+def test_the_index_is_what_answers(indexed):
+    from django.db import connection
+
+    space = live_space(indexed)
+    vector = np.zeros(64, np.float32)
+    vector[3] = 1
+    with connection.execute_wrapper(explaining := Explaining()):
+        nearest_chunks(ChunkVector.objects.in_workspace(indexed), space, vector, limit=5)
+    assert any(f"::halfvec({space.dim})" in sql for sql in explaining.seen)
+
+
+class Explaining:
+    """Notes the statements that are sent."""
+
+    def __init__(self):
+        self.seen = []
+
+    def __call__(self, execute, sql, params, many, context):
+        self.seen.append(sql)
+        return execute(sql, params, many, context)
+
+
+def test_a_filter_never_shortens_the_list_while_matches_exist(indexed):
+    for text in ("kappa number100", "mu", "nothing at all like it"):
+        hits = ask(indexed, text, Mode.VECTOR, source=("rare",), k=10).hits
+        assert len(hits) == 8
+        assert {hit.doc_path for hit in hits} == {"rare.md"}
+    assert len(ask(indexed, "kappa", Mode.VECTOR, k=300).hits) == 300
