@@ -3,6 +3,7 @@
 IngestError
 ├── JobError
 │   ├── LeaseLost       another worker has taken over; stop without writing
+│   ├── JobCancelled    someone asked for its end before this item was committed
 │   ├── JobFailed       the job can't go on; what was indexed stays
 │   └── JobNotOpen      it has already come to its end
 └── FolderNotAllowed    outside KEBAB_FOLDER_ROOTS
@@ -27,6 +28,10 @@ class JobError(IngestError):
 
 class LeaseLost(JobError):
     """The job's lease has gone to another worker."""
+
+
+class JobCancelled(JobError):
+    """The job's end was asked for before what it was about to write."""
 
 
 class JobFailed(JobError):

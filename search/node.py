@@ -19,7 +19,8 @@ from search.retrieval.errors import NotSearchableYet
 
 logger = logging.getLogger(__name__)
 
-_POLL_S = 0.005
+# Between two looks at a mirror that another process is writing, or for a number that isn't written yet.
+_POLL_S = 0.02
 
 
 @cache

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ingest.chunking.types import ChunkDraft, ChunkKind
+from ingest.chunking.types import MAX_LANGUAGE_CHARS, ChunkDraft, ChunkKind
 from ingest.parsers.types import LineSpan, ParsedDocument
 
 
@@ -42,7 +42,7 @@ class Drafts:
             ChunkDraft(
                 ordinal=len(self.chunks),
                 kind=kind,
-                language=code_language,
+                language=code_language if len(code_language or "") <= MAX_LANGUAGE_CHARS else None,
                 heading_path=place.heading_path,
                 breadcrumb=place.breadcrumb,
                 section_label=place.section_label,

@@ -13,6 +13,9 @@ MAX_BREADCRUMB_TOKENS: Final = 96
 #: characters of a chunk's text; text that makes few tokens (rules, encoded bytes) ends here
 MAX_CHARS: Final = 4_000
 
+#: characters of a code chunk's language; a fence that names a longer one names none
+MAX_LANGUAGE_CHARS: Final = 40
+
 ChunkKind = Literal["code", "info"]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
-from django.db import transaction
+from django.db import DataError, transaction
 from django.db.models import F
 
 from ingest.blobs import release_blobs
@@ -25,6 +25,7 @@ from kebab import failpoints
 from search.blobs import keep_blob
 from search.corpus import Place, delete_documents, replace_document
 from search.corpus.replace import Outcome
+from search.identifiers import content_hash
 from search.models import Document, Source, SourceVersion
 
 logger = logging.getLogger(__name__)
@@ -145,7 +146,7 @@ class ItemWorker:
                 item=item,
                 place=place,
                 found=found,
-                content_hash=keep_blob(self._work.workspace.pk, found.content),
+                content_hash=content_hash(found.content),
                 known=known.get(place.doc_id),
                 was_unreadable=item.path in unreadable,
             )
@@ -180,6 +181,8 @@ class ItemWorker:
                 source_mtime_ns=begun.found.mtime_ns, requested_at=begun.found.requested_at
             ):
                 return False
+            if begun.was_unreadable:
+                self._unreadable(begun.place.path).delete()
             self._mark(begun.item, "unchanged")
             self._work.count_item(path=begun.item.path, size_bytes=len(begun.found.content))
         return True
@@ -192,7 +195,10 @@ class ItemWorker:
         elif isinstance(digest, IngestParseError):
             raise digest
         else:
-            self._store(begun, digest)
+            try:
+                self._store(begun, digest)
+            except DataError as error:  # a value that Postgres doesn't take is this document's fault alone
+                self._set_aside(begun, "failed", "unstorable", str(error))
 
     def _store(self, begun: Begun, digest: Digest) -> None:
         draft = document_draft(
@@ -208,6 +214,7 @@ class ItemWorker:
                 path=begun.item.path, size_bytes=draft.size_bytes, chunks=len(draft.chunks), calls=1
             )
 
+        keep_blob(self._work.workspace.pk, begun.found.content)
         replace_document(begun.place, draft, count)
         failpoints.reached("after_commit_before_ack")
         keep_blob(self._work.workspace.pk, begun.found.content)
@@ -234,6 +241,8 @@ class ItemWorker:
             self._close(begun.item, outcome, reason, detail, calls=1)
             if outcome == "skipped" and begun.known is not None:
                 delete_documents(self._work.workspace, [begun.known.doc_id])
+        if outcome == "skipped" and begun.known is not None:
+            release_blobs(self._work.workspace.pk, [begun.known.content_hash])
 
     def _unreadable(self, path: str) -> Any:
         return Unreadable.objects.in_workspace(self._work.workspace).filter(version=self._version, path=path)
@@ -242,7 +251,7 @@ class ItemWorker:
         doc_id = self._place(item.path).doc_id
         known = self._known([doc_id]).get(doc_id)
         with transaction.atomic():
-            self._mark(item, "deleted")
+            self._mark(item, "deleted" if known is not None else "")
             self._work.count_item(path=item.path)
             self._unreadable(item.path).delete()
             delete_documents(self._work.workspace, [doc_id])

@@ -7,7 +7,7 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from ingest.errors import JobFailed, JobNotOpen
+from ingest.errors import JobNotOpen
 from ingest.jobs.hints import hint_on_commit
 from ingest.models import OPEN_STATES, ItemState, Job, JobItem, JobKind, JobState
 from search.models import Source
@@ -16,27 +16,25 @@ from search.models import Source
 def request_sync(source: Source, *, requested_by: str = "", **payload: Any) -> Job:
     """Give the job that will bring `source` up to date.
 
-    A request that comes before an open sync has listed the source joins it; a later one queues one more.
+    A request for the same work that comes before an open sync has listed the source joins it; any other
+    waits behind it. Raises Source.DoesNotExist when the source is gone.
     """
-    for _ in range(3):
-        try:
-            with transaction.atomic():
-                return _joinable_sync(source) or _create(
-                    source.workspace_id,
-                    JobKind.SYNC_SOURCE,
-                    source=source,
-                    payload=payload,
-                    requested_by=requested_by,
-                )
-        except IntegrityError:  # a request beside this one was first: join its job
-            continue
-    raise JobFailed(f"Source {source.key} is being synced from many sides at once; ask again.")
+    with transaction.atomic():
+        # Requests for one source come one by one, so that the second finds what the first made.
+        Source.objects.in_workspace(source.workspace_id).select_for_update().get(pk=source.pk)
+        return _joinable_sync(source, payload) or _create(
+            source.workspace_id,
+            JobKind.SYNC_SOURCE,
+            source=source,
+            payload=payload,
+            requested_by=requested_by,
+        )
 
 
-def _joinable_sync(source: Source) -> Job | None:
+def _joinable_sync(source: Source, payload: Mapping[str, Any]) -> Job | None:
     return (
         Job.objects.in_workspace(source.workspace_id)
-        .filter(source=source, kind=JobKind.SYNC_SOURCE, state__in=OPEN_STATES)
+        .filter(source=source, kind=JobKind.SYNC_SOURCE, state__in=OPEN_STATES, payload=payload)
         .filter(cancel_requested=False, discovered_at=None)
         .select_for_update()
         .first()

@@ -9,7 +9,7 @@ from datetime import timedelta
 from django.db import transaction
 from django.db.models.functions import Now
 
-from ingest.errors import JobFailed, LeaseLost
+from ingest.errors import JobCancelled, JobFailed, LeaseLost
 from ingest.jobs import delete_source, embed, hints, sync_source, upload
 from ingest.jobs.lease import MAX_STALLED_ATTEMPTS, Lease, LeaseKeeper, claim
 from ingest.jobs.report import final_counts
@@ -38,6 +38,8 @@ def run_job(workspace_id: uuid.UUID, job_id: uuid.UUID) -> None:
         _work(lease)
     except LeaseLost as error:
         logger.warning("%s", error)
+    except JobCancelled:
+        _end(lease, JobState.CANCELLED)
     except JobFailed as error:
         _end(lease, JobState.FAILED, error=str(error))
     except Exception:

@@ -21,6 +21,7 @@ from ingest.models import Job, JobItem, JobState, Unreadable
 from ingest.parsers.registry import parser_version_for
 from search.corpus import ensure_version
 from search.models import Chunk, Document, Source, SourceState, SourceVersion
+from search.paths import MAX_PATH_BYTES
 
 # Rows a statement when items are written.
 _BATCH = 2_000
@@ -165,6 +166,8 @@ def _sort_in(
 ) -> None:
     if isinstance(entry, SkippedFile):
         listing.set_aside("skipped", entry.reason, entry.path)
+    elif len(entry.path.encode()) > MAX_PATH_BYTES:
+        listing.set_aside("skipped", "path_too_long", entry.path)
     elif known is None or retrying or not known.stands_for(entry):
         listing.to_ingest.append(entry.path)
     elif known.outcome is None:

@@ -5,7 +5,7 @@ from enum import Enum
 
 from django.db.models import F, Q
 
-from ingest.errors import LeaseLost
+from ingest.errors import JobCancelled, LeaseLost
 from ingest.jobs.lease import Lease, LeaseKeeper
 from ingest.models import Job, JobKind
 from kebab.people.models import Workspace
@@ -43,8 +43,12 @@ class Work:
         return due.filter(is_embedding if embedding else ~is_embedding).exists()
 
     def count_item(self, *, path: str, size_bytes: int = 0, chunks: int = 0, calls: int = 0) -> None:
-        """Count one finished item, behind the fence. Raises LeaseLost."""
-        self.lease.write(
+        """Count one finished item, behind the fence, in the transaction that writes it.
+
+        Raises LeaseLost, or JobCancelled once the job's end was asked for: nothing is committed then.
+        """
+        held = self.lease.held()
+        counted = held.filter(cancel_requested=False).update(
             items_done=F("items_done") + 1,
             bytes_done=F("bytes_done") + size_bytes,
             chunks_done=F("chunks_done") + chunks,
@@ -52,3 +56,7 @@ class Work:
             current_path=path,
             stalled_attempts=0,
         )
+        if not counted and held.exists():
+            raise JobCancelled(f"Job {self.job.pk} was cancelled.")
+        if not counted:
+            raise LeaseLost(f"Job {self.job.pk} has gone to another worker.")

@@ -219,14 +219,6 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="job",
             constraint=models.UniqueConstraint(
-                condition=models.Q(("kind", "sync_source"), ("state", "queued")),
-                fields=("workspace", "source"),
-                name="job_one_queued_sync",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="job",
-            constraint=models.UniqueConstraint(
                 condition=models.Q(("kind", "sync_source"), ("state", "running")),
                 fields=("workspace", "source"),
                 name="job_one_running_sync",

@@ -23,7 +23,7 @@ class JobItem(models.Model):
     action = models.CharField(max_length=6, choices=(("ingest", "ingest"), ("delete", "delete")))
     state = models.CharField(max_length=7, choices=ItemState.choices, default=ItemState.PENDING)
     attempts = models.IntegerField(default=0)
-    # new, updated, unchanged, deleted, skipped, failed
+    # new, updated, unchanged, deleted, skipped, failed; none where what went was never a document
     outcome = models.CharField(max_length=10, blank=True, default="")
     reason = models.CharField(max_length=64, blank=True, default="")
     detail = models.TextField(blank=True, default="")

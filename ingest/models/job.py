@@ -91,14 +91,11 @@ class Job(models.Model):
                 condition=models.Q(state__in=OPEN_STATES) | models.Q(finished_at__isnull=False),
                 name="job_end_has_time",
             ),
-            # One sync of a source runs; one more may wait behind it.
-            *(
-                models.UniqueConstraint(
-                    fields=("workspace", "source"),
-                    condition=models.Q(state=state, kind=JobKind.SYNC_SOURCE),
-                    name=f"job_one_{state}_sync",
-                )
-                for state in OPEN_STATES
+            # One sync of a source runs; others wait behind it.
+            models.UniqueConstraint(
+                fields=("workspace", "source"),
+                condition=models.Q(state=JobState.RUNNING, kind=JobKind.SYNC_SOURCE),
+                name="job_one_running_sync",
             ),
             models.UniqueConstraint(
                 fields=("workspace",),

@@ -8,6 +8,8 @@ from typing import Any
 
 import yaml
 
+from ingest.parsers.decoding import REPLACEMENT, UNSAFE
+
 #: the libyaml loader where the wheel has it: twelve times faster than the one in Python
 SAFE_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MAX_LINES = 400
@@ -85,11 +87,16 @@ class _Copier:
         if self.left < 0 or depth > MAX_DEPTH:
             raise ValueError(f"more than {MAX_VALUES} values or {MAX_DEPTH} levels")
         if isinstance(value, dict):
-            return {str(key): self.copy(inner, depth + 1) for key, inner in value.items()}
+            return {_storable(str(key)): self.copy(inner, depth + 1) for key, inner in value.items()}
         if isinstance(value, list | tuple | set):
             return [self.copy(inner, depth + 1) for inner in value]
         if isinstance(value, datetime.date | datetime.datetime | datetime.time):
             return value.isoformat()
         if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
             return str(value)
-        return value if isinstance(value, str | int | float | bool | None) else str(value)
+        return value if isinstance(value, int | float | bool | None) else _storable(str(value))
+
+
+def _storable(text: str) -> str:
+    """`text` without what YAML's escapes can bring in and no database keeps: NUL and lone surrogates."""
+    return UNSAFE.sub(REPLACEMENT, text)

@@ -6,7 +6,12 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.core.exceptions import (
+    ObjectDoesNotExist,
+    PermissionDenied,
+    RequestDataTooBig,
+    SuspiciousOperation,
+)
 from django.db import DataError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, UnreadablePostError
 from django.views import defaults
@@ -177,7 +182,7 @@ def _joined(path: str, name: object) -> str:
 
 
 def _from_django(error: BaseException) -> Problem | None:
-    if isinstance(error, Http404):
+    if isinstance(error, (Http404, ObjectDoesNotExist)):  # or deleted while the request ran
         return _known(NotFound())
     if isinstance(error, PermissionDenied):
         return Problem(status=403, code="forbidden", detail="You may not do this.")

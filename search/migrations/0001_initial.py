@@ -248,6 +248,7 @@ class Migration(migrations.Migration):
                 ("parser_version", models.CharField(max_length=64)),
                 ("chunker_version", models.CharField(max_length=64)),
                 ("source_mtime_ns", models.BigIntegerField(blank=True, null=True)),
+                ("requested_at", models.DateTimeField(blank=True, null=True)),
                 ("indexed_at", models.DateTimeField()),
                 ("metadata", models.JSONField(blank=True, default=dict)),
                 (

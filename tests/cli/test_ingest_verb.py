@@ -8,6 +8,7 @@ from django.core.management import CommandError
 from django.utils import timezone
 
 from ingest.cli import following
+from ingest.jobs.request import request_embedding
 from ingest.jobs.run import run_job
 from ingest.models import Job, JobKind, JobState
 from kebab.cli.errors import Exit
@@ -72,6 +73,12 @@ def test_only_what_this_run_embedded_is_counted(workspace, folder):
     run_json("ingest", str(folder))
     (folder / "plum.md").write_text("# Plum\n\nAll about the plum.\n")
     assert run_json("ingest", str(folder))["embedding_calls"] == 1
+
+
+def test_what_an_open_job_embedded_before_is_not_counted(workspace, folder):
+    request_embedding(workspace.pk)
+    Job.objects.update(calls=5)
+    assert run_json("ingest", str(folder))["embedding_calls"] == 2
 
 
 def test_embedding_can_be_left_out(workspace, folder):

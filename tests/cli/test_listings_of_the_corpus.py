@@ -3,7 +3,7 @@
 from ingest.jobs.request import request_document, request_embedding
 from kebab.cli.errors import Exit
 from search.corpus import ensure_source
-from search.models import Source
+from search.models import EmbeddingSpace, Source
 from tests.cli.running import run, run_json
 from tests.corpus.making import make_workspace, write
 from tests.search.asking import embed
@@ -41,6 +41,15 @@ def test_spaces_are_listed_with_what_lacks_a_vector(workspace):
     space = embed(workspace, limit=2)
     (found,) = rows("spaces", workspace)
     assert (found["model"], found["state"], found["vectors"], found["chunks"]) == (space.model, "live", 2, 3)
+
+
+def test_the_live_space_comes_first(workspace):
+    write(workspace, "a.md", "one")
+    live = embed(workspace)
+    EmbeddingSpace.objects.create(
+        workspace=workspace, model="new", revision="1", dim=4, state="building", pk=0
+    )
+    assert [each["id"] for each in rows("spaces", workspace)] == [live.pk, 0]
 
 
 def test_jobs_are_listed_newest_first(workspace):

@@ -4,7 +4,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from search import embedding
+from search import embedding, node
 from search.mirror import snapshot
 from tests.corpus.making import make_workspace
 
@@ -16,8 +16,9 @@ def patience(mirrors, settings):
 
 @pytest.fixture
 def workspace(db, patience, monkeypatch):
-    """A workspace that lives in the test's own transaction, where no snapshot can be begun or is needed."""
+    """A workspace that lives in the test's own transaction: no snapshot can begin there, no other thread sees it."""
     monkeypatch.setattr(snapshot, "postgres_snapshot", nullcontext)
+    monkeypatch.setattr(node, "trigger_sync", lambda workspace_id: None)
     return make_workspace()
 
 

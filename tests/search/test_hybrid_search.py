@@ -1,14 +1,16 @@
 """Words and meaning fused, and the last word that Postgres has."""
 
 import json
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from search import node
 from search.corpus import delete_documents, restate_document
 from search.mirror.lexical import INDEX_VERSION
 from search.mirror.sync import rebuild_mirror
-from search.models import Document
+from search.models import ChunkVector, Document
 from search.retrieval.types import Mode
 from search.retrieval.wire import hit_to_wire
 from tests.corpus.making import chunk, write, write_each
@@ -75,15 +77,13 @@ def test_rrf_k_of_the_workspace_is_used(orchard):
     assert hit.score == pytest.approx(sum(terms))
 
 
-def test_hybrid_on_disjoint_legs_holds_what_each_found(workspace, set_embedder):
+def test_hybrid_on_disjoint_legs_holds_what_each_found(workspace):
     write(workspace, "words.md", "apple")
     sync(workspace)
     write(workspace, "meaning.md", "orange apple")  # embedded, and not mirrored yet
     embed(workspace)
-    Document.objects.filter(path="words.md").get().chunks.get()
-    from search.models import ChunkVector
-
-    ChunkVector.objects.filter(chunk_id__in=Document.objects.get(path="words.md").chunks.values("chunk_id")).delete()
+    chunks = Document.objects.get(path="words.md").chunks
+    ChunkVector.objects.filter(chunk_id__in=chunks.values("chunk_id")).delete()
     result = ask(workspace, "apple", Mode.HYBRID)
     assert ranks(result) == {"words.md": (1, None), "meaning.md": (None, 1)}
     assert [hit.score for hit in result.hits] == [0.5, 0.5]
@@ -188,10 +188,6 @@ def test_explain_shows_the_legs_and_the_fusion_and_nothing_hidden(orchard):
 
 
 def test_old_documents_are_stale_unless_the_workspace_says_otherwise(orchard):
-    from datetime import timedelta
-
-    from django.utils import timezone
-
     Document.objects.filter(path="001.md").update(indexed_at=timezone.now() - timedelta(days=31))
     stale = {hit.doc_path for hit in ask(orchard, QUERY, k=100).hits if hit.stale}
     assert stale == {"001.md"}

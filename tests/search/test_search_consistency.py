@@ -1,12 +1,19 @@
 """Reading one's writes, lag that is reported, mirrors that heal when a search finds them wanting."""
 
-import pytest
+import time
+from types import SimpleNamespace
 
+import pytest
+from django.core.files.storage import default_storage
+
+from kebab.people.deletion import delete_workspace
 from search import node
+from search.blobs import blob_name, keep_blob
 from search.mirror.sync import sync_mirror
 from search.retrieval.errors import NotSearchableYet
 from search.retrieval.types import Mode
 from tests.corpus.making import write
+from tests.mirror.looking import tampering
 from tests.search.asking import ask, embed, paths, sync
 
 
@@ -40,25 +47,22 @@ def test_a_write_that_another_process_is_mirroring_is_waited_for(workspace, monk
         if len(slept) == 3:
             lock.__exit__(None, None, None)
 
-    monkeypatch.setattr(node.time, "sleep", let_go)
+    monkeypatch.setattr(node, "time", SimpleNamespace(monotonic=time.monotonic, sleep=let_go))
     assert paths(ask(workspace, "apple", min_seq=seq)) == ["a.md"]
     assert len(slept) == 3
 
 
-def test_a_number_that_does_not_come_in_time_is_a_clear_answer(workspace, settings, monkeypatch):
+def test_a_number_that_does_not_come_in_time_is_a_clear_answer(workspace, settings):
     settings.KEBAB_WAIT_LIMIT_S = 0
     seq = write(workspace, "a.md", "apple").seq
     with node.mirror_files(workspace.pk).writing(), pytest.raises(NotSearchableYet, match=f"Change {seq} "):
         ask(workspace, "apple", min_seq=seq)
 
 
-def test_waiting_for_a_number_that_nobody_wrote_lets_others_work(workspace, settings, monkeypatch):
-    settings.KEBAB_WAIT_LIMIT_S = 10
+def test_waiting_for_a_number_that_nobody_wrote_lets_others_work(workspace, monkeypatch):
     sync(workspace)
-    now = iter(range(100))
-    slept = []
-    monkeypatch.setattr(node.time, "monotonic", lambda: next(now))
-    monkeypatch.setattr(node.time, "sleep", slept.append)
+    now, slept = iter(range(100)), []
+    monkeypatch.setattr(node, "time", SimpleNamespace(monotonic=lambda: next(now), sleep=slept.append))
     with pytest.raises(NotSearchableYet):
         node.wait_for_seq(workspace.pk, 99, limit_s=10)
     assert len(slept) >= 8
@@ -111,8 +115,6 @@ def test_a_damaged_mirror_degrades_a_search_and_is_rebuilt_behind_it(workspace, 
 
 
 def test_damage_in_the_text_index_alone_is_found_by_the_search_that_meets_it(workspace):
-    from tests.mirror.looking import tampering
-
     write(workspace, "a.md", *(f"apple {n}" for n in range(50)))
     sync(workspace)
     node.reader_pool().close()
@@ -140,11 +142,7 @@ def test_a_search_of_a_workspace_that_is_gone_is_told_so(workspace):
         ask(workspace, "apple")
 
 
-def test_deleting_a_workspace_removes_mirror_and_blobs(workspace, settings, tmp_path):
-    from kebab.people.deletion import delete_workspace
-    from search.blobs import blob_name, keep_blob
-    from django.core.files.storage import default_storage
-
+def test_deleting_a_workspace_removes_mirror_and_blobs(workspace):
     write(workspace, "a.md", "apple")
     embed(workspace)
     sync(workspace)

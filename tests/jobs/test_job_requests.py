@@ -1,0 +1,171 @@
+"""Asking for work, joining what is asked for already, cancelling and retrying."""
+
+from datetime import timedelta
+from functools import partial
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
+
+from ingest.errors import JobNotOpen
+from ingest.jobs import hints, items, run
+from ingest.jobs.lease import claim
+from ingest.jobs.request import cancel, request_embedding, request_sync, retry
+from ingest.jobs.run import run_job
+from ingest.models import Job
+from search.models import Source
+from tests.corpus.together import at_once
+from tests.jobs.working import fill, indexed, sync, upload, work
+
+
+def now_of(job):
+    return Job.objects.get(pk=job.pk)
+
+
+def test_a_request_before_the_listing_joins_the_sync(source):
+    job = request_sync(source)
+    assert request_sync(source).pk == job.pk
+    claim(job.workspace_id, job.pk)
+    assert request_sync(source).pk == job.pk
+
+
+def test_a_request_after_the_listing_queues_one_more(source):
+    job = request_sync(source)
+    claim(job.workspace_id, job.pk)
+    Job.objects.update(discovered_at=Now())
+    again = request_sync(source)
+    assert again.pk != job.pk
+    assert request_sync(source).pk == again.pk
+    assert claim(again.workspace_id, again.pk) is None
+    assert now_of(again).state == "queued"
+
+
+def test_requests_at_the_same_time_make_one_job(source):
+    jobs = at_once([partial(request_sync, source)] * 6)
+    assert len({job.pk for job in jobs}) == 1
+
+
+def test_two_syncs_of_a_source_never_run_together(source):
+    first = request_sync(source)
+    claim(first.workspace_id, first.pk)
+    Job.objects.update(discovered_at=Now())
+    second = request_sync(source)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Job.objects.filter(pk=second.pk).update(state="running")
+
+
+def test_a_full_sync_does_not_vanish_in_the_retry_it_joins(workspace, folder, source):
+    fill(folder, {"a.md": "a\n", "b.md": "b\n"})
+    narrow = request_sync(source, only_paths=["a.md"])
+    full = request_sync(source)
+    for job in {narrow.pk: narrow, full.pk: full}.values():
+        work(job)
+    assert set(indexed(workspace)) == {"a.md", "b.md"}
+
+
+def test_a_full_sync_asked_for_while_a_retry_lists_comes_after_it(workspace, folder, source):
+    fill(folder, {"a.md": "a\n", "b.md": "b\n"})
+    narrow = request_sync(source, only_paths=["a.md"])
+    claim(narrow.workspace_id, narrow.pk)
+    assert request_sync(source).pk != narrow.pk
+
+
+def test_a_retry_joins_the_full_sync_that_waits(source):
+    full = request_sync(source)
+    assert request_sync(source, only_paths=["a.md"]).pk == full.pk
+    assert "only_paths" not in now_of(full).payload
+
+
+def test_a_queued_job_is_cancelled_at_once(source):
+    job = cancel(request_sync(source))
+    assert (job.state, job.finished_at is not None) == ("cancelled", True)
+    assert work(job).attempt == 0
+    with pytest.raises(JobNotOpen):
+        cancel(job)
+
+
+def test_a_running_job_is_cancelled_between_items_and_keeps_what_it_did(workspace, folder, source, monkeypatch):
+    fill(folder, {f"{n}.md": f"{n}\n" for n in range(5)})
+    job = request_sync(source)
+    write = items.ItemWorker._write
+
+    def cancel_after_the_first(self, begun, digest):
+        write(self, begun, digest)
+        cancel(job)
+        self._work.keeper._look(renew=False)
+
+    monkeypatch.setattr(items.ItemWorker, "_write", cancel_after_the_first)
+    ended = work(job)
+    assert (ended.state, ended.items_done, len(indexed(workspace))) == ("cancelled", 1, 1)
+    assert Source.objects.get(pk=source.pk).state == "pending"
+    monkeypatch.undo()
+    assert sync(source)["new"] == 4
+
+
+def test_a_running_job_that_nobody_works_on_is_cancelled_by_who_claims_it(source):
+    job = request_sync(source)
+    claim(job.workspace_id, job.pk)
+    assert cancel(job).state == "running"
+    Job.objects.update(lease_until=Now() - timedelta(seconds=1))
+    assert work(job).state == "cancelled"
+
+
+def test_a_job_that_was_put_off_is_cancelled_without_waiting(source, monkeypatch):
+    def break_off(work):
+        raise ZeroDivisionError("a bug")
+
+    job = request_sync(source)
+    monkeypatch.setattr(run, "_WORK", {**run._WORK, "sync_source": break_off})
+    run_job(job.workspace_id, job.pk)
+    hints._redis().delete("ingest")
+    assert claim(job.workspace_id, job.pk) is None
+    assert cancel(now_of(job)).state == "running"
+    assert hints._redis().llen("ingest") == 1
+    assert work(job).state == "cancelled"
+
+
+def test_nothing_to_retry_is_said_so(folder, source):
+    job = request_sync(source)
+    with pytest.raises(JobNotOpen, match="still queued"):
+        retry(job)
+    with pytest.raises(JobNotOpen, match="Nothing failed"):
+        retry(work(job))
+
+
+def test_a_sync_that_failed_as_a_whole_is_retried_as_a_whole(workspace, folder, source):
+    folder.rename(folder.with_name("away"))
+    failed = work(request_sync(source))
+    folder.with_name("away").rename(folder)
+    fill(folder, {"a.md": "a\n"})
+    assert work(retry(failed)).state == "succeeded"
+    assert indexed(workspace) == {"a.md": ["a"]}
+
+
+def test_a_cancelled_upload_is_retried_from_its_blob(workspace):
+    job = cancel(upload(workspace, "a.md", b"a\n", title="Stated"))
+    assert work(retry(job)).state == "succeeded"
+    assert indexed(workspace) == {"a.md": ["a"]}
+
+
+def test_an_upload_whose_bytes_are_unchanged_is_not_parsed_again(workspace):
+    first, second = (work(upload(workspace, "a.md", b"a\n")) for _ in range(2))
+    assert [(job.calls, job.counts["new"], job.counts["unchanged"]) for job in (first, second)] == [
+        (1, 1, 0),
+        (0, 0, 1),
+    ]
+
+
+def test_what_is_stated_with_an_upload_goes_before_what_was_parsed(workspace):
+    from search.models import Chunk, Document
+
+    stated = {"title": "Stated", "lang": "de", "tags": ["x"], "trust_level": "primary", "metadata": {"k": 1}}
+    work(upload(workspace, "a.md", b"---\ntitle: Own\ntags: [y]\n---\n# Head\n\ntext\n", **stated))
+    document = Document.objects.get()
+    assert (document.title, document.lang, document.tags, document.trust_level) == ("Stated", "de", ["x"], "primary")
+    assert document.metadata["k"] == 1
+    assert Chunk.objects.get().breadcrumb.startswith("Stated > ")
+
+
+def test_many_requests_for_embedding_make_one_job(workspace):
+    jobs = at_once([partial(request_embedding, workspace.pk)] * 6)
+    assert len({job.pk for job in jobs}) == 1

@@ -1,0 +1,83 @@
+"""Fills folders and works jobs off, as tests of jobs need it."""
+
+import os
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ingest.jobs.report import ingest_report
+from ingest.jobs.request import request_document, request_embedding, request_sync
+from ingest.jobs.run import run_job
+from ingest.models import Job, JobKind
+from search.blobs import keep_blob
+from search.corpus import ensure_source
+from search.models import Chunk, Document, Source
+
+#: What no parser reads: the start of a PNG.
+PICTURE = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(range(200))
+
+_clock = Counter()
+
+
+def fill(root: Path, files: Mapping[str, str | bytes]) -> None:
+    """Write files below `root`, each with a time that no file had before."""
+    for path, content in files.items():
+        file = root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+        _clock["ns"] += 1_000_000_000
+        os.utime(file, ns=(_clock["ns"], _clock["ns"]))
+
+
+def work(job: Job) -> Job:
+    """Work the job off in this process and give it as it is then."""
+    run_job(job.workspace_id, job.pk)
+    return Job.objects.get(pk=job.pk)
+
+
+def sync(source: Source, **payload: Any) -> dict[str, Any]:
+    """Sync the source; give the report."""
+    job = work(request_sync(source, **payload))
+    assert job.state == "succeeded", job.error
+    return ingest_report(job)
+
+
+def upload(workspace: Any, path: str, content: bytes, **stated: Any) -> Job:
+    """Ask for an upload to be ingested."""
+    area = ensure_source(workspace, "uploads", kind="upload")
+    blob = keep_blob(workspace.pk, content)
+    return request_document(area, {"path": path, "blob": blob, **stated})
+
+
+def embed(workspace: Any) -> Job:
+    """Embed what lacks a vector; give the job as it is then."""
+    return work(request_embedding(workspace.pk))
+
+
+def drop_embedding_jobs() -> None:
+    """Forget the embedding that every sync asks for, where a test asks for its own."""
+    Job.objects.filter(kind=JobKind.EMBED).delete()
+
+
+def counts(report: Mapping[str, Any]) -> dict[str, int]:
+    """Give the report's numbers that are not nought."""
+    names = ("seen", "new", "updated", "unchanged", "skipped", "failed", "deleted", "parser_calls")
+    return {name: report[name] for name in names if report[name]}
+
+
+def indexed(workspace: Any) -> dict[str, list[str]]:
+    """Give the texts of every document, by path."""
+    documents = Document.objects.in_workspace(workspace)
+    return {
+        document.path: [
+            chunk.text for chunk in Chunk.objects.in_workspace(workspace).filter(document=document).order_by("ordinal")
+        ]
+        for document in documents
+    }
+
+
+def identities(workspace: Any) -> set[tuple[str, str, str]]:
+    """Give (path, chunk id, text) of every chunk."""
+    chunks = Chunk.objects.in_workspace(workspace).select_related("document")
+    return {(chunk.document.path, chunk.chunk_id.hex, chunk.text) for chunk in chunks}
