@@ -12,7 +12,6 @@ from django.db.models import F
 
 from ingest.errors import JobFailed
 from ingest.jobs.work import Ending, Work
-from ingest.models import Job
 from search.embedders.base import Embedder
 from search.embedding import configured_embedder, embedded_text
 from search.models import Chunk, EmbeddingSpace
@@ -50,7 +49,7 @@ def run(work: Work) -> Ending:
         )
     turn_ends_at = time.monotonic() + _TURN_S
     while True:
-        Job.objects.in_workspace(work.workspace).filter(pk=work.job.pk).update(rerun_requested=False)
+        work.lease.write(rerun_requested=False)
         work.lease.write(items_total=F("items_done") + count_without_vector(space))
         for batch in _batches(space, embedder):
             if work.is_cancelled:

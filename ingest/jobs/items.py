@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from django.db import DataError, transaction
-from django.db.models import F
+from django.db.models import Case, F, When
 
 from ingest.blobs import release_blobs
 from ingest.chunking.types import CHUNKER_VERSION
@@ -34,6 +34,9 @@ logger = logging.getLogger(__name__)
 MAX_ITEM_ATTEMPTS = 5
 # The fewer are begun at once, the fewer innocents share the blame for a crash.
 _BATCH_BY_ATTEMPTS = (64, 8, 1)
+# Innocents first; then the suspects one after the other, the one that is nearest its end first: many items that
+# each take a worker down don't add up to a job without progress.
+_SUSPICION = Case(When(attempts__gte=2, then=2 + MAX_ITEM_ATTEMPTS - F("attempts")), default=F("attempts"))
 # A job makes room after this while other jobs wait.
 _TURN_S = 10.0
 
@@ -93,7 +96,7 @@ class ItemWorker:
         return JobItem.objects.in_workspace(self._work.workspace).filter(job=self._work.job.pk)
 
     def _next_batch(self) -> list[JobItem]:
-        pending = self._items().filter(state=ItemState.PENDING).order_by("attempts", "id")
+        pending = self._items().filter(state=ItemState.PENDING).order_by(_SUSPICION, "id")
         first = pending.first()
         if first is None:
             return []

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from django.conf import settings
-from django.db import DatabaseError, IntegrityError, connection, models, transaction
+from django.db import Error, IntegrityError, connection, models, transaction
 from django.db.models.functions import Now
 
 from ingest.errors import LeaseLost
@@ -123,8 +123,9 @@ class LeaseKeeper:
                 renew = since_renewal_s >= min(_RENEW_S, settings.KEBAB_LEASE_S / 4)
                 try:
                     self._look(renew=renew)
-                except DatabaseError as error:
+                except Error as error:
                     logger.warning("lease of job %s can't be renewed: %s", self._lease.job_id, error)
+                    connection.close()  # the next look gets a sound one
                     continue
                 since_renewal_s = 0.0 if renew else since_renewal_s
         finally:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -32,9 +33,12 @@ def request_sync(source: Source, *, requested_by: str = "", **payload: Any) -> J
 
 
 def _joinable_sync(source: Source, payload: Mapping[str, Any]) -> Job | None:
+    # Work on all paths includes work on some.
+    all_paths = {name: value for name, value in payload.items() if name != "only_paths"}
     return (
         Job.objects.in_workspace(source.workspace_id)
-        .filter(source=source, kind=JobKind.SYNC_SOURCE, state__in=OPEN_STATES, payload=payload)
+        .filter(source=source, kind=JobKind.SYNC_SOURCE, state__in=OPEN_STATES)
+        .filter(Q(payload=payload) | Q(payload=all_paths))
         .filter(cancel_requested=False, discovered_at=None)
         .select_for_update()
         .first()
@@ -79,7 +83,7 @@ def request_source_deletion(source: Source, *, requested_by: str = "") -> Job:
     """Give the job that will delete `source` with all its documents; its open jobs are cancelled."""
     with transaction.atomic():
         Job.objects.in_workspace(source.workspace_id).filter(source=source, state__in=OPEN_STATES).update(
-            cancel_requested=True
+            cancel_requested=True, due_at=Now()
         )
         return _create(source.workspace_id, JobKind.DELETE_SOURCE, source=source, requested_by=requested_by)
 
@@ -90,8 +94,9 @@ def cancel(job: Job) -> Job:
     queued = rows.filter(state=JobState.QUEUED)
     if queued.update(state=JobState.CANCELLED, cancel_requested=True, finished_at=Now()):
         return rows.get()
-    if not rows.filter(state=JobState.RUNNING).update(cancel_requested=True):
+    if not rows.filter(state=JobState.RUNNING).update(cancel_requested=True, due_at=Now()):
         raise JobNotOpen(f"Job {job.pk} has already ended as {rows.get().state}; there is nothing to cancel.")
+    hint_on_commit(job)  # it may have been put off: then whoever claims it ends it
     return rows.get()
 
 

@@ -71,6 +71,9 @@ def _end(lease: Lease, state: JobState, error: str = "") -> None:
         if job is None:
             logger.warning("job %s ended under another attempt", lease.job_id)
             return
+        if job.rerun_requested and state == JobState.SUCCEEDED:  # asked for since the work looked last
+            lease.write(lease_until=Now())
+            return
         if job.kind in _WRITES_CHUNKS and job.payload.get("embed", True):
             request_embedding(job.workspace_id)
         if job.kind == JobKind.SYNC_SOURCE:
@@ -90,4 +93,4 @@ def _try_later(lease: Lease) -> None:
     """Leave the job to a later claim: after 5·2^n seconds, ten minutes at most, give or take a tenth."""
     stalled = lease.held().values_list("stalled_attempts", flat=True).first() or 0
     delay_s = min(600, 5 * 2**stalled) * random.uniform(0.9, 1.1)  # noqa: S311  # jitter, not a secret
-    lease.held().update(lease_until=Now() + timedelta(seconds=delay_s))
+    lease.held().update(lease_until=Now(), due_at=Now() + timedelta(seconds=delay_s))

@@ -35,11 +35,10 @@ class JobQuerySet(TenantQuerySet):
     """Jobs, of one workspace or over all of them for those who hand out work."""
 
     def due(self) -> "JobQuerySet":
-        """Jobs that a worker may claim now: queued and due, or running under a lease that ran out."""
+        """Jobs that a worker may claim now: due, and queued or running under a lease that ran out."""
         now = models.functions.Now()
-        return self.filter(
-            models.Q(state=JobState.QUEUED, due_at__lte=now)
-            | models.Q(state=JobState.RUNNING, lease_until__lt=now)
+        return self.filter(due_at__lte=now).filter(
+            models.Q(state=JobState.QUEUED) | models.Q(state=JobState.RUNNING, lease_until__lt=now)
         )
 
 

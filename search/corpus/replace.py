@@ -194,7 +194,9 @@ def _chunk_row(place: Place, document: Document, chunk_id: uuid.UUID, chunk: Chu
 
 def _present_chunks(document: Document) -> dict[uuid.UUID, Chunk]:
     chunks = Chunk.objects.in_workspace(document.workspace_id).filter(document=document)
-    return {chunk.chunk_id: chunk for chunk in chunks.defer("text")}
+    # Locked in the order in which vectors are stored for them: else the two could wait for each other.
+    locked = chunks.select_for_update().order_by("chunk_id")
+    return {chunk.chunk_id: chunk for chunk in locked.defer("text")}
 
 
 def _replace_chunks(
