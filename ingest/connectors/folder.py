@@ -9,7 +9,14 @@ from pathlib import Path
 
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.ignore import IgnoreRules
-from ingest.connectors.walk_rules import VERSION_CONTROL, SkipReason, WalkRules
+from ingest.connectors.walk_rules import (
+    LEAST_PROSE_FILES,
+    OUTPUT_DIRECTORIES,
+    PROSE_EXTENSIONS,
+    VERSION_CONTROL,
+    SkipReason,
+    WalkRules,
+)
 
 MAX_IGNORE_FILE_BYTES = 1024**2
 
@@ -109,7 +116,7 @@ class _Walk:
         if verdict:
             return SkippedFile(path=path + "/", reason=SkipReason.IGNORED)
         is_skipped = verdict is None and name in self._rules.skipped_directories
-        if is_skipped or name in VERSION_CONTROL:
+        if name in VERSION_CONTROL or (is_skipped and not _is_documentation(name, entry.path)):
             return SkippedFile(path=path + "/", reason=SkipReason.SKIPPED_DIRECTORY)
         return _Directory(path + "/", entry.path, tuple(ignores))
 
@@ -155,6 +162,16 @@ def _scan(directory: str) -> dict[str, os.DirEntry[str]]:
             return {entry.name: entry for entry in listing}
     except OSError as error:
         raise _failure(directory, error) from error
+
+
+def _is_documentation(name: str, absolute: str) -> bool:
+    """Whether a folder named like a build's output holds only Markdown or reStructuredText, as docs/build/ may."""
+    if name not in OUTPUT_DIRECTORIES:
+        return False
+    files = [entry.name for entry in _scan(absolute).values() if not _is_directory(entry)]
+    return len(files) >= LEAST_PROSE_FILES and all(
+        file.rpartition(".")[2].lower() in PROSE_EXTENSIONS for file in files
+    )
 
 
 def _failure(path: str, error: OSError) -> ListingFailed:

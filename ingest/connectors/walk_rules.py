@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from ingest.parsers.file_types import code_language_of
+from ingest.parsers.file_types import MARKDOWN, code_language_of
 
 
 class SkipReason(StrEnum):
@@ -33,6 +33,11 @@ VERSION_CONTROL: Final = frozenset({".git", ".hg", ".svn"})
 SKIPPED_DIRECTORIES: Final = frozenset(
     {"node_modules", "dist", "build", "vendor", "target", "__pycache__", ".venv", "coverage"}
 )
+#: of these, names that hand-written documentation uses too, as in docs/build/
+OUTPUT_DIRECTORIES: Final = frozenset({"dist", "build", "target", "coverage"})
+PROSE_EXTENSIONS: Final = MARKDOWN | {"rst"}
+#: fewer files of prose than this are what a build leaves behind (a README, a licence)
+LEAST_PROSE_FILES: Final = 5
 LOCK_FILES: Final = frozenset(
     {
         "bun.lock",

@@ -4,7 +4,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from django.db import transaction
@@ -34,6 +34,17 @@ class _Batch:
     known: dict[uuid.UUID, object]
     hashes: list[uuid.UUID]
     embedded: "Future[np.ndarray]"
+    #: The batch before, which may be embedding texts that this one has too.
+    before: "_Batch | None"
+
+    def own_vectors(self) -> dict[uuid.UUID, np.ndarray]:
+        """Give the vectors that were embedded for this batch, by hash."""
+        return dict(zip(self.hashes, self.embedded.result(), strict=True))
+
+    def vectors(self) -> dict[uuid.UUID, object]:
+        """Give the vectors of all its chunks, by hash."""
+        borrowed = {} if self.before is None else self.before.own_vectors()
+        return {**self.known, **borrowed, **self.own_vectors()}
 
 
 def run(work: Work) -> Ending:
@@ -65,27 +76,30 @@ def run(work: Work) -> Ending:
 def _batches(space: EmbeddingSpace, embedder: Embedder) -> Iterator[_Batch]:
     """Give batch after batch, the next one already being embedded while one is stored."""
     with ThreadPoolExecutor(1, thread_name_prefix="embed") as executor:
-        begun = _begin(space, embedder, _BEFORE_ALL, executor)
+        begun = _begin(space, embedder, None, executor)
         while begun is not None:
-            ahead = _begin(space, embedder, begun.chunks[-1].chunk_id, executor)
+            ahead = _begin(space, embedder, begun, executor)
             yield begun
             begun = ahead
 
 
 def _begin(
-    space: EmbeddingSpace, embedder: Embedder, after: uuid.UUID, executor: ThreadPoolExecutor
+    space: EmbeddingSpace, embedder: Embedder, before: _Batch | None, executor: ThreadPoolExecutor
 ) -> _Batch | None:
+    after = _BEFORE_ALL if before is None else before.chunks[-1].chunk_id
     chunks = chunks_without_vector(space, after=after, limit=_BATCH)
     if not chunks:
         return None
     known = known_vectors(space, [chunk.embed_hash for chunk in chunks])
-    texts = {c.embed_hash: embedded_text(c.breadcrumb, c.text) for c in chunks if c.embed_hash not in known}
+    at_hand = {*known, *(before.hashes if before is not None else ())}
+    texts = {c.embed_hash: embedded_text(c.breadcrumb, c.text) for c in chunks if c.embed_hash not in at_hand}
     future = executor.submit(embedder.embed_passages, list(texts.values()))
-    return _Batch(chunks=chunks, known=known, hashes=list(texts), embedded=future)
+    unchained = None if before is None else replace(before, before=None)  # else all batches would be kept
+    return _Batch(chunks=chunks, known=known, hashes=list(texts), embedded=future, before=unchained)
 
 
 def _store(work: Work, space: EmbeddingSpace, batch: _Batch) -> None:
-    vectors = {**batch.known, **dict(zip(batch.hashes, batch.embedded.result(), strict=True))}
+    vectors = batch.vectors()
     with transaction.atomic():
         work.lease.write(
             items_done=F("items_done") + len(batch.chunks),

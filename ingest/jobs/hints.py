@@ -6,15 +6,14 @@ fairness between them. The sweep sends again what got lost.
 
 import logging
 import uuid
-from collections import defaultdict
 from datetime import timedelta
 from functools import cache
-from itertools import chain, zip_longest
 
 import redis
 from django.conf import settings
 from django.db import transaction
-from django.db.models.functions import Now
+from django.db.models import Window
+from django.db.models.functions import Now, RowNumber
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
@@ -29,8 +28,11 @@ _EMBED = ("ingest.run_embedding", "embed")
 _INGEST = ("ingest.run_job", "ingest")
 # A job hinted this recently is left to the worker that the hint will reach.
 _FRESH = timedelta(seconds=8)
-# How many due jobs are looked at, per queue, to choose from.
-_WINDOW = 500
+# More requests for a sync than this in the queue are no use.
+_SYNCS_WAITING = 20
+# The first job of each workspace, then the second of each, and so on: in SQL, so that no backlog hides
+# the jobs of others.
+_TURN = Window(RowNumber(), partition_by="workspace_id", order_by=("due_at", "created_at"))
 
 
 def hint_on_commit(job: Job) -> None:
@@ -52,6 +54,18 @@ def hint_due_jobs() -> int:
         return 0
 
 
+def ask_for_sync(workspace_id: uuid.UUID) -> None:
+    """Have this node's mirror of a workspace built or brought up to date soon; never fails.
+
+    A node follows only the workspaces it has a mirror of: without this, the first search would wait for it.
+    """
+    try:
+        if _redis().llen("mirror") < _SYNCS_WAITING:
+            app.send_task("search.sync_mirror", args=[str(workspace_id)], queue="mirror", retry=False)
+    except (redis.RedisError, OperationalError, OSError) as error:
+        logger.warning("no sync of %s was asked for, the mirror process polls: %s", workspace_id, error)
+
+
 def _hint_if_room(job: Job) -> None:
     task, queue = _EMBED if job.kind == JobKind.EMBED else _INGEST
     try:
@@ -65,23 +79,15 @@ def _fill_queue(task: str, queue: str, *, is_embedding: bool) -> int:
     room = _room(queue)
     if room <= 0:
         return 0
-    due = Job.objects.all().due().order_by("due_at", "created_at")
+    due = Job.objects.all().due()
     due = due.filter(kind=JobKind.EMBED) if is_embedding else due.exclude(kind=JobKind.EMBED)
     fresh = timezone.now() - _FRESH
-    waiting = due.exclude(hinted_at__gt=fresh).values_list("workspace_id", "pk")[:_WINDOW]
-    chosen = _in_turn(list(waiting))[:room]
+    in_turn = due.exclude(hinted_at__gt=fresh).annotate(turn=_TURN).order_by("turn", "due_at", "created_at")
+    chosen = list(in_turn.values_list("workspace_id", "pk")[:room])
     for workspace_id, job_id in chosen:
         _send(task, queue, workspace_id, job_id)
         Job.objects.in_workspace(workspace_id).filter(pk=job_id).update(hinted_at=Now())
     return len(chosen)
-
-
-def _in_turn(waiting: list[tuple[uuid.UUID, uuid.UUID]]) -> list[tuple[uuid.UUID, uuid.UUID]]:
-    by_workspace: dict[uuid.UUID, list[tuple[uuid.UUID, uuid.UUID]]] = defaultdict(list)
-    for workspace_id, job_id in waiting:
-        by_workspace[workspace_id].append((workspace_id, job_id))
-    rounds = zip_longest(*by_workspace.values())
-    return [entry for entry in chain.from_iterable(rounds) if entry is not None]
 
 
 def _send(task: str, queue: str, workspace_id: uuid.UUID, job_id: uuid.UUID) -> None:

@@ -34,8 +34,8 @@ logger = logging.getLogger(__name__)
 MAX_ITEM_ATTEMPTS = 5
 # The fewer are begun at once, the fewer innocents share the blame for a crash.
 _BATCH_BY_ATTEMPTS = (64, 8, 1)
-# Innocents first; then the suspects one after the other, the one that is nearest its end first: many items that
-# each take a worker down don't add up to a job without progress.
+# Innocents first; then the suspects one after the other, the one that is nearest its end first: many items
+# that each take a worker down don't add up to a job without progress.
 _SUSPICION = Case(When(attempts__gte=2, then=2 + MAX_ITEM_ATTEMPTS - F("attempts")), default=F("attempts"))
 # A job makes room after this while other jobs wait.
 _TURN_S = 10.0
@@ -109,15 +109,16 @@ class ItemWorker:
                 self._close(item, "failed", "killed_its_worker", f"Given up after {item.attempts} attempts.")
             return
         self._items().filter(pk__in=[item.pk for item in batch]).update(attempts=F("attempts") + 1)
-        gone = [item for item in batch if item.action == "delete"]
-        for item in gone:
-            self._delete(item)
         begun = self._begin([item for item in batch if item.action == "ingest"])
         for begin, digest in digester_pool().digest_many(begun):
             if self._work.is_cancelled:
                 return
             failpoints.reached("after_parse")
             self._write(begin, digest)
+        # Last, so that the new name of a renamed file takes over the vectors of its old one.
+        for item in batch:
+            if item.action == "delete":
+                self._delete(item)
 
     def _begin(self, items: Sequence[JobItem]) -> Iterator[Submission]:
         """Read the items that need parsing; those that don't are finished here."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -82,22 +82,26 @@ def request_embedding(workspace_id: Any) -> Job:
 def request_source_deletion(source: Source, *, requested_by: str = "") -> Job:
     """Give the job that will delete `source` with all its documents; its open jobs are cancelled."""
     with transaction.atomic():
-        Job.objects.in_workspace(source.workspace_id).filter(source=source, state__in=OPEN_STATES).update(
-            cancel_requested=True, due_at=Now()
-        )
+        jobs = Job.objects.in_workspace(source.workspace_id).filter(source=source)
+        _cancel_queued(jobs)
+        jobs.filter(state=JobState.RUNNING).update(cancel_requested=True, due_at=Now())
         return _create(source.workspace_id, JobKind.DELETE_SOURCE, source=source, requested_by=requested_by)
 
 
 def cancel(job: Job) -> Job:
     """Ask for a job's end: at once when it is queued, within seconds when it runs. Raises JobNotOpen."""
     rows = Job.objects.in_workspace(job.workspace_id).filter(pk=job.pk)
-    queued = rows.filter(state=JobState.QUEUED)
-    if queued.update(state=JobState.CANCELLED, cancel_requested=True, finished_at=Now()):
+    if _cancel_queued(rows):
         return rows.get()
     if not rows.filter(state=JobState.RUNNING).update(cancel_requested=True, due_at=Now()):
         raise JobNotOpen(f"Job {job.pk} has already ended as {rows.get().state}; there is nothing to cancel.")
     hint_on_commit(job)  # it may have been put off: then whoever claims it ends it
     return rows.get()
+
+
+def _cancel_queued(jobs: QuerySet[Job]) -> int:
+    queued = jobs.filter(state=JobState.QUEUED)
+    return queued.update(state=JobState.CANCELLED, cancel_requested=True, finished_at=Now())
 
 
 def retry(job: Job, *, requested_by: str = "") -> Job:

@@ -5,6 +5,7 @@ import random
 import uuid
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from functools import partial
 
 from django.db import transaction
 from django.db.models.functions import Now
@@ -56,6 +57,8 @@ def _work(lease: Lease) -> None:
     if job.cancel_requested:
         _end(lease, JobState.CANCELLED)
         return
+    if job.kind != JobKind.EMBED:
+        hints.ask_for_sync(workspace.pk)
     with LeaseKeeper(lease) as keeper:
         ending = _WORK[job.kind](Work(job=job, workspace=workspace, lease=lease, keeper=keeper))
     if ending is Ending.YIELDED:
@@ -87,6 +90,8 @@ def _end(lease: Lease, state: JobState, error: str = "") -> None:
             seq=head_seq,
             error=error,
         )
+        if job.kind != JobKind.EMBED:
+            transaction.on_commit(partial(hints.ask_for_sync, job.workspace_id))
 
 
 def _try_later(lease: Lease) -> None:

@@ -88,7 +88,7 @@ class ReaderPool:
 
     @contextmanager
     def reader(self, path: Path) -> Iterator[apsw.Connection]:
-        """Lend a reader of `path`. Raises MirrorAbsent, MirrorOutdated, and MirrorDamaged, also while in use."""
+        """Lend a reader of `path`. Raises MirrorAbsent, MirrorOutdated; MirrorDamaged also while in use."""
         connection = self._take(path) or open_reader(path)
         try:
             with naming_damage(path):

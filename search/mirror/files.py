@@ -76,7 +76,7 @@ class MirrorFiles:
         return generation
 
     def withdraw(self, generation: Path) -> None:
-        """Publish nothing any more where `generation` is current: it is damaged, the next sync builds another."""
+        """Publish nothing any more if `generation` is current: it is damaged, the next sync makes another."""
         with contextlib.suppress(MirrorAbsent, FileNotFoundError):
             if self.current() == generation:
                 (self.directory / "CURRENT").unlink()

@@ -19,6 +19,8 @@ logger = logging.getLogger(__name__)
 
 #: The guarantee; a notification only makes it sooner.
 POLL_S = 1.0
+# The least time between two looks while writes go on.
+_STEP_S = 0.2
 # After a failed look at Postgres.
 _PAUSE_S = 1.0
 
@@ -49,19 +51,24 @@ class MirrorFollower:
         with psycopg.connect(**parameters, autocommit=True) as listener:
             listener.execute(f"LISTEN {CHANNEL}")
             while not self._stop.is_set():
-                self.catch_up()
+                began = time.monotonic()
+                if self.catch_up():
+                    # What is written in a burst is followed in a few larger steps, a single write at once.
+                    self._stop.wait(began + _STEP_S - time.monotonic())
                 for _ in listener.notifies(timeout=POLL_S, stop_after=1):
                     pass
 
-    def catch_up(self) -> None:
-        """Sync every mirror of this node that is behind; one query finds them."""
+    def catch_up(self) -> bool:
+        """Sync every mirror of this node that is behind; one query finds them. Give whether one was."""
         present = workspaces_on_this_node(self._root)
         heads = dict(Workspace.objects.filter(pk__in=present).values_list("pk", "head_seq"))
+        behind = [id_ for id_ in present if id_ in heads and self._applied.get(id_) != heads[id_]]
         for workspace_id in present:
             if workspace_id not in heads:
                 self._forget(workspace_id)
-            elif self._applied.get(workspace_id) != heads[workspace_id]:
-                self._sync(workspace_id)
+        for workspace_id in behind:
+            self._sync(workspace_id)
+        return bool(behind)
 
     def _sync(self, workspace_id: uuid.UUID) -> None:
         files = MirrorFiles.of(self._root, workspace_id)

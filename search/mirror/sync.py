@@ -123,7 +123,7 @@ def _write_place(connection: apsw.Connection, seq: int, token: int) -> None:
 
 
 def _scrub(connection: apsw.Connection) -> bool:
-    """Cut the write-ahead log after an erasure, so that no deleted text stays in it; give whether it is cut."""
+    """Cut the write-ahead log after an erasure, so that no deleted text stays in it; give whether it is."""
     if not _meta(connection, "scrub_due"):
         return True
     connection.set_busy_timeout(100)
@@ -147,9 +147,7 @@ def _build(
     finally:
         connection.close()
     files.publish(path)
-    return SyncReport(
-        applied_seq=seq, documents=documents, was_rebuilt=True, is_settled=files.remove_old()
-    )
+    return SyncReport(applied_seq=seq, documents=documents, was_rebuilt=True, is_settled=files.remove_old())
 
 
 def _fill(

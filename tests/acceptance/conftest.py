@@ -3,7 +3,6 @@
 import itertools
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,7 +37,7 @@ def verb(stack: Stack) -> Callable[..., Any]:
     return run
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_client(stack: Stack, verb: Callable[..., Any]) -> Iterator[Callable[[], Client]]:
     """Make a workspace, and give a client with a token that may search and ingest in it."""
     clients = []
@@ -55,18 +54,7 @@ def make_client(stack: Stack, verb: Callable[..., Any]) -> Iterator[Callable[[],
         client.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def client(make_client: Callable[[], Client]) -> Client:
-    """A client in a workspace of its own."""
+    """A client in a workspace of the module's own."""
     return make_client()
-
-
-@pytest.fixture
-def notes(tmp_path: Path) -> Path:
-    """A folder of small documents."""
-    for number, subject in enumerate(("harbour", "lantern", "orchard", "glacier", "compass")):
-        text = (
-            f"# The {subject}\n\nEverything about the {subject}, chapter {number}.\n\n## Care\n\nKeep dry.\n"
-        )
-        (tmp_path / f"{subject}.md").write_text(text)
-    return tmp_path

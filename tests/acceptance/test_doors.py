@@ -3,12 +3,14 @@ import json
 import pytest
 
 from tests.acceptance import schemas
+from tests.acceptance.notes import write_notes
 
 pytestmark = pytest.mark.stack
 
 
-@pytest.fixture
-def filled(client, verb, notes):
+@pytest.fixture(scope="module")
+def filled(client, verb, tmp_path_factory):
+    notes = write_notes(tmp_path_factory.mktemp("notes"))
     verb("ingest", str(notes), "--workspace", client.slug, "--source", "notes", "--tag", "sea")
     return client
 
@@ -36,9 +38,9 @@ def test_verb_and_http_give_the_same_hits_again_and_again(filled, stack, mode):
 
 def test_filters_mean_the_same_at_both_doors(filled, stack):
     options = ("--tag", "sea", "--path-glob", "g*.md", "-k", "3")
-    printed = stack.run("search", "everything", "--workspace", filled.slug, *options, "--json").stdout
+    printed = stack.run("search", "all about it", "--workspace", filled.slug, *options, "--json").stdout
     filters = {"tags_any": ["sea"], "path_glob": ["g*.md"]}
-    answer = filled.request("POST", "/search", json={"q": "everything", "k": 3, "filters": filters})
+    answer = filled.request("POST", "/search", json={"q": "all about it", "k": 3, "filters": filters})
     assert hits_text(printed) == hits_text(answer.text)
     assert {hit["doc_path"] for hit in answer.json()["hits"]} == {"glacier.md"}
 

@@ -1,6 +1,7 @@
 import pytest
 
 from tests.acceptance import schemas
+from tests.acceptance.notes import write_notes
 
 pytestmark = pytest.mark.stack
 
@@ -8,9 +9,19 @@ _COUNTS = ("seen", "new", "updated", "unchanged", "skipped", "failed", "deleted"
 
 
 @pytest.fixture
-def ingest(client, verb, notes):
+def notes(tmp_path):
+    return write_notes(tmp_path)
+
+
+@pytest.fixture
+def own_client(make_client):
+    return make_client()
+
+
+@pytest.fixture
+def ingest(own_client, verb, notes):
     def run() -> dict:
-        report = verb("ingest", str(notes), "--workspace", client.slug)
+        report = verb("ingest", str(notes), "--workspace", own_client.slug)
         schemas.check(report, "ingest_report.v1")
         assert report["state"] == "succeeded"
         return report
@@ -29,7 +40,7 @@ def test_second_run_does_nothing_and_calls_nothing(ingest):
     assert (again["parser_calls"], again["embedding_calls"]) == (0, 0)
 
 
-def test_edits_deletions_and_renames_are_told_exactly(ingest, client, notes):
+def test_edits_deletions_and_renames_are_told_exactly(ingest, own_client, notes):
     ingest()
     (notes / "harbour.md").write_text("# The harbour\n\nIt has silted up.\n")
     (notes / "lantern.md").unlink()
@@ -38,9 +49,9 @@ def test_edits_deletions_and_renames_are_told_exactly(ingest, client, notes):
     report = ingest()
     assert counts(report) == {"seen": 5, "new": 1, "updated": 1, "unchanged": 2, "skipped": 1, "deleted": 2}
     assert sum(report["skipped_by_reason"].values()) == 1
-    found = client.search("silted", min_seq=report["seq"])
+    found = own_client.search("silted", mode="lexical", min_seq=report["seq"])
     assert [hit["doc_path"] for hit in found["hits"]] == ["harbour.md"]
-    paths = {document["path"] for document in client.get("/documents")["results"]}
+    paths = {document["path"] for document in own_client.get("/documents")["results"]}
     assert paths == {"harbour.md", "garden.md", "glacier.md", "compass.md"}
 
 

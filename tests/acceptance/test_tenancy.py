@@ -5,17 +5,17 @@ import pytest
 pytestmark = pytest.mark.stack
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def alice(make_client):
     return make_client()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def bob(make_client):
     return make_client()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def secret(alice):
     """A document of Alice's, its job and its chunk."""
     for name in ("one", "two", "three"):
@@ -109,7 +109,8 @@ def test_search_never_shows_what_another_workspace_has(alice, bob, secret):
         assert {hit["doc_path"] for hit in bob.search("treasure", mode=mode)["hits"]} <= {"own.md"}
 
 
-def test_revoked_token_opens_nothing_from_the_next_request_on(alice, stack, verb):
-    assert alice.request("GET", "/documents").status_code == 200
-    verb("token", "revoke", alice.token)
-    assert alice.request("GET", "/documents").status_code == 401
+def test_revoked_token_opens_nothing_from_the_next_request_on(make_client, verb):
+    carol = make_client()
+    assert carol.request("GET", "/documents").status_code == 200
+    verb("token", "revoke", carol.token)
+    assert carol.request("GET", "/documents").status_code == 401

@@ -45,9 +45,7 @@ def chunk(text: str, ordinal: int = 0, *, heading: str = "Guide", **fields: Any)
 
 def draft(*chunks: ChunkDraft | str, **fields: Any) -> DocumentDraft:
     """Give a document's draft; texts become chunks in order, and the hash follows from all of it."""
-    drafts = [
-        chunk(each, ordinal) if isinstance(each, str) else each for ordinal, each in enumerate(chunks)
-    ]
+    drafts = [chunk(each, ordinal) if isinstance(each, str) else each for ordinal, each in enumerate(chunks)]
     values: dict[str, Any] = {
         "title": "Guide",
         "lang": "en",
@@ -66,10 +64,17 @@ def draft(*chunks: ChunkDraft | str, **fields: Any) -> DocumentDraft:
 
 
 def write(
-    workspace: Workspace, path: str, *texts: ChunkDraft | str, source: str = "docs", version: str = "", **fields: Any
+    workspace: Workspace,
+    path: str,
+    *texts: ChunkDraft | str,
+    source: str = "docs",
+    version: str = "",
+    **fields: Any,
 ) -> Written:
     """Write a document of these texts into the workspace."""
-    return replace_document(make_place(workspace, path, source=source, version=version), draft(*texts, **fields))
+    return replace_document(
+        make_place(workspace, path, source=source, version=version), draft(*texts, **fields)
+    )
 
 
 def write_each(workspace: Workspace, texts: Sequence[str], **fields: Any) -> list[Written]:

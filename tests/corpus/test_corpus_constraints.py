@@ -17,10 +17,12 @@ SELECT %s, %s, document_id, ordinal, kind, language, heading_path, breadcrumb, s
     source_spans, token_count, embed_hash, row_version FROM search_chunk LIMIT 1
 """
 COPY_DOCUMENT = """
-INSERT INTO search_document (workspace_id, doc_id, source_id, version_id, path, title, lang, tags, trust_level,
-    mime, media, size_bytes, content_hash, overrides, parser_version, chunker_version, indexed_at, metadata)
+INSERT INTO search_document (workspace_id, doc_id, source_id, version_id, path, title, lang, tags,
+    trust_level, mime, media, size_bytes, content_hash, overrides, parser_version, chunker_version,
+    indexed_at, metadata)
 SELECT %s, %s, source_id, version_id, path, title, lang, tags, trust_level, mime, media, size_bytes,
-    content_hash, overrides, parser_version, chunker_version, indexed_at, metadata FROM search_document LIMIT 1
+    content_hash, overrides, parser_version, chunker_version, indexed_at, metadata
+FROM search_document LIMIT 1
 """
 
 

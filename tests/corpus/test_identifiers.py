@@ -18,9 +18,15 @@ def ids(*texts, doc_id=DOCUMENT, chunker="c1"):
 def test_ids_are_those_of_the_first_release():
     assert document_id(CORPUS, "docs", "", "guides/install.md").hex == "a3aded6bf7f74c093864b0f8a49b046d"
     assert document_id(CORPUS, "docs", "v1.0", "guides/install.md").hex == "3aee6b307fd65274ffe64acaa1241507"
-    assert [id_.hex for id_ in ids("Install it.", "Run it.", "Install it.")] == ["406ede3ebebae7a6556f627ba36dbdf1", "1ef02bcb4490ec094e6d8a820585c384", "3f91d22da8b76e8a8576f2a8628e347a"]
+    assert [id_.hex for id_ in ids("Install it.", "Run it.", "Install it.")] == [
+        "406ede3ebebae7a6556f627ba36dbdf1",
+        "1ef02bcb4490ec094e6d8a820585c384",
+        "3f91d22da8b76e8a8576f2a8628e347a",
+    ]
     assert embed_hash("Guide > Install", "Install it.").hex == "639c937b229193d85824a57ac57cdfc8"
-    assert content_hash(b"Install it.\n") == "e6abf81b2c2d9197dde6d067aac0c551c0d13ce87c01186efd5c3fc6468cf30a"
+    assert (
+        content_hash(b"Install it.\n") == "e6abf81b2c2d9197dde6d067aac0c551c0d13ce87c01186efd5c3fc6468cf30a"
+    )
 
 
 def test_an_insertion_leaves_the_other_chunks_ids_alone():

@@ -21,9 +21,10 @@ def _parsers():
 @pytest.fixture(autouse=True)
 def _empty_queues(servers):
     queues = ("ingest", "embed", "mirror", "maintenance")
-    hints._redis().delete(*queues)
+    client = hints._redis()
+    client.delete(*queues)
     yield
-    hints._redis().delete(*queues)
+    client.delete(*queues)
 
 
 @pytest.fixture(autouse=True)

@@ -279,13 +279,19 @@ def test_a_blob_is_kept_for_documents_alone_and_goes_with_them(workspace, folder
     fill(folder, {"a.md": "second\n"})
     (folder / "same.md").unlink()
     sync(source)
-    assert [blob_is_kept(workspace, text) for text in (b"first\n", b"second\n", b"shared\n")] == [False, True, True]
+    assert [blob_is_kept(workspace, text) for text in (b"first\n", b"second\n", b"shared\n")] == [
+        False,
+        True,
+        True,
+    ]
     (folder / "same2.md").unlink()
     sync(source)
     assert not blob_is_kept(workspace, b"shared\n")
 
 
-def test_a_document_that_postgres_refuses_is_failed_and_the_rest_succeeds(workspace, folder, source, monkeypatch):
+def test_a_document_that_postgres_refuses_is_failed_and_the_rest_succeeds(
+    workspace, folder, source, monkeypatch
+):
     make = items.document_draft
 
     def overlong(digest, found, **about):

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from functools import partial
+from uuid import uuid4
 
 import pytest
 from django.db.models import F
@@ -17,8 +18,9 @@ from ingest.jobs.request import request_sync
 from ingest.jobs.run import run_job
 from ingest.models import Job, JobItem
 from search.models import Document
+from tests.corpus.making import make_workspace
 from tests.corpus.together import at_once
-from tests.jobs.working import counts, fill, indexed, work
+from tests.jobs.working import counts, fill, indexed, upload, work
 
 
 @pytest.fixture
@@ -68,8 +70,6 @@ def test_a_job_that_is_not_due_or_has_ended_is_not_claimed(job):
 
 
 def test_a_job_is_not_claimed_under_another_workspace(job):
-    from tests.corpus.making import make_workspace
-
     assert claim(make_workspace().pk, job.pk) is None
 
 
@@ -138,11 +138,8 @@ def test_a_keeper_sees_that_its_lease_is_lost(job):
         assert keeper.is_lost
 
 
-def test_a_keeper_of_a_job_that_is_gone_says_so():
-    from uuid import uuid4
-
-    pytest.importorskip("django")
-    keeper = LeaseKeeper(Lease(workspace_id=uuid4(), job_id=uuid4(), attempt=1))
+def test_a_keeper_of_a_job_that_is_gone_says_so(workspace):
+    keeper = LeaseKeeper(Lease(workspace_id=workspace.pk, job_id=uuid4(), attempt=1))
     keeper._look(renew=True)
     assert keeper.is_lost
 
@@ -246,11 +243,10 @@ def test_a_job_that_was_put_off_goes_on_where_it_was(workspace, job, monkeypatch
 
 
 def test_a_long_job_makes_room_when_others_wait(workspace, job, source, monkeypatch):
-    from tests.jobs.working import upload
-
     monkeypatch.setattr(items, "_TURN_S", -1.0)
     waiting = upload(workspace, "x.md", b"x\n")
     run_job(job.workspace_id, job.pk)
     assert (now_of(job).state, now_of(job).items_done) == ("running", 0)
+    monkeypatch.undo()
     assert work(waiting).state == "succeeded"
     assert work(job).state == "succeeded"

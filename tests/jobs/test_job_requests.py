@@ -13,7 +13,7 @@ from ingest.jobs.lease import claim
 from ingest.jobs.request import cancel, request_embedding, request_sync, retry
 from ingest.jobs.run import run_job
 from ingest.models import Job
-from search.models import Source
+from search.models import Chunk, Document, Source
 from tests.corpus.together import at_once
 from tests.jobs.working import fill, indexed, sync, upload, work
 
@@ -70,12 +70,6 @@ def test_a_full_sync_asked_for_while_a_retry_lists_comes_after_it(workspace, fol
     assert request_sync(source).pk != narrow.pk
 
 
-def test_a_retry_joins_the_full_sync_that_waits(source):
-    full = request_sync(source)
-    assert request_sync(source, only_paths=["a.md"]).pk == full.pk
-    assert "only_paths" not in now_of(full).payload
-
-
 def test_a_queued_job_is_cancelled_at_once(source):
     job = cancel(request_sync(source))
     assert (job.state, job.finished_at is not None) == ("cancelled", True)
@@ -84,7 +78,9 @@ def test_a_queued_job_is_cancelled_at_once(source):
         cancel(job)
 
 
-def test_a_running_job_is_cancelled_between_items_and_keeps_what_it_did(workspace, folder, source, monkeypatch):
+def test_a_running_job_is_cancelled_between_items_and_keeps_what_it_did(
+    workspace, folder, source, monkeypatch
+):
     fill(folder, {f"{n}.md": f"{n}\n" for n in range(5)})
     job = request_sync(source)
     write = items.ItemWorker._write
@@ -156,12 +152,15 @@ def test_an_upload_whose_bytes_are_unchanged_is_not_parsed_again(workspace):
 
 
 def test_what_is_stated_with_an_upload_goes_before_what_was_parsed(workspace):
-    from search.models import Chunk, Document
-
     stated = {"title": "Stated", "lang": "de", "tags": ["x"], "trust_level": "primary", "metadata": {"k": 1}}
     work(upload(workspace, "a.md", b"---\ntitle: Own\ntags: [y]\n---\n# Head\n\ntext\n", **stated))
     document = Document.objects.get()
-    assert (document.title, document.lang, document.tags, document.trust_level) == ("Stated", "de", ["x"], "primary")
+    assert (document.title, document.lang, document.tags, document.trust_level) == (
+        "Stated",
+        "de",
+        ["x"],
+        "primary",
+    )
     assert document.metadata["k"] == 1
     assert Chunk.objects.get().breadcrumb.startswith("Stated > ")
 
@@ -169,3 +168,9 @@ def test_what_is_stated_with_an_upload_goes_before_what_was_parsed(workspace):
 def test_many_requests_for_embedding_make_one_job(workspace):
     jobs = at_once([partial(request_embedding, workspace.pk)] * 6)
     assert len({job.pk for job in jobs}) == 1
+
+
+def test_a_retry_joins_the_full_sync_that_waits(source):
+    full = request_sync(source)
+    assert request_sync(source, only_paths=["a.md"]).pk == full.pk
+    assert "only_paths" not in now_of(full).payload

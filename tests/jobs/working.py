@@ -71,7 +71,8 @@ def indexed(workspace: Any) -> dict[str, list[str]]:
     documents = Document.objects.in_workspace(workspace)
     return {
         document.path: [
-            chunk.text for chunk in Chunk.objects.in_workspace(workspace).filter(document=document).order_by("ordinal")
+            chunk.text
+            for chunk in Chunk.objects.in_workspace(workspace).filter(document=document).order_by("ordinal")
         ]
         for document in documents
     }

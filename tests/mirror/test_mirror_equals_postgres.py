@@ -1,4 +1,4 @@
-"""Whatever is written, in whatever order, with syncs wherever: the mirror equals Postgres and a new mirror."""
+"""Whatever is written, in whatever order, with syncs wherever: a mirror equals Postgres and a new one."""
 
 import shutil
 from dataclasses import dataclass

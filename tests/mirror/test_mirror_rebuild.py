@@ -71,6 +71,20 @@ def test_a_mirror_behind_a_pruned_log_is_rebuilt(workspace, mirrored):
     assert rebuilt_and_right(mirrored, workspace)
 
 
+def test_an_empty_mirror_behind_a_pruned_log_is_rebuilt(workspace, files):
+    sync_mirror(files, workspace.pk)
+    write_each(workspace, ["one", "two", "three"])
+    Change.objects.update(at=timezone.now() - 2 * KEEP)
+    prune_changes()
+    assert rebuilt_and_right(files, workspace)
+
+
+def test_a_hole_in_the_log_is_not_stepped_over(workspace, mirrored):
+    write_each(workspace, ["four", "five"], source="more")
+    Change.objects.in_workspace(workspace).filter(seq=4).delete()
+    assert rebuilt_and_right(mirrored, workspace)
+
+
 def test_a_current_mirror_survives_pruning(workspace, mirrored):
     Change.objects.update(at=timezone.now() - 2 * KEEP)
     prune_changes()

@@ -132,7 +132,9 @@ def test_a_sync_beside_another_process_is_told_so(workspace, files):
 
 def test_the_lock_of_a_process_that_died_is_free(workspace, files):
     child = os.posix_spawn(
-        "/bin/sh", ["sh", "-c", f"mkdir -p {files.directory}; exec flock -n {files.directory}/writer.lock true"], {}
+        "/bin/sh",
+        ["sh", "-c", f"mkdir -p {files.directory}; exec flock -n {files.directory}/writer.lock true"],
+        {},
     )
     assert os.waitpid(child, 0)[1] == 0
     assert sync_mirror(files, workspace.pk).was_rebuilt

@@ -30,7 +30,9 @@ def embed(workspace: Workspace, *, limit: int = 10_000) -> EmbeddingSpace:
     chunks = chunks_without_vector(space, after=uuid.UUID(int=0), limit=limit)
     vectors = embedder.embed_passages([embedded_text(each.breadcrumb, each.text) for each in chunks])
     with transaction.atomic():
-        store_vectors(space, chunks, {each.embed_hash: vector for each, vector in zip(chunks, vectors, strict=True)})
+        store_vectors(
+            space, chunks, {each.embed_hash: vector for each, vector in zip(chunks, vectors, strict=True)}
+        )
     return EmbeddingSpace.objects.get(pk=space.pk)
 
 

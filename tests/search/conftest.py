@@ -16,7 +16,7 @@ def patience(mirrors, settings):
 
 @pytest.fixture
 def workspace(db, patience, monkeypatch):
-    """A workspace that lives in the test's own transaction: no snapshot can begin there, no other thread sees it."""
+    """A workspace in the test's own transaction: no snapshot can begin there, no other thread sees it."""
     monkeypatch.setattr(snapshot, "postgres_snapshot", nullcontext)
     monkeypatch.setattr(node, "trigger_sync", lambda workspace_id: None)
     return make_workspace()

@@ -63,7 +63,9 @@ def test_the_ranks_are_those_of_the_legs(orchard):
     fused = ranks(ask(orchard, QUERY, Mode.HYBRID, k=100))
     for mode, leg in ((Mode.LEXICAL, 0), (Mode.VECTOR, 1)):
         alone = paths(ask(orchard, QUERY, mode, k=100))
-        assert [path for path, _ in sorted(fused.items(), key=lambda f: f[1][leg] or 99) if fused[path][leg]] == alone
+        assert [
+            path for path, _ in sorted(fused.items(), key=lambda f: f[1][leg] or 99) if fused[path][leg]
+        ] == alone
 
 
 def test_rrf_k_of_the_workspace_is_used(orchard):
@@ -92,7 +94,9 @@ def test_hybrid_on_disjoint_legs_holds_what_each_found(workspace):
 
 def test_where_words_find_nothing_meaning_orders(orchard):
     result = ask(orchard, "zzz", Mode.HYBRID)
-    assert [hit.chunk_id for hit in result.hits] == [hit.chunk_id for hit in ask(orchard, "zzz", Mode.VECTOR).hits]
+    assert [hit.chunk_id for hit in result.hits] == [
+        hit.chunk_id for hit in ask(orchard, "zzz", Mode.VECTOR).hits
+    ]
 
 
 def test_the_same_search_answers_the_same_bytes(orchard):
@@ -140,10 +144,20 @@ def test_a_list_that_the_read_back_emptied_is_refilled(workspace):
 def test_fields_come_from_postgres_though_the_mirror_is_behind(workspace):
     write(workspace, "a.md", chunk("apple", heading="Old"))
     sync(workspace)
-    write(workspace, "a.md", chunk("apple", heading="New", spans=({"kind": "line", "start": 7, "end": 12},)), title="Title")
+    write(
+        workspace,
+        "a.md",
+        chunk("apple", heading="New", spans=({"kind": "line", "start": 7, "end": 12},)),
+        title="Title",
+    )
     restate_document(Document.objects.get(), tags=["fresh"], trust_level="primary")
     (hit,) = ask(workspace, "apple").hits
-    assert (hit.section_label, hit.title, hit.tags, hit.trust_level) == ("New", "Title", ("fresh",), "primary")
+    assert (hit.section_label, hit.title, hit.tags, hit.trust_level) == (
+        "New",
+        "Title",
+        ("fresh",),
+        "primary",
+    )
     assert hit.citation.uri == "a.md#L7-L12"
 
 
@@ -181,7 +195,9 @@ def test_explain_shows_the_legs_and_the_fusion_and_nothing_hidden(orchard):
     for listed in explained["legs"].values():
         assert [entry["rank"] for entry in listed] == list(range(1, len(listed) + 1))
         assert {entry["chunk_id"] for entry in listed} <= standing
-    assert [entry["chunk_id"] for entry in explained["fused"]][: len(result.hits)] == [h.chunk_id for h in result.hits]
+    assert [entry["chunk_id"] for entry in explained["fused"]][: len(result.hits)] == [
+        h.chunk_id for h in result.hits
+    ]
     assert "read_back" in explained["timings_ms"]
     assert json.dumps(explained)
     assert ask(orchard, QUERY, Mode.HYBRID).explain is None

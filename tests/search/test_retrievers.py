@@ -81,6 +81,8 @@ def test_every_hit_says_where_it_stands(retriever):
 
 
 def test_its_hits_name_the_index_that_it_names(retriever, workspace):
-    assert {hit.index_version for hit in retriever.search(query())} == {retriever.index_version(retriever.mode)}
+    assert {hit.index_version for hit in retriever.search(query())} == {
+        retriever.index_version(retriever.mode)
+    }
     for mode in Mode:
         assert retriever.index_version(mode) == index_version(workspace, mode)

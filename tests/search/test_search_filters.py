@@ -6,6 +6,7 @@ from itertools import product
 import pytest
 
 from search import node
+from search.embedding import query_embedder
 from search.mirror.lexical import LexicalLeg
 from search.models import Document, Source
 from search.retrieval.errors import InvalidFilter, InvalidGlob
@@ -14,7 +15,6 @@ from search.retrieval.gather import candidates_wanted
 from search.retrieval.types import Mode
 from search.scope import resolve_scope
 from search.vectors.leg import VectorLeg
-from search.embedding import query_embedder
 from tests.corpus.making import chunk, write
 from tests.search.asking import ask, embed, paths, sync
 
@@ -26,7 +26,14 @@ def library(workspace):
     """Five documents with the same words, each different in what is said about it."""
     write(workspace, "docs/a.md", "apple tree", tags=("fruit", "plant"), trust_level="primary", lang="en")
     write(workspace, "docs/deep/b.md", "apple tree", tags=("plant",), trust_level="secondary", lang="de")
-    write(workspace, "docs/c.py", chunk("apple tree", kind="code", language="python"), media="code", trust_level="generated", lang="und")
+    write(
+        workspace,
+        "docs/c.py",
+        chunk("apple tree", kind="code", language="python"),
+        media="code",
+        trust_level="generated",
+        lang="und",
+    )
     write(workspace, "d.md", "apple tree", source="web", trust_level="unknown")
     write(workspace, "docs/a.md", "apple tree", version="v1", tags=("fruit",))
     Document.objects.update(indexed_at=NOON)

@@ -15,7 +15,20 @@ from search.vectors.spaces import ensure_live_space, live_space
 from tests.corpus.making import make_workspace, write
 from tests.search.asking import ask, embed, paths, sync
 
-WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu".split()
+WORDS = [
+    "alpha",
+    "beta",
+    "gamma",
+    "delta",
+    "epsilon",
+    "zeta",
+    "eta",
+    "theta",
+    "iota",
+    "kappa",
+    "lambda",
+    "mu",
+]
 
 
 def combinations(count):

@@ -60,6 +60,14 @@ def test_kebabignore_overrules_gitignore_beside_it(tmp_path):
     assert found(tmp_path) == [".gitignore", ".kebabignore", "docs/a.md"]
 
 
+def test_a_build_folder_full_of_prose_is_documentation_and_with_anything_else_is_not(tmp_path):
+    pages = [f"docs/build/{n}.md" for n in range(5)]
+    write(tmp_path, *pages, *[f"dist/{n}.md" for n in range(5)], "dist/app.js")
+    entries = list(walk_folder(tmp_path))
+    assert sorted(e.path for e in entries if isinstance(e, FoundFile)) == pages
+    assert [e.path for e in entries if isinstance(e, SkippedFile)] == ["dist/"]
+
+
 def test_ignore_file_brings_back_what_is_skipped_by_default_but_not_git(tmp_path):
     write(tmp_path, ".kebabignore", text="!build/\n!yarn.lock\n!.git/\n")
     write(tmp_path, "build/a.md", "yarn.lock", ".git/config")
