@@ -165,7 +165,7 @@ def _scan(directory: str) -> dict[str, os.DirEntry[str]]:
 
 
 def _is_documentation(name: str, absolute: str) -> bool:
-    """Whether a folder named like a build's output holds only Markdown or reStructuredText, as docs/build/ may."""
+    """Whether a folder named like a build's output holds only prose, as docs/build/ may."""
     if name not in OUTPUT_DIRECTORIES:
         return False
     files = [entry.name for entry in _scan(absolute).values() if not _is_directory(entry)]

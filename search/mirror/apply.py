@@ -18,8 +18,12 @@ _FIND_DOCUMENT = "SELECT doc FROM documents WHERE doc_id = ?"
 _DELETE_DOCUMENT = "DELETE FROM documents WHERE doc = ?"
 _CLEAR_TAGS = "DELETE FROM document_tags WHERE doc = ?"
 _ADD_TAG = "INSERT INTO document_tags (tag, doc) VALUES (?, ?)"
-_CHUNKS_OF = "SELECT chunk_id, row_version, chunk FROM chunks WHERE doc = ?"
-_BREADCRUMB = "SELECT breadcrumb FROM chunks_fts WHERE rowid = ?"
+# The breadcrumb itself and not the row version tells whether the index is right: a chunk that was deleted and
+# came back between two syncs counts its versions anew.
+_CHUNKS_OF = """
+SELECT c.chunk_id, c.chunk, c.kind, c.row_version, f.breadcrumb
+FROM chunks c LEFT JOIN chunks_fts f ON f.rowid = c.chunk WHERE c.doc = ?
+"""
 _RESTATE_CHUNK = "UPDATE chunks SET kind = ?, row_version = ? WHERE chunk = ?"
 _DELETE_CHUNK = "DELETE FROM chunks WHERE chunk = ?"
 _DELETE_TEXT = "DELETE FROM chunks_fts WHERE rowid = ?"
@@ -44,30 +48,26 @@ def upsert_document(connection: apsw.Connection, state: DocumentState) -> bool:
     ).fetchone()[0]
     connection.execute(_CLEAR_TAGS, (doc,))
     connection.executemany(_ADD_TAG, [(tag, doc) for tag in state.tags])
-    present = {
-        chunk_id: (version, chunk) for chunk_id, version, chunk in connection.execute(_CHUNKS_OF, (doc,))
-    }
+    return _replace_chunks(connection, doc, state)
+
+
+def _replace_chunks(connection: apsw.Connection, doc: int, state: DocumentState) -> bool:
     wanted = {chunk.chunk_id: chunk for chunk in state.chunks}
-    outdated = {
-        chunk
-        for chunk_id, (version, chunk) in present.items()
-        if not _keeps_its_row(connection, chunk, version, wanted.get(chunk_id))
-    }
+    kept: set[str] = set()
+    outdated: list[int] = []
+    for chunk_id, row, kind, row_version, breadcrumb in connection.execute(_CHUNKS_OF, (doc,)).fetchall():
+        chunk = wanted.get(chunk_id)
+        if chunk is None or chunk.breadcrumb != breadcrumb:
+            outdated.append(row)
+            continue
+        kept.add(chunk_id)
+        if (chunk.kind, chunk.row_version) != (kind, row_version):
+            connection.execute(_RESTATE_CHUNK, (chunk.kind, chunk.row_version, row))
     _delete_chunks(connection, outdated)
-    for chunk_id, chunk in wanted.items():
-        if chunk_id not in present or present[chunk_id][1] in outdated:
+    for chunk in state.chunks:
+        if chunk.chunk_id not in kept:
             _add_chunk(connection, doc, state.doc_id, chunk)
     return bool(outdated)
-
-
-def _keeps_its_row(connection: apsw.Connection, row: int, version: int, wanted: ChunkState | None) -> bool:
-    """Whether the text index is right about a chunk; a chunk that only moved keeps its words."""
-    if wanted is None or wanted.row_version == version:
-        return wanted is not None
-    if connection.execute(_BREADCRUMB, (row,)).fetchone() != (wanted.breadcrumb,):
-        return False
-    connection.execute(_RESTATE_CHUNK, (wanted.kind, wanted.row_version, row))
-    return True
 
 
 def delete_document(connection: apsw.Connection, doc_id: str) -> bool:

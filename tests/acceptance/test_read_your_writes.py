@@ -7,7 +7,8 @@ import pytest
 pytestmark = pytest.mark.stack
 
 
-def paths(answer: dict) -> list[str]:
+def paths(client, query: str, **parameters) -> list[str]:
+    answer = client.search(query, mode="lexical", **parameters)
     return [hit["doc_path"] for hit in answer["hits"]]
 
 
@@ -39,18 +40,18 @@ def test_upload_is_searchable_while_chunks_wait_for_their_vectors(client, still_
         "long.md", "\n\n".join(f"# Part {n}\n\nText {n}." for n in range(500)), wait_for="searchable"
     )
     client.upload("new.md", "# New\n\nA heron at the weir.\n", wait_for="searchable")
-    assert paths(client.search("heron weir")) == ["new.md"]
+    assert paths(client, "heron weir") == ["new.md"]
 
 
 def test_replaced_and_deleted_text_is_not_found_any_more(client):
     first = client.upload("plan.md", "# Plan\n\nMeet at the viaduct.\n", wait_for="searchable")
-    assert paths(client.search("viaduct")) == ["plan.md"]
+    assert paths(client, "viaduct") == ["plan.md"]
     client.upload("plan.md", "# Plan\n\nMeet at the aqueduct.\n", wait_for="searchable")
-    assert paths(client.search("aqueduct")) == ["plan.md"]
-    assert client.search("viaduct", mode="lexical")["hits"] == []
+    assert paths(client, "aqueduct") == ["plan.md"]
+    assert paths(client, "viaduct") == []
     gone = client.request("DELETE", f"/documents/{first['document']['id']}")
     assert gone.status_code == 204
-    assert client.search("aqueduct", min_seq=int(gone.headers["Kebab-Seq"]))["hits"] == []
+    assert paths(client, "aqueduct", min_seq=int(gone.headers["Kebab-Seq"])) == []
 
 
 def test_events_of_a_job_come_in_order_and_end_with_its_report(client):

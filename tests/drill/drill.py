@@ -55,6 +55,7 @@ class _Drill:
         for name in self._options.scenes:
             scenes[name]()
         self._verdict.check("no progress went back, no job changed after its end", self._watch.violations)
+        self._verdict.check("kebab up ended only when it was killed", self._unasked_ends())
 
     def _storm(self) -> None:
         options, say = self._options, self._verdict.say
@@ -64,7 +65,6 @@ class _Drill:
         disturbed = Tenant(self._stack.url, "storm", corpus.folders)
         refusals = storm.ingest(disturbed)
         self._verdict.print_kills(self._watch.kills)
-        say(f"  kebab up was started again {self._watch.restarts} times")
         corpus_id = disturbed.workspace.corpus_id
         undisturbed = Tenant(self._stack.url, "undisturbed", corpus.folders, corpus_id=corpus_id)
         storm.ingest_undisturbed(undisturbed)
@@ -81,6 +81,11 @@ class _Drill:
         self._verdict.say("\nA worker stands still for longer than its lease, and wakes")
         corpus = self._corpus("stall", documents=0)
         self._verdict.check("it writes nothing any more", stall_a_worker(self._stack, corpus))
+
+    def _unasked_ends(self) -> Iterator[str]:
+        killed = sum(kill.victim == "supervisor" for kill in self._watch.kills)
+        if self._watch.restarts != killed:
+            yield f"it was killed {killed} times, and had to be started again {self._watch.restarts} times"
 
     def _corpus(self, name: str, *, documents: int, folders: int = 1) -> Corpus:
         corpus = Corpus(self._folder / name, seed=self._options.seed, documents=documents, folders=folders)

@@ -16,7 +16,7 @@ from tests.drill.tenant import Tenant
 from tests.drill.victims import worker_family
 
 # A worker's new start, and a few periods of the sweep.
-_LIMIT_S = 45.0
+_LIMIT_S = 30.0
 
 
 def lose_a_hint(stack: Stack, corpus: Corpus) -> Iterator[str]:

@@ -214,3 +214,12 @@ def test_an_erasure_beside_a_busy_reader_is_finished_by_the_next_sync(workspace,
         for path in files.directory.glob("*-wal"):
             assert b"unrepeatable" not in path.read_bytes()
     assert b"unrepeatable" not in raw_bytes(files)
+
+
+def test_a_chunk_that_went_and_came_back_between_two_syncs_has_its_new_breadcrumb(workspace, files):
+    write(workspace, "a.md", chunk("one", heading="Before"))
+    sync_mirror(files, workspace.pk)
+    write(workspace, "a.md", "something else")
+    write(workspace, "a.md", chunk("one", heading="After"))
+    sync_mirror(files, workspace.pk)
+    assert checksum(files) == postgres_checksum(workspace.pk)
