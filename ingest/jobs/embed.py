@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from django.db import transaction
 from django.db.models import F
+from django.db.models.functions import Greatest
 
 from ingest.errors import JobFailed
 from ingest.jobs.work import Ending, Work
@@ -103,6 +104,8 @@ def _store(work: Work, space: EmbeddingSpace, batch: _Batch) -> None:
     with transaction.atomic():
         work.lease.write(
             items_done=F("items_done") + len(batch.chunks),
+            # Chunks that came after they were counted are embedded as well.
+            items_total=Greatest("items_total", F("items_done") + len(batch.chunks)),
             chunks_done=F("chunks_done") + len(batch.chunks),
             calls=F("calls") + len(batch.hashes),
             stalled_attempts=0,

@@ -75,7 +75,7 @@ def delete_document(connection: apsw.Connection, doc_id: str) -> bool:
     row = connection.execute(_FIND_DOCUMENT, (doc_id,)).fetchone()
     if row is None:
         return False
-    _delete_chunks(connection, [chunk for _, _, chunk in connection.execute(_CHUNKS_OF, row)])
+    _delete_chunks(connection, [chunk for _, chunk, *_ in connection.execute(_CHUNKS_OF, row)])
     connection.execute(_DELETE_DOCUMENT, row)
     return True
 
