@@ -57,7 +57,8 @@ def search(workspace: Workspace, query: SearchQuery, *, min_seq: int | None = No
     """
     started = time.perf_counter()
     scope = resolve_scope(workspace, query.filters)
-    _await_mirror(workspace, scope, min_seq)
+    if min_seq is not None or query.mode is not Mode.VECTOR:
+        _await_mirror(workspace, scope, min_seq)
     legs = _legs(workspace, scope, query)
     ranked = _rank(workspace, scope, query, legs)
     version = _version(query.mode, legs.vector.space)

@@ -22,7 +22,7 @@ def request_sync(source: Source, *, requested_by: str = "", **payload: Any) -> J
     """
     with transaction.atomic():
         # Requests for one source come one by one, so that the second finds what the first made.
-        Source.objects.in_workspace(source.workspace_id).select_for_update().get(pk=source.pk)
+        Source.objects.in_workspace(source.workspace_id).select_for_update(no_key=True).get(pk=source.pk)
         return _joinable_sync(source, payload) or _create(
             source.workspace_id,
             JobKind.SYNC_SOURCE,

@@ -24,7 +24,7 @@ def main(arguments: Sequence[str]) -> int:
         KEBAB_WITHOUT=",".join(options.without),
     )
     # Here, too, settings are read from the environment: this process looks into the stack's own database.
-    os.environ.update(stack.environment)
+    os.environ.update(stack.environment, KEBAB_LOG_LEVEL="ERROR")
     os.environ["DJANGO_SETTINGS_MODULE"] = "kebab.settings"
     django.setup()
     from tests.drill.drill import run_drill

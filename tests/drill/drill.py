@@ -11,6 +11,7 @@ from tests.drill import invariants
 from tests.drill.corpus import Corpus
 from tests.drill.hint import lose_a_hint
 from tests.drill.options import Options
+from tests.drill.outage import outlive_redis
 from tests.drill.stack import GaveUp, Stack
 from tests.drill.stall import stall_a_worker
 from tests.drill.storm import Storm
@@ -51,7 +52,7 @@ class _Drill:
 
     def play(self) -> None:
         """Play the scenes that were chosen. Raises GaveUp."""
-        scenes = {"storm": self._storm, "hint": self._hint, "stall": self._stall}
+        scenes = {"storm": self._storm, "hint": self._hint, "stall": self._stall, "outage": self._outage}
         for name in self._options.scenes:
             scenes[name]()
         self._verdict.check("no progress went back, no job changed after its end", self._watch.violations)
@@ -81,6 +82,11 @@ class _Drill:
         self._verdict.say("\nA worker stands still for longer than its lease, and wakes")
         corpus = self._corpus("stall", documents=0)
         self._verdict.check("it writes nothing any more", stall_a_worker(self._stack, corpus))
+
+    def _outage(self) -> None:
+        self._verdict.say("\nRedis is away while work ends")
+        corpus = self._corpus("outage", documents=0, folders=2)
+        self._verdict.check("the workers find back to Redis", outlive_redis(self._stack, corpus))
 
     def _unasked_ends(self) -> Iterator[str]:
         killed = sum(kill.victim == "supervisor" for kill in self._watch.kills)

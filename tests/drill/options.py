@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-SCENES = ("storm", "hint", "stall")
+SCENES = ("storm", "hint", "stall", "outage")
 SAFEGUARDS = ("sweep", "fence")
 
 

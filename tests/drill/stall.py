@@ -31,7 +31,7 @@ _IN_TRANSACTION = "SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle 
 
 def stall_a_worker(stack: Stack, corpus: Corpus) -> Iterator[str]:
     """Play the scene, and give what was violated."""
-    corpus.files = {"folder-0/long.md": _long_text()}
+    corpus.files = {"folder-0/long.md": long_text()}
     corpus.write()
     tenant = Tenant(stack.url, "stall", corpus.folders)
     eventually(lambda: "worker" in stack.pids(), "the worker runs")
@@ -64,7 +64,8 @@ def _await_late_write(stack: Stack, job: Job) -> None:
     eventually(has_come_out, "the first worker goes on", _LIMIT_S)
 
 
-def _long_text() -> str:
+def long_text() -> str:
+    """A document that takes a second or so to parse."""
     paragraphs = (
         f"Paragraph {number} of the text as it was in the beginning." for number in range(_PARAGRAPHS)
     )

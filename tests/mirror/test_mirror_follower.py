@@ -9,6 +9,7 @@ import pytest
 from kebab.people.models import Workspace
 from search.corpus import delete_documents
 from search.mirror import sync
+from search.mirror.files import MirrorFiles
 from search.mirror.follow import MirrorFollower
 from search.mirror.sync import rebuild_mirror, sync_mirror
 from search.models import Document
@@ -78,8 +79,6 @@ def test_a_mirror_that_another_process_writes_is_looked_at_again(workspace, file
 def test_one_mirror_that_cannot_be_written_does_not_stop_the_others(
     workspace, files, follower, mirrors, monkeypatch
 ):
-    from search.mirror.files import MirrorFiles
-
     other = make_workspace()
     others = MirrorFiles.of(mirrors, other.pk)
     for each in (workspace, other):

@@ -7,10 +7,12 @@ import pytest
 
 from kebab.people.models import Workspace
 from search.corpus import delete_documents, restate_document
+from search.mirror import apply
 from search.mirror.checksum import postgres_checksum
 from search.mirror.errors import MirrorBusy
 from search.mirror.sync import applied_seq, rebuild_mirror, sync_mirror
 from search.models import Document
+from search.node import reader_pool
 from tests.corpus.making import chunk, make_workspace, write
 from tests.corpus.together import at_once
 from tests.mirror.looking import checksum, raw_bytes, reading, texts
@@ -152,8 +154,6 @@ def test_a_sync_that_breaks_off_leaves_the_mirror_as_it_was(workspace, files, mo
     sync_mirror(files, workspace.pk)
     write(workspace, "a.md", "after")
     write(workspace, "b.md", "new")
-    from search.mirror import apply
-
     real, calls = apply.upsert_document, []
 
     def fail_at_the_second(connection, state):
@@ -189,8 +189,6 @@ def test_deleted_text_is_in_no_byte_of_the_files(workspace, files, erase):
 
 
 def test_deleted_text_leaves_the_files_while_readers_are_idle(workspace, files):
-    from search.node import reader_pool
-
     write(workspace, "a.md", "unrepeatable")
     sync_mirror(files, workspace.pk)
     with reader_pool().reader(files.current()) as reader:

@@ -5,7 +5,10 @@ from functools import partial
 
 import numpy as np
 import pytest
+from django.db import connection
 
+from search.embedders.hashing import HashEmbedder
+from search.embedding import query_embedder
 from search.models import ChunkVector, EmbeddingSpace
 from search.retrieval.types import Mode
 from search.vectors.fill import count_without_vector
@@ -13,6 +16,7 @@ from search.vectors.index import drop_index, ensure_index, index_name
 from search.vectors.nearest import nearest_chunks
 from search.vectors.spaces import ensure_live_space, live_space
 from tests.corpus.making import make_workspace, write
+from tests.corpus.together import at_once
 from tests.search.asking import ask, embed, paths, sync
 
 WORDS = [
@@ -132,9 +136,6 @@ def test_the_index_version_names_space_and_epoch(workspace):
 
 
 def test_two_workers_make_one_live_space(shared_workspace):
-    from search.embedders.hashing import HashEmbedder
-    from tests.corpus.together import at_once
-
     make = partial(ensure_live_space, shared_workspace, HashEmbedder().space)
     assert len({space.pk for space in at_once([make] * 4)}) == 1
 
@@ -168,8 +169,6 @@ def test_a_small_space_has_no_index(workspace, settings):
 
 
 def test_an_index_that_a_crash_left_invalid_is_built_again(indexed):
-    from django.db import connection
-
     space = EmbeddingSpace.objects.get(is_indexed=True)
     EmbeddingSpace.objects.update(is_indexed=False)
     space.refresh_from_db()
@@ -185,8 +184,6 @@ def test_an_index_that_a_crash_left_invalid_is_built_again(indexed):
 
 
 def test_the_index_finds_what_the_exact_scan_finds(indexed):
-    from search.embedding import query_embedder
-
     agreed = 0
     for text in combinations(20):
         vector = query_embedder().embed_query(text)
@@ -194,15 +191,13 @@ def test_the_index_finds_what_the_exact_scan_finds(indexed):
         EmbeddingSpace.objects.update(is_indexed=False)
         exactly = nearest(indexed, vector, 10)
         EmbeddingSpace.objects.update(is_indexed=True)
-        agreed += len(dict(by_index).keys() & dict(exactly).keys())
+        agreed += sum(similarity >= exactly[-1][1] - 1e-6 for _, similarity in by_index)
         assert by_index == sorted(by_index, key=lambda row: (-row[1], row[0]))
         assert by_index[0][1] == pytest.approx(exactly[0][1])
-    assert agreed >= 0.85 * 200  # equal distances may be cut differently at the end of the list
+    assert agreed >= 0.9 * 200
 
 
 def test_the_index_is_what_answers(indexed):
-    from django.db import connection
-
     space = live_space(indexed)
     vector = np.zeros(64, np.float32)
     vector[3] = 1

@@ -1,0 +1,48 @@
+"""Redis goes while a worker is busy in every slot, and is away when work ends: it can't be acknowledged.
+
+The worker has to take up new work soon after Redis is back, not when the supervisor finds it idle a minute
+later.
+"""
+
+import os
+import signal
+from collections.abc import Iterator
+
+from ingest.models import Job, JobState
+from tests.drill.corpus import Corpus
+from tests.drill.patience import patiently
+from tests.drill.stack import GaveUp, Stack, eventually
+from tests.drill.stall import long_text
+from tests.drill.tenant import Tenant
+
+_LIMIT_S = 60.0
+_RECOVERY_LIMIT_S = 40.0
+
+
+def outlive_redis(stack: Stack, corpus: Corpus) -> Iterator[str]:
+    """Play the scene, and give what was violated."""
+    corpus.files = {f"{folder.name}/long.md": long_text() for folder in corpus.folders}
+    corpus.write()
+    tenant = Tenant(stack.url, "outage", corpus.folders)
+    eventually(lambda: {"worker", "redis"} <= stack.pids().keys(), "the worker and Redis run")
+    supervisor = stack.pids()["supervisor"]
+    jobs = tenant.request_syncs()
+    eventually(lambda: _count(jobs, JobState.RUNNING) == 2, "every slot is busy", _LIMIT_S, poll_s=0.01)
+    os.kill(supervisor, signal.SIGSTOP)
+    try:
+        os.kill(stack.pids()["redis"], signal.SIGKILL)
+        eventually(lambda: _count(jobs, JobState.SUCCEEDED), "work ends without Redis", _LIMIT_S)
+        eventually(lambda: "Couldn't ack" in stack.log("worker", 500), "its end can't be told", _LIMIT_S)
+    finally:
+        os.kill(supervisor, signal.SIGCONT)
+    try:
+        jobs += tenant.request_syncs()
+        done = len({job.pk for job in jobs})
+        eventually(lambda: _count(jobs, JobState.SUCCEEDED) == done, "all work is done", _RECOVERY_LIMIT_S)
+    except GaveUp as error:
+        yield f"the worker did not find back: {error}"
+
+
+def _count(jobs: list[Job], state: JobState) -> int:
+    rows = Job.objects.filter(pk__in=[job.pk for job in jobs], state=state)
+    return patiently(rows.count)
