@@ -7,6 +7,7 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
+import apsw
 from django.conf import settings
 from django.db import connection
 
@@ -81,9 +82,13 @@ def wait_for_seq(workspace_id: uuid.UUID, seq: int, *, limit_s: float) -> None:
 
 
 def _sync(workspace_id: uuid.UUID) -> bool:
+    """Sync the mirror here; False when it can't be written now, by another process or a full disk."""
     try:
         sync_mirror(mirror_files(workspace_id), workspace_id)
     except MirrorBusy:
+        return False
+    except (MirrorError, apsw.Error, OSError) as error:
+        logger.warning("mirror of %s can't be written now: %s", workspace_id, error)
         return False
     except Workspace.DoesNotExist:
         mirror_files(workspace_id).remove_all()
