@@ -9,10 +9,11 @@ from pathlib import Path
 import apsw
 
 from search.mirror import schema
-from search.mirror.errors import MirrorAbsent, MirrorDamaged, MirrorOutdated
+from search.mirror.errors import MirrorAbsent, MirrorBusy, MirrorDamaged, MirrorOutdated
 
 # How many idle readers a process keeps open, over all workspaces.
 _IDLE_READERS = 64
+_BUSY_TIMEOUT_MS = 5_000
 
 
 @contextmanager
@@ -27,7 +28,7 @@ def naming_damage(path: Path) -> Iterator[None]:
 def open_writer(path: Path) -> apsw.Connection:
     """Open a mirror for writing; the caller holds the writer's lock.
 
-    Raises MirrorOutdated, MirrorAbsent, MirrorDamaged.
+    Raises MirrorOutdated, MirrorAbsent, MirrorDamaged, MirrorBusy.
     """
     with naming_damage(path):
         return _configure_writer(_checked(path, apsw.SQLITE_OPEN_READWRITE))
@@ -46,7 +47,6 @@ def open_reader(path: Path) -> apsw.Connection:
     """Open a mirror for reading; nothing done through it changes the file. Raises as `open_writer`."""
     with naming_damage(path):
         connection = _checked(path, apsw.SQLITE_OPEN_READONLY)
-        connection.set_busy_timeout(5000)
         connection.pragma("query_only", True)
         connection.pragma("cache_size", -16_000)
         connection.pragma("mmap_size", 268_435_456)
@@ -54,7 +54,7 @@ def open_reader(path: Path) -> apsw.Connection:
 
 
 def _configure_writer(connection: apsw.Connection) -> apsw.Connection:
-    connection.set_busy_timeout(5000)
+    connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
     connection.pragma("synchronous", "normal")
     connection.pragma("foreign_keys", True)
     connection.pragma("secure_delete", True)
@@ -66,9 +66,13 @@ def _configure_writer(connection: apsw.Connection) -> apsw.Connection:
 def _checked(path: Path, flags: int) -> apsw.Connection:
     try:
         connection = apsw.Connection(str(path), flags=flags)
+        # The very first look already waits for whoever recovers or closes the write-ahead log.
+        connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
         version = connection.pragma("user_version")
     except apsw.CantOpenError as error:
         raise MirrorAbsent(f"The mirror file {path.name} is gone.") from error
+    except (apsw.BusyError, apsw.LockedError, apsw.ReadOnlyError) as error:
+        raise MirrorBusy(f"The mirror file {path.name} is in use: {error}") from error
     if version != schema.SCHEMA_VERSION:
         connection.close()
         raise MirrorOutdated(f"{path.name} has schema {version}; this code reads {schema.SCHEMA_VERSION}.")
