@@ -238,7 +238,7 @@ SPECTACULAR_SETTINGS = {
     },
 }
 
-# --- Celery: what reliability.md of the docs explains -----------------------------------------------------
+# --- Celery: a message only wakes a worker (docs/decisions/0001) ------------------------------------------
 CELERY_BROKER_URL = REDIS_URL
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
