@@ -1,6 +1,7 @@
 import contextlib
 import json
 import subprocess
+import sys
 
 import pytest
 
@@ -93,7 +94,12 @@ def test_mirror_process_catches_up_by_itself_with_what_it_missed(client, away, s
 def test_external_database_without_a_secret_key_is_refused(second):
     environment = {n: v for n, v in second.stack.environment.items() if n != "KEBAB_SECRET_KEY"}
     refused = subprocess.run(
-        [str(MANAGE), "status"], env=environment, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, str(MANAGE), "status"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert refused.returncode != 0
     assert "KEBAB_SECRET_KEY" in refused.stderr
