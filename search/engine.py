@@ -99,6 +99,7 @@ def _await_mirror(workspace: Workspace, scope: Scope, min_seq: int | None) -> No
 
 def _legs(workspace: Workspace, scope: Scope, query: SearchQuery) -> Legs:
     asked = query.asked
+    has_vectors = query.mode is not Mode.LEXICAL
     return Legs(
         lexical=LexicalLeg(
             node.mirror_files(workspace.pk),
@@ -108,7 +109,10 @@ def _legs(workspace: Workspace, scope: Scope, query: SearchQuery) -> Legs:
             limit_s=settings.KEBAB_LEG_LIMIT_MS / 1000,
         ),
         vector=VectorLeg(
-            workspace, scope, asked.vector, None if query.mode is Mode.LEXICAL else query_embedder()
+            live_space(workspace) if has_vectors else None,
+            scope,
+            asked.vector,
+            query_embedder() if has_vectors else None,
         ),
     )
 

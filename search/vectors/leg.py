@@ -6,7 +6,6 @@ from typing import Any
 from django.db import OperationalError
 from django.db.models import Subquery
 
-from kebab.people.models import Workspace
 from search.embedders.base import Embedder
 from search.models import Chunk, ChunkVector, SourceVersion
 from search.retrieval.errors import EmbedderUnavailable, LegTimeout
@@ -15,19 +14,19 @@ from search.retrieval.score import vector_score
 from search.retrieval.types import Candidate
 from search.scope import Scope
 from search.vectors.nearest import nearest_chunks
-from search.vectors.spaces import LiveSpace, live_space
+from search.vectors.spaces import LiveSpace
 
 
 class VectorLeg:
     """One query against the vectors of one workspace, in the thread that calls it."""
 
-    def __init__(self, workspace: Workspace, scope: Scope, text: str, embedder: Embedder | None) -> None:
+    def __init__(self, space: LiveSpace | None, scope: Scope, text: str, embedder: Embedder | None) -> None:
         self._scope = scope
         parsed = parse_query(text)
         # FTS5 syntax means nothing to a model; what is inside its quotes may. Without a word nothing does.
         self._text = "" if parsed.is_empty else parsed.raw or text
         self._embedder = embedder
-        self.space: LiveSpace | None = live_space(workspace)
+        self.space = space
 
     @property
     def mismatch(self) -> str | None:

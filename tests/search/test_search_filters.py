@@ -15,6 +15,7 @@ from search.retrieval.gather import candidates_wanted
 from search.retrieval.types import Mode
 from search.scope import resolve_scope
 from search.vectors.leg import VectorLeg
+from search.vectors.spaces import live_space
 from tests.corpus.making import chunk, write
 from tests.search.asking import ask, embed, paths, sync
 
@@ -96,7 +97,7 @@ def test_the_legs_filter_by_themselves_and_leave_nothing_to_the_read_back(librar
         return LexicalLeg(node.mirror_files(library.pk), node.reader_pool(), scope, "apple tree", limit_s=60)
 
     def vector(scope):
-        return VectorLeg(library, scope, "apple tree", query_embedder())
+        return VectorLeg(live_space(library), scope, "apple tree", query_embedder())
 
     for filters, expected in CASES:
         for leg_of in (lexical, vector):
