@@ -109,7 +109,7 @@ def _legs(workspace: Workspace, scope: Scope, query: SearchQuery) -> Legs:
             limit_s=settings.KEBAB_LEG_LIMIT_MS / 1000,
         ),
         vector=VectorLeg(
-            live_space(workspace) if has_vectors else None,
+            scope.space if has_vectors else None,
             scope,
             asked.vector,
             query_embedder() if has_vectors else None,

@@ -3,14 +3,21 @@
 Whatever a mirror or a vector index believes, only what stands here is fused, ranked and shown.
 """
 
-import uuid
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 
+from django.db.models import QuerySet, TextField, UUIDField, Value
+from django.db.models.functions import Cast, Replace
+
 from search.models import Chunk
-from search.scope import Scope
+from search.scope import Scope, conditions
+from search.statements import Slot, Statement, compiled
+
+_WORKSPACE = Slot("workspace", UUIDField())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,56 +44,81 @@ class StandingChunk:
 
 def read_back(scope: Scope, chunk_ids: Sequence[str]) -> dict[str, str]:
     """Give those of `chunk_ids` that stand under the scope, each with its document's id. One query."""
-    rows = _standing(scope, chunk_ids).values_list("chunk_id", "document__doc_id")
-    return {chunk_id.hex: doc_id.hex for chunk_id, doc_id in rows}
+    return dict(_rows(_standing_ids, scope, chunk_ids))
 
 
 def read_hits(scope: Scope, chunk_ids: Sequence[str]) -> dict[str, StandingChunk]:
     """Give the chunks that hits are made of, by id, read under the scope once more."""
-    standing = _standing(scope, chunk_ids).filter(
-        document__source__workspace=scope.workspace_id, document__version__workspace=scope.workspace_id
-    )
-    rows = standing.values_list(
-        "chunk_id",
-        "document__doc_id",
-        "document__path",
-        "document__title",
-        "heading_path",
-        "section_label",
-        "text",
-        "source_spans",
-        "document__chunker_version",
-        "document__indexed_at",
-        "document__source__key",
-        "document__version__tag",
-        "document__lang",
-        "document__tags",
-        "document__trust_level",
-        "language",
-    )
-    return {row[0].hex: _standing_chunk(row) for row in rows}
+    return {row[0]: _standing_chunk(row) for row in _rows(_standing_hits, scope, chunk_ids)}
 
 
-def _standing(scope: Scope, chunk_ids: Iterable[str]) -> Any:
-    chunks = Chunk.objects.in_workspace(scope.workspace_id).filter(
-        chunk_id__in=[uuid.UUID(hex=chunk_id) for chunk_id in chunk_ids],
-        document__workspace=scope.workspace_id,
-    )
+def _rows(
+    statement: Callable[[frozenset[str]], Statement], scope: Scope, chunk_ids: Sequence[str]
+) -> list[tuple[Any, ...]]:
+    narrowing = scope.values
     if scope.filters.kind:
-        chunks = chunks.filter(kind__in=[kind.value for kind in scope.filters.kind])
-    return chunks.filter(scope.document_conditions("document__"))
+        narrowing["kind"] = [kind.value for kind in scope.filters.kind]
+    values = {"workspace": scope.workspace_id, "chunk_ids": f"{{{','.join(chunk_ids)}}}", **narrowing}
+    return statement(frozenset(narrowing)).rows(values)
+
+
+@cache
+def _standing_ids(narrowing: frozenset[str]) -> Statement:
+    return compiled(_standing(narrowing).values_list(_hex("chunk_id"), _hex("document__doc_id")))
+
+
+@cache
+def _standing_hits(narrowing: frozenset[str]) -> Statement:
+    standing = _standing(narrowing).filter(
+        document__source__workspace=_WORKSPACE, document__version__workspace=_WORKSPACE
+    )
+    return compiled(
+        standing.values_list(
+            _hex("chunk_id"),
+            _hex("document__doc_id"),
+            "document__path",
+            "document__title",
+            "heading_path",
+            "section_label",
+            "text",
+            "source_spans",
+            "document__chunker_version",
+            "document__indexed_at",
+            "document__source__key",
+            "document__version__tag",
+            "document__lang",
+            "document__tags",
+            "document__trust_level",
+            "language",
+        )
+    )
+
+
+def _standing(narrowing: frozenset[str]) -> "QuerySet[Chunk]":
+    chunks = Chunk.objects.filter(
+        workspace_id=_WORKSPACE, document__workspace=_WORKSPACE, chunk_id__any_of=Slot("chunk_ids")
+    )
+    if "kind" in narrowing:
+        chunks = chunks.filter(kind__any_of=Slot("kind"))
+    slots = {name: Slot(name) for name in sorted(narrowing - {"kind"})}
+    return chunks.filter(conditions(slots, _WORKSPACE, "document__"))
+
+
+def _hex(column: str) -> Replace:
+    """Give a UUID as PostgreSQL writes it, without the hyphens: making UUID objects takes Python longer."""
+    return Replace(Cast(column, TextField()), Value("-"), Value(""), output_field=TextField())
 
 
 def _standing_chunk(row: tuple[Any, ...]) -> StandingChunk:
     return StandingChunk(
-        chunk_id=row[0].hex,
-        doc_id=row[1].hex,
+        chunk_id=row[0],
+        doc_id=row[1],
         path=row[2],
         title=row[3],
         heading_path=tuple(row[4]),
         section_label=row[5],
         text=row[6],
-        source_spans=row[7],
+        source_spans=json.loads(row[7]),
         chunker_version=row[8],
         indexed_at=row[9],
         source_key=row[10],

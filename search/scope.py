@@ -1,14 +1,35 @@
 """What a search may look at: a workspace, its visible sources and versions, and the query's filters."""
 
+import json
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, Subquery, UUIDField
 
 from kebab.people.models import Workspace
 from search.models import Source, SourceVersion
 from search.retrieval.filters import SearchFilters
 from search.retrieval.glob import compile_glob
+from search.statements import Slot, Statement, compiled
+from search.vectors.spaces import SPACE_AS_JSON, LiveSpace, live_spaces
+
+#: What each condition on a document is to Django.
+_LOOKUPS = {
+    "path": "path__matches_any",
+    "lang": "lang__any_of",
+    "trust": "trust_level__any_of",
+    "media": "media__any_of",
+    "doc_id": "doc_id__any_of",
+    "tags": "tags__overlap",
+    "after": "indexed_at__gt",
+    "source": "source__key__any_of",
+    "version": "version__tag__any_of",
+}
+# Joined tables of their own, whose rows carry the workspace too.
+_JOINED = ("source", "version")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +40,8 @@ class Scope:
     filters: SearchFilters
     #: The log's head when the search began.
     head_seq: int
+    #: None before the workspace's first vector.
+    space: LiveSpace | None
     source_keys: tuple[str, ...]
     #: ("",) is the default version alone.
     version_tags: tuple[str, ...]
@@ -28,42 +51,38 @@ class Scope:
         """Whether a condition on document or chunk has to be checked, other than source and version."""
         return bool(self.filters.shape().keys() - {"source", "version"})
 
+    @property
+    def values(self) -> dict[str, Any]:
+        """Give the values of the conditions on a document that are in use, by name."""
+        filters = self.filters
+        values: dict[str, Any] = {
+            "path": [compile_glob(pattern).sql_regex for pattern in filters.path_glob],
+            "lang": list(filters.lang),
+            "trust": [str(level) for level in filters.trust_min.or_better()] if filters.trust_min else [],
+            "media": [media.value for media in filters.media],
+            "doc_id": [uuid.UUID(hex=doc_id) for doc_id in filters.doc_id],
+            "tags": list(filters.tags_any),
+            "after": filters.ingested_after,
+            "source": list(self.source_keys),
+            "version": list(self.version_tags),
+        }
+        return {name: value for name, value in values.items() if value}
+
     def document_conditions(self, prefix: str = "") -> Q:
         """Give the conditions on a document; `prefix` leads to it from another model, like `document__`."""
-        filters = self.filters
-        paths = Q()
-        for pattern in map(compile_glob, filters.path_glob):
-            paths |= Q(**{f"{prefix}path__regex": pattern.sql_regex})
-        lists = {
-            "lang__in": filters.lang,
-            "trust_level__in": filters.trust_min.or_better() if filters.trust_min else (),
-            "media__in": filters.media,
-            "doc_id__in": [uuid.UUID(hex=doc_id) for doc_id in filters.doc_id],
-            "tags__overlap": list(filters.tags_any),
-        }
-        if filters.ingested_after is not None:
-            lists["indexed_at__gt"] = filters.ingested_after
-        chosen = Q(**{f"{prefix}{name}": value for name, value in lists.items() if value})
-        return chosen & paths & self.place_conditions(prefix)
+        return conditions(self.values, self.workspace_id, prefix)
 
     def place_conditions(self, prefix: str = "") -> Q:
         """Give the conditions on a document's source and version."""
-        conditions = Q()
-        if self.source_keys:
-            conditions &= Q(
-                **{
-                    f"{prefix}source__workspace": self.workspace_id,
-                    f"{prefix}source__key__in": self.source_keys,
-                }
-            )
-        if self.version_tags:
-            conditions &= Q(
-                **{
-                    f"{prefix}version__workspace": self.workspace_id,
-                    f"{prefix}version__tag__in": self.version_tags,
-                }
-            )
-        return conditions
+        placed = {name: value for name, value in self.values.items() if name in _JOINED}
+        return conditions(placed, self.workspace_id, prefix)
+
+
+def conditions(values: Mapping[str, Any], workspace_id: Any, prefix: str = "") -> Q:
+    """Give the conditions on a document that `Scope.values` names; values may be slots of a statement."""
+    wanted = {f"{prefix}{_LOOKUPS[name]}": value for name, value in values.items()}
+    wanted |= {f"{prefix}{name}__workspace": workspace_id for name in _JOINED if name in values}
+    return Q(**wanted)
 
 
 def resolve_scope(workspace: Workspace, filters: SearchFilters) -> Scope:
@@ -72,18 +91,28 @@ def resolve_scope(workspace: Workspace, filters: SearchFilters) -> Scope:
     A query that names no version sees the default ones. Sources may be named by key or id; a name that
     nothing has finds nothing.
     """
-    tagged = SourceVersion.objects.filter(workspace_id=OuterRef("pk")).exclude(tag="")
-    row = (
-        Workspace.objects.annotate(is_tagged=Exists(tagged))
-        .values("head_seq", "is_tagged")
-        .get(pk=workspace.pk)
-    )
+    rows = _workspace_now().rows({"workspace": workspace.pk})
+    if not rows:
+        raise Workspace.DoesNotExist(f"The workspace {workspace.pk} is gone.")
+    head_seq, is_tagged, space = rows[0]
     return Scope(
         workspace_id=workspace.pk,
         filters=filters,
-        head_seq=row["head_seq"],
+        head_seq=head_seq,
+        space=None if space is None else LiveSpace(**json.loads(space)),
         source_keys=_source_keys(workspace, filters.source),
-        version_tags=filters.version or (("",) if row["is_tagged"] else ()),
+        version_tags=filters.version or (("",) if is_tagged else ()),
+    )
+
+
+@cache
+def _workspace_now() -> Statement:
+    tagged = SourceVersion.objects.filter(workspace_id=OuterRef("pk")).exclude(tag="")
+    space = live_spaces(OuterRef("pk")).values(columns=SPACE_AS_JSON)
+    return compiled(
+        Workspace.objects.filter(pk=Slot("workspace", UUIDField()))
+        .annotate(is_tagged=Exists(tagged), space=Subquery(space))
+        .values_list("head_seq", "is_tagged", "space")
     )
 
 

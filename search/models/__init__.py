@@ -1,5 +1,6 @@
 """The corpus in Postgres, which is the truth; mirrors and vector indexes are made from it."""
 
+from search.models import lookups  # noqa: F401  registers them
 from search.models.change import Change
 from search.models.chunk import Chunk
 from search.models.document import Document, MediaKind, Trust

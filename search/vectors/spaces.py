@@ -1,9 +1,10 @@
 """Embedding spaces of a workspace."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
+from django.db.models.functions import JSONObject
 
 from kebab.people.models import Workspace
 from search.embedders.base import SpaceIdentity
@@ -37,12 +38,20 @@ class LiveSpace:
         )
 
 
+#: Gives the fields of a `LiveSpace` as one JSON value.
+SPACE_AS_JSON = JSONObject(
+    space_id=F("pk"), **{field.name: F(field.name) for field in fields(LiveSpace) if field.name != "space_id"}
+)
+
+
+def live_spaces(workspace_id: object) -> "QuerySet[EmbeddingSpace]":
+    """Give the live spaces, one at most, of the workspace with this id, which may be an expression."""
+    return EmbeddingSpace.objects.filter(workspace_id=workspace_id, state=SpaceState.LIVE)
+
+
 def live_space(workspace: Workspace) -> LiveSpace | None:
     """Give the workspace's live space, None before its first vector."""
-    spaces = EmbeddingSpace.objects.in_workspace(workspace).filter(state=SpaceState.LIVE)
-    row = spaces.values(
-        "model", "revision", "dim", "query_prefix", "passage_prefix", "epoch", "is_indexed", space_id=F("pk")
-    ).first()
+    row = live_spaces(workspace.pk).values_list(SPACE_AS_JSON, flat=True).first()
     return None if row is None else LiveSpace(**row)
 
 

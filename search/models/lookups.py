@@ -1,0 +1,42 @@
+"""Lookups that take a whole list as one value, so that a statement's text doesn't grow with the list."""
+
+from typing import Any
+
+from django.db.models import Field, Lookup, UUIDField
+from django.db.models.sql.compiler import SQLCompiler
+
+
+class _AnyOf(Lookup):  # type: ignore[type-arg]
+    """`column <operator> ANY(list)`; the list is given as a value or as a slot of a statement."""
+
+    operator: str
+
+    def get_prep_lookup(self) -> Any:
+        """Leave the list as it is: psycopg knows how to send it."""
+        return self.rhs
+
+    def as_postgresql(self, compiler: SQLCompiler, connection: Any) -> tuple[str, list[Any]]:
+        """Give the SQL and its values."""
+        column, values = self.process_lhs(compiler, connection)
+        if hasattr(self.rhs, "resolve_expression"):
+            list_sql, list_values = compiler.compile(self.rhs)
+        else:
+            list_sql, list_values = "%s", [self.rhs]
+        type_ = "uuid" if isinstance(self.lhs.output_field, UUIDField) else "text"
+        return f"{column} {self.operator} ANY({list_sql}::{type_}[])", [*values, *list_values]
+
+
+@Field.register_lookup
+class AnyOf(_AnyOf):
+    """The column is one of the values."""
+
+    lookup_name = "any_of"
+    operator = "="
+
+
+@Field.register_lookup
+class MatchesAny(_AnyOf):
+    """The column matches one of the regular expressions."""
+
+    lookup_name = "matches_any"
+    operator = "~"
