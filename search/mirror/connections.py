@@ -8,6 +8,7 @@ from pathlib import Path
 
 import apsw
 
+from search.analysis import register_tokenizer
 from search.mirror import schema
 from search.mirror.errors import MirrorAbsent, MirrorBusy, MirrorDamaged, MirrorOutdated
 
@@ -21,7 +22,7 @@ def naming_damage(path: Path) -> Iterator[None]:
     """Raise MirrorDamaged for what SQLite says of a file that is not sound."""
     try:
         yield
-    except (apsw.CorruptError, apsw.NotADBError) as error:
+    except (apsw.CorruptError, apsw.NotADBError, apsw.NoFTS5Error) as error:
         raise MirrorDamaged(f"{path.name}: {error}") from error
 
 
@@ -37,6 +38,7 @@ def open_writer(path: Path) -> apsw.Connection:
 def create_file(path: Path) -> apsw.Connection:
     """Create an empty mirror at a fresh path and open it for writing."""
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+    register_tokenizer(connection)
     connection.pragma("journal_mode", "wal")
     _configure_writer(connection).execute(schema.CREATE)
     connection.pragma("user_version", schema.SCHEMA_VERSION)
@@ -76,6 +78,7 @@ def _checked(path: Path, flags: int) -> apsw.Connection:
     if version != schema.SCHEMA_VERSION:
         connection.close()
         raise MirrorOutdated(f"{path.name} has schema {version}; this code reads {schema.SCHEMA_VERSION}.")
+    register_tokenizer(connection)
     return connection
 
 

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 
 import apsw
+import numpy as np
 
 from search.retrieval.glob import compile_glob
 from search.scope import Scope
@@ -20,15 +21,34 @@ _IN = {
     "version": "d.version_tag IN (SELECT value FROM json_each(?))",
     "kind": "c.kind IN (SELECT value FROM json_each(?))",
 }
-_CHUNKS = "AND rowid IN (SELECT c.chunk FROM chunks c JOIN documents d ON d.doc = c.doc WHERE "
+_CHUNKS = "SELECT c.chunk FROM chunks c JOIN documents d ON d.doc = c.doc WHERE "
+_DOCUMENTS = "SELECT d.doc FROM documents d WHERE "
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """What follows a MATCH: empty, or `AND rowid IN (…)`, with the values it binds."""
+    """The conditions on chunk `c` and document `d`, empty for none, with the values they bind."""
 
-    sql: str
+    conditions: str
     values: tuple[str | float, ...]
+
+    @property
+    def sql(self) -> str:
+        """What follows a MATCH: empty, or `AND rowid IN (…)`."""
+        return f"AND rowid IN ({_CHUNKS}{self.conditions})" if self.conditions else ""
+
+    def mask(self, connection: apsw.Connection, docs: np.ndarray) -> np.ndarray:
+        """Give (n,) bool, whether each chunk passes; `docs` (n,) are the documents' rows, by chunk row."""
+        if not self.conditions:
+            return docs != 0
+        if "c.kind" in self.conditions:
+            mask = np.zeros(len(docs), bool)
+            mask[_rows(connection, _CHUNKS + self.conditions, self.values)] = True
+            return mask
+        passing = np.zeros(int(docs.max(initial=0)) + 1, bool)
+        found = _rows(connection, _DOCUMENTS + self.conditions, self.values)
+        passing[found[found < len(passing)]] = True
+        return passing[docs]
 
 
 def filter_clause(scope: Scope) -> Clause:
@@ -52,10 +72,8 @@ def filter_clause(scope: Scope) -> Clause:
         wanted.append((_PATH, ()))
     if filters.ingested_after is not None:
         wanted.append((_AFTER, (filters.ingested_after.timestamp(),)))
-    if not wanted:
-        return Clause("", ())
     conditions = " AND ".join(sql for sql, _ in wanted)
-    return Clause(f"{_CHUNKS}{conditions})", tuple(value for _, values in wanted for value in values))
+    return Clause(conditions, tuple(value for _, values in wanted for value in values))
 
 
 def bind_path_filter(connection: apsw.Connection, patterns: tuple[str, ...]) -> None:
@@ -66,3 +84,7 @@ def bind_path_filter(connection: apsw.Connection, patterns: tuple[str, ...]) -> 
         return any(glob.matches(path) for glob in globs)
 
     connection.create_scalar_function("path_fits", path_fits, 1, deterministic=True)
+
+
+def _rows(connection: apsw.Connection, sql: str, values: tuple[str | float, ...]) -> np.ndarray:
+    return np.fromiter((row for (row,) in connection.execute(sql, values)), np.int64)

@@ -1,28 +1,30 @@
 """The lexical leg: all terms first, then some, by bm25, from one read transaction on the mirror."""
 
-import logging
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import apsw
+import numpy as np
 
+from search import analysis
 from search.mirror import schema
-from search.mirror.connections import ReaderPool
-from search.mirror.errors import MirrorDamaged, MirrorError
-from search.mirror.files import MirrorFiles
-from search.mirror.filters import Clause, bind_path_filter, filter_clause
+from search.mirror.errors import MirrorError
+from search.mirror.filters import Clause, filter_clause
+from search.mirror.postings import Contribution, Scores, read_chunk_table, read_postings
+from search.mirror.reading import MirrorReading
 from search.mirror.sync import applied_seq
 from search.retrieval.errors import InvalidQuery, LegTimeout, shown
-from search.retrieval.match import cap_terms, check_prefixes, compile_all, compile_any, parse_query
+from search.retrieval.match import (
+    Unit,
+    check_prefixes,
+    compile_all,
+    compile_any,
+    match_of,
+    parse_query,
+)
 from search.retrieval.score import lexical_score
 from search.retrieval.snippet import CLOSE_MARK, OPEN_MARK, snippet_words
-from search.retrieval.stopwords import content_terms
 from search.retrieval.types import Candidate, LexicalTotal, Tier
-from search.scope import Scope
-
-logger = logging.getLogger(__name__)
 
 #: Weights of breadcrumb and text in bm25: equal, as no judged set has shown better ones yet.
 BREADCRUMB_WEIGHT = 1.0
@@ -32,27 +34,21 @@ INDEX_VERSION = "-".join(
     [
         "lex",
         str(schema.SCHEMA_VERSION),
-        schema.TOKENIZER.replace(" ", "-"),
+        analysis.TOKENIZER,
         f"b{BREADCRUMB_WEIGHT:g}",
         f"t{TEXT_WEIGHT:g}",
     ]
 )
 
-# SQLite's virtual machine steps between two looks at the clock: a limit of 50 ms is kept to some 6 ms.
-_STEPS = 2_000
-
-_BM25 = "bm25(chunks_fts, 0.0, 0.0, ?, ?)"
+_MATCHES = "SELECT rowid, bm25(chunks_fts, 0.0, 0.0, ?, ?) FROM chunks_fts WHERE chunks_fts MATCH ?"
 _BEST = (
-    "SELECT rowid, {bm25} AS score FROM chunks_fts WHERE chunks_fts MATCH ? {clause} ORDER BY score LIMIT ?"
-)
-_BEST_BY_ID = (
-    "SELECT f.rowid, f.score FROM (SELECT rowid, {bm25} AS score FROM chunks_fts"
+    "SELECT f.rowid, f.score FROM (SELECT rowid, bm25(chunks_fts, 0.0, 0.0, ?, ?) AS score FROM chunks_fts"
     " WHERE chunks_fts MATCH ? {clause}) f JOIN chunks c ON c.chunk = f.rowid"
     " ORDER BY f.score, c.chunk_id LIMIT ?"
 )
-_ALSO = "AND rowid IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?)"
 _COUNT = "SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ? {clause}"
 _CHUNK_IDS = "SELECT c.chunk, c.chunk_id FROM json_each(?) v CROSS JOIN chunks c ON c.chunk = v.value"
+_CHUNK_ROWS = "SELECT c.chunk_id, c.chunk FROM json_each(?) v CROSS JOIN chunks c ON c.chunk_id = v.value"
 _SNIPPET = (
     "SELECT snippet(chunks_fts, 3, ?, ?, '…', ?) FROM chunks_fts WHERE chunks_fts MATCH ?"
     " AND rowid = (SELECT chunk FROM chunks WHERE chunk_id = ?)"
@@ -62,15 +58,15 @@ _FREQUENCY = "SELECT doc FROM chunks_vocab WHERE term = ?"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """A query as match expressions."""
+    """A query as match expressions, and as the units that they are made of."""
 
     #: Every term, or the raw expression.
     every: str
-    #: The content terms, all of them: `every` without its stop words.
-    content: str
     #: Any of the content terms; '' where relaxing adds nothing.
     some: str
     is_raw: bool
+    every_units: tuple[Unit, ...] = ()
+    some_units: tuple[Unit, ...] = ()
 
     @property
     def widest(self) -> str:
@@ -78,18 +74,23 @@ class Match:
         return self.some or self.every
 
 
+@dataclass(frozen=True, slots=True)
+class _Ranking:
+    """The scored chunks of a query, by row."""
+
+    scores: np.ndarray
+    #: Whether a chunk has every term, and whether it passes the filters.
+    has_every: np.ndarray
+    passes: np.ndarray
+    is_complete: bool
+
+
 class LexicalLeg:
     """One query against the mirror of one workspace. Safe to call from another thread than made it."""
 
-    def __init__(
-        self, files: MirrorFiles, pool: ReaderPool, scope: Scope, text: str, *, limit_s: float
-    ) -> None:
-        self._files = files
-        self._pool = pool
-        self._scope = scope
+    def __init__(self, reading: MirrorReading, text: str) -> None:
+        self._reading = reading
         self._text = text
-        self._limit_s = limit_s
-        self._deadline = 0.0
         self.match: Match | None = None
         #: The number that the mirror had come to when it answered; None until then.
         self.seq: int | None = None
@@ -101,22 +102,45 @@ class LexicalLeg:
         Raises InvalidQuery for raw syntax that FTS5 refuses, LegTimeout with what was found in time.
         """
         try:
-            with self._reading() as connection:
-                return self._search(connection, limit)
+            with self._reading.connection() as connection:
+                self.seq = applied_seq(connection)
+                self.match = compile_match(self._text, connection)
+                if self.match is None:
+                    return []
+                clause = filter_clause(self._reading.scope)
+                if self.match.is_raw:
+                    return self._raw(connection, self.match, clause, limit)
+                return self._ranked(connection, self.match, clause, limit)
         except MirrorError as error:
+            self.seq = None
             raise LegTimeout(f"The mirror of this node is not ready: {error}") from error
+
+    def score(self, chunk_ids: Sequence[str]) -> dict[str, float]:
+        """Give the leg's score of each of these chunks, 0.0 where no term is in it. Raises LegTimeout."""
+        try:
+            with self._reading.connection() as connection:
+                match = self.match or compile_match(self._text, connection)
+                rows = dict(connection.execute(_CHUNK_ROWS, (_json(f'"{id_}"' for id_ in chunk_ids),)))
+                if match is None or match.is_raw:
+                    return dict.fromkeys(chunk_ids, 0.0)
+                sums = self._scored(connection, match, Clause("", ())).scores
+        except (MirrorError, apsw.InterruptError) as error:
+            raise LegTimeout(f"The lexical scores are not known: {error}") from error
+        # A chunk that this mirror doesn't know yet can't have been scored by it.
+        return {id_: lexical_score(-sums[rows[id_]]) if id_ in rows else 0.0 for id_ in chunk_ids}
 
     def snippets(self, chunk_ids: Sequence[str], snippet_chars: int) -> dict[str, str]:
         """Give the marked snippet of each chunk that the query's words are found in, by chunk id."""
-        if self.match is None:
-            return {}
         found: dict[str, str] = {}
+        if not chunk_ids:
+            return found
         try:
-            with self._reading() as connection:
-                for chunk_id in chunk_ids:
+            with self._reading.connection() as connection:
+                match = self.match or compile_match(self._text, connection)
+                for chunk_id in chunk_ids if match else ():
                     row = connection.execute(
                         _SNIPPET,
-                        (OPEN_MARK, CLOSE_MARK, snippet_words(snippet_chars), self.match.widest, chunk_id),
+                        (OPEN_MARK, CLOSE_MARK, snippet_words(snippet_chars), match.widest, chunk_id),
                     ).fetchone()
                     if row is not None:
                         found[chunk_id] = row[0]
@@ -124,129 +148,109 @@ class LexicalLeg:
             pass  # the text from Postgres serves as well
         return found
 
-    @contextmanager
-    def _reading(self) -> Iterator[apsw.Connection]:
-        self._deadline = time.monotonic() + self._limit_s
-        path = self._files.current()
+    def _raw(self, connection: apsw.Connection, match: Match, clause: Clause, limit: int) -> list[Candidate]:
+        values = (BREADCRUMB_WEIGHT, TEXT_WEIGHT, match.every, *clause.values)
         try:
-            with self._pool.reader(path) as connection:
-                connection.set_progress_handler(self._is_late, _STEPS)
-                bind_path_filter(connection, self._scope.filters.path_glob)
-                connection.execute("BEGIN")
-                try:
-                    yield connection
-                finally:
-                    connection.set_progress_handler(None)
-                    if connection.in_transaction:
-                        connection.execute("ROLLBACK")
-        except MirrorDamaged as damage:
-            logger.error("mirror of %s is withdrawn: %s", self._scope.workspace_id, damage)
-            self._files.withdraw(path)
-            self.seq = None
-            raise
-
-    def _is_late(self) -> bool:
-        return time.monotonic() > self._deadline
-
-    def _search(self, connection: apsw.Connection, limit: int) -> list[Candidate]:
-        self.seq = applied_seq(connection)
-        self.match = self._compile(connection)
-        if self.match is None:
-            return []
-        clause = filter_clause(self._scope)
-        found: list[Candidate] = []
-        try:
-            found = self._all(connection, self.match, clause, limit)
-            self.total = self._count(connection, self.match, clause, found, limit)
-            if len(found) < limit and self.match.some:
-                found += self._some(connection, self.match, clause, found, limit)
+            rows = list(connection.execute(_BEST.format(clause=clause.sql), (*values, limit)))
+            count = connection.execute(_COUNT.format(clause=clause.sql), values[2:]).fetchone()[0]
         except apsw.InterruptError as error:
-            if self.match.is_raw:
-                raise InvalidQuery("The raw query takes too long; make it more selective.") from error
-            raise LegTimeout("The lexical leg ran out of time.", partial=found) from error
+            raise InvalidQuery("The raw query takes too long; make it more selective.") from error
         except apsw.SQLError as error:
             raise InvalidQuery(f"{shown(self._text)} is not FTS5 syntax: {error}. Mend it.") from error
+        self.total = LexicalTotal(value=count, relation="eq")
+        ids = _chunk_ids(connection, [row for row, _ in rows])
+        return [Candidate(chunk_id=ids[row], score=lexical_score(score), tier=None) for row, score in rows]
+
+    def _ranked(
+        self, connection: apsw.Connection, match: Match, clause: Clause, limit: int
+    ) -> list[Candidate]:
+        ranking = self._scored(connection, match, clause)
+        every = np.flatnonzero(ranking.has_every & ranking.passes)
+        found = _best(connection, ranking.scores, every, limit, "all")
+        is_relaxed = len(every) < limit and bool(match.some)
+        if is_relaxed:
+            some = np.flatnonzero((ranking.scores > 0) & ~ranking.has_every & ranking.passes)
+            found += _best(connection, ranking.scores, some, limit - len(found), "some")
+        self.total = LexicalTotal(value=len(every), relation="gte" if is_relaxed else "eq")
+        if not ranking.is_complete:
+            raise LegTimeout("The lexical leg ran out of time.", partial=found)
         return found
 
-    def _compile(self, connection: apsw.Connection) -> Match | None:
-        parsed = parse_query(self._text)
-        if parsed.is_empty:
-            return None
-        if parsed.raw is not None:
-            check_prefixes(parsed.raw)
-            return Match(every=parsed.raw, content=parsed.raw, some="", is_raw=True)
-        terms = cap_terms(parsed.terms, lambda term: _document_frequency(connection, term))
-        content = content_terms(terms)
-        every, some = compile_all(terms), compile_any(content)
-        if not every:
-            return None
-        return Match(
-            every=every, content=compile_all(content), some=some if some != every else "", is_raw=False
-        )
+    def _scored(self, connection: apsw.Connection, match: Match, clause: Clause) -> _Ranking:
+        chunks = read_chunk_table(connection)
+        passes = clause.mask(connection, chunks.docs)
+        scores = Scores(chunks, (BREADCRUMB_WEIGHT, TEXT_WEIGHT))
+        is_complete = True
+        try:
+            for unit, found in self._found(connection, match, scores):
+                if unit in match.some_units:
+                    scores.add(found)
+                if unit in match.every_units:
+                    scores.count(found)
+        except apsw.InterruptError:
+            is_complete = False
+        return _Ranking(scores.sums, scores.matched == len(match.every_units), passes, is_complete)
 
-    def _all(self, connection: apsw.Connection, match: Match, clause: Clause, limit: int) -> list[Candidate]:
-        """Chunks with every term, scored by the content terms alone, as the relaxed list is."""
-        if match.content != match.every:
-            clause = Clause(f"{_ALSO} {clause.sql}", (match.every, *clause.values))
-        return _best(connection, match.content, clause, limit, None if match.is_raw else "all")
+    def _found(
+        self, connection: apsw.Connection, match: Match, scores: Scores
+    ) -> Iterator[tuple[Unit, Contribution]]:
+        """Give what each unit adds. Raises apsw.InterruptError when the time is up."""
+        units = list(dict.fromkeys((*match.some_units, *match.every_units)))
+        terms = {term for unit in units if unit.is_word for term in unit.positions[0]}
+        postings = read_postings(connection, terms)
+        for unit in units:
+            if self._reading.is_late():
+                raise apsw.InterruptError("The time of the leg is up.")
+            if unit.is_word:
+                yield unit, scores.of_word([postings[term] for term in unit.positions[0] if term in postings])
+            else:
+                values = (BREADCRUMB_WEIGHT, TEXT_WEIGHT, unit.expression)
+                yield unit, scores.of_phrase(connection.execute(_MATCHES, values).fetchall())
 
-    def _some(
-        self,
-        connection: apsw.Connection,
-        match: Match,
-        clause: Clause,
-        found: Sequence[Candidate],
-        limit: int,
-    ) -> list[Candidate]:
-        present = {candidate.chunk_id for candidate in found}
-        relaxed = _best(connection, match.some, clause, limit, "some")
-        behind = [candidate for candidate in relaxed if candidate.chunk_id not in present]
-        return behind[: limit - len(found)]
 
-    def _count(
-        self,
-        connection: apsw.Connection,
-        match: Match,
-        clause: Clause,
-        found: Sequence[Candidate],
-        limit: int,
-    ) -> LexicalTotal:
-        value = len(found)
-        if value >= limit:
-            sql = _COUNT.format(clause=clause.sql)
-            value = connection.execute(sql, (match.every, *clause.values)).fetchone()[0]
-        relation = "gte" if len(found) < limit and match.some else "eq"
-        return LexicalTotal(value=value, relation=relation)
+def compile_match(text: str, connection: apsw.Connection) -> Match | None:
+    """Give what `text` matches in this mirror; None when it has nothing to look for. Raises InvalidQuery."""
+    parsed = parse_query(text)
+    if parsed.raw is not None:
+        check_prefixes(parsed.raw)
+        return Match(every=parsed.raw, some="", is_raw=True)
+    plain = match_of(parsed.terms, analysis, lambda term: _document_frequency(connection, term))
+    if plain is None:
+        return None
+    every, some = compile_all(plain.every), compile_any(plain.some)
+    return Match(
+        every=every,
+        some=some if some != every else "",
+        is_raw=False,
+        every_units=plain.every,
+        some_units=plain.some,
+    )
 
 
 def _best(
-    connection: apsw.Connection, expression: str, clause: Clause, limit: int, tier: Tier | None
+    connection: apsw.Connection, scores: np.ndarray, rows: np.ndarray, limit: int, tier: Tier
 ) -> list[Candidate]:
-    """The best `limit` matches. The plain order breaks ties by row; only a tie across the end needs ids."""
-    values = (BREADCRUMB_WEIGHT, TEXT_WEIGHT, expression, *clause.values)
-    rows = list(connection.execute(_BEST.format(bm25=_BM25, clause=clause.sql), (*values, limit + 1)))
-    if len(rows) > limit and rows[limit][1] == rows[limit - 1][1]:
-        by_id = _BEST_BY_ID.format(bm25=_BM25, clause=clause.sql)
-        rows = list(connection.execute(by_id, (*values, limit)))
-    rows = rows[:limit]
-    ids = dict(connection.execute(_CHUNK_IDS, (f"[{','.join(str(row) for row, _ in rows)}]",)))
-    ranked = sorted((score, ids[row]) for row, score in rows)
-    return [Candidate(chunk_id=id_, score=lexical_score(score), tier=tier) for score, id_ in ranked]
+    """Give the best `limit` of `rows`, by score, then chunk id."""
+    if limit <= 0 or not len(rows):
+        return []
+    if len(rows) > limit:
+        last = np.partition(scores[rows], len(rows) - limit)[len(rows) - limit]
+        rows = rows[scores[rows] >= last]  # with all that tie at the end
+    ids = _chunk_ids(connection, rows.tolist())
+    ranked = sorted(
+        (-score, ids[row]) for row, score in zip(rows.tolist(), scores[rows].tolist(), strict=True)
+    )
+    return [Candidate(chunk_id=id_, score=lexical_score(score), tier=tier) for score, id_ in ranked[:limit]]
+
+
+def _chunk_ids(connection: apsw.Connection, rows: Iterable[int]) -> dict[int, str]:
+    return dict(connection.execute(_CHUNK_IDS, (_json(map(str, rows)),)))
+
+
+def _json(literals: Iterable[str]) -> str:
+    return f"[{','.join(literals)}]"
 
 
 def _document_frequency(connection: apsw.Connection, term: str) -> int:
-    """How many chunks hold the rarest token of `term`."""
-    tokenizer = connection.fts5_tokenizer(*_tokenizer_and_arguments())
-    tokens = tokenizer(term.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False)
-    counts = [_frequency(connection, token) for group in tokens for token in group]
-    return min(counts, default=0)
-
-
-def _frequency(connection: apsw.Connection, token: str) -> int:
-    row = connection.execute(_FREQUENCY, (token,)).fetchone()
+    row = connection.execute(_FREQUENCY, (term,)).fetchone()
     return int(row[0]) if row else 0
-
-
-def _tokenizer_and_arguments() -> tuple[str, list[str]]:
-    name, *arguments = schema.TOKENIZER.split()
-    return name, arguments

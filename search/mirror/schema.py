@@ -5,9 +5,7 @@ import apsw
 from search.mirror.errors import SqliteTooOld
 
 #: Kept as `user_version`; raise it with any change to the tables or to what is written into them.
-SCHEMA_VERSION = 1
-#: As the text index below names it.
-TOKENIZER = "porter unicode61"
+SCHEMA_VERSION = 2
 
 # A WAL race in 3.7.0-3.51.2 corrupts files; crafted FTS5 content overflowed before 3.53.2.
 _OLDEST_SQLITE = (3, 53, 2)
@@ -17,6 +15,8 @@ if tuple(int(part) for part in apsw.sqlite_lib_version().split(".")) < _OLDEST_S
     )
 
 # `text` is column 3 of chunks_fts: snippets are made from it. A title or heading is in `breadcrumb` alone.
+# The tokenizer is `search.analysis`'s. Parts, postings and blocks are `search.mirror.postings`'s, which needs
+# the numbers of chunks to grow: part by part the chunks that have a term, block by block how long chunks are.
 CREATE = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
 CREATE TABLE documents (
@@ -38,7 +38,7 @@ CREATE TABLE document_tags (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX document_tags_by_doc ON document_tags (doc);
 CREATE TABLE chunks (
-    chunk INTEGER PRIMARY KEY,
+    chunk INTEGER PRIMARY KEY AUTOINCREMENT,
     chunk_id TEXT NOT NULL UNIQUE,
     doc INTEGER NOT NULL REFERENCES documents (doc) ON DELETE CASCADE,
     kind TEXT NOT NULL,
@@ -46,10 +46,22 @@ CREATE TABLE chunks (
 ) STRICT;
 CREATE INDEX chunks_by_doc ON chunks (doc);
 CREATE VIRTUAL TABLE chunks_fts USING fts5 (
-    chunk_id UNINDEXED, doc_id UNINDEXED, breadcrumb, text, tokenize = 'porter unicode61'
+    chunk_id UNINDEXED, doc_id UNINDEXED, breadcrumb, text, tokenize = 'kebab'
 );
 CREATE VIRTUAL TABLE chunks_vocab USING fts5vocab (chunks_fts, 'row');
 INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('secure-delete', 1);
+CREATE TABLE parts (
+    part INTEGER PRIMARY KEY,
+    last_chunk INTEGER NOT NULL,
+    chunk_count INTEGER NOT NULL
+) STRICT;
+CREATE TABLE postings (
+    part INTEGER NOT NULL,
+    term TEXT NOT NULL,
+    entries BLOB NOT NULL,
+    PRIMARY KEY (part, term)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE blocks (block INTEGER PRIMARY KEY, lengths BLOB NOT NULL, docs BLOB NOT NULL) STRICT;
 """
 
 READ_META = "SELECT value FROM meta WHERE key = ?"

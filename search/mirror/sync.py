@@ -12,7 +12,8 @@ from pathlib import Path
 
 import apsw
 
-from search.mirror import apply, connections, schema, snapshot
+from search.mirror import connections, schema, snapshot
+from search.mirror.apply import Applier
 from search.mirror.errors import MirrorAbsent, MirrorDamaged, MirrorOutdated
 from search.mirror.files import MirrorFiles
 
@@ -102,11 +103,10 @@ def _apply_tail(connection: apsw.Connection, workspace_id: uuid.UUID, tail: snap
     connection.execute("BEGIN IMMEDIATE")
     try:
         erased = False
+        applier = Applier(connection)
         for doc_id, state in snapshot.read_documents(workspace_id, tail.doc_ids):
-            if state is None:
-                erased |= apply.delete_document(connection, doc_id.hex)
-            else:
-                erased |= apply.upsert_document(connection, state)
+            erased |= applier.delete(doc_id.hex) if state is None else applier.upsert(state)
+        applier.finish()
         if erased:
             connection.execute(schema.WRITE_META, ("scrub_due", 1))
         _write_place(connection, tail.head_seq, tail.head_token)
@@ -157,9 +157,11 @@ def _fill(
     with snapshot.postgres_snapshot(), connection:
         seq, token = snapshot.read_head(workspace_id)
         connection.execute(schema.WRITE_META, ("workspace_id", str(workspace_id)))
+        applier = Applier(connection)
         for state in snapshot.read_all_documents(workspace_id):
-            apply.upsert_document(connection, state)
+            applier.upsert(state)
             documents += 1
             on_document()
+        applier.finish()
         _write_place(connection, seq, token)
     return documents, seq

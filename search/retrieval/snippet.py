@@ -2,14 +2,14 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
-from itertools import accumulate, islice
-
-from search.retrieval.match import MAX_TOKENS
-from search.retrieval.scripts import has_token, is_cjk, is_token_character
+from itertools import accumulate
+from typing import Any
 
 Highlight = tuple[int, int]
+#: Gives the index's tokens of a text in order: UTF-8 offsets of start and end, then the terms found there.
+Analyse = Callable[[str], Sequence[tuple[Any, ...]]]
 
 #: Around what an index marks. Control characters: text that people read has none, and stray ones are dropped.
 OPEN_MARK, CLOSE_MARK = "\x02", "\x03"
@@ -17,8 +17,6 @@ OPEN_MARK, CLOSE_MARK = "\x02", "\x03"
 # FTS5's snippet() takes 64 tokens at most.
 _MAX_WORDS = 64
 _CHARS_PER_WORD = 4
-# Shorter query terms must be whole words: `in` is no good reason to mark `install`.
-_MIN_STEM_CHARS = 3
 _LEAD_SHARE = 4
 
 
@@ -64,13 +62,13 @@ def cut(text: str, highlights: Sequence[Highlight], max_chars: int) -> tuple[str
     return _slice(text, highlights, _start_before(text, highlights[0], max_chars), max_chars)
 
 
-def best_window(text: str, terms: Iterable[str], max_chars: int) -> tuple[str, list[Highlight]]:
-    """Give the piece of `text`, up to `max_chars` code points, with most distinct terms; its start when none.
+def best_window(text: str, wanted: Set[str], analyse: Analyse, max_chars: int) -> tuple[str, list[Highlight]]:
+    """Give the piece of `text`, up to `max_chars` code points, with most distinct index terms of `wanted`.
 
-    Terms are found where words begin, whatever their case, and mark the whole word. The earliest of equally
+    Without any it is the start. What is found is marked as the index would mark it. The earliest of equally
     good pieces wins; a piece begins at a word's border.
     """
-    found = _occurrences(text, terms)
+    found = _occurrences(text, wanted, analyse) if wanted else []
     if not found:
         return _slice(text, (), len(text) - len(text.lstrip()), max_chars)
     first, last = _densest(found, max_chars)
@@ -83,34 +81,24 @@ def best_window(text: str, terms: Iterable[str], max_chars: int) -> tuple[str, l
 class _Occurrence:
     start: int
     end: int
-    term: int
+    term: str
 
 
-def _occurrences(text: str, terms: Iterable[str]) -> list[_Occurrence]:
-    words = dict.fromkeys(_trimmed(term) for term in terms if has_token(term) and len(term) <= len(text))
-    return sorted(
-        _Occurrence(match.start(), match.end(), number)
-        for number, pattern in enumerate(_pattern(word) for word in islice(words, MAX_TOKENS))
-        for match in pattern.finditer(text)
-    )
-
-
-def _trimmed(term: str) -> str:
-    inside = [index for index, character in enumerate(term) if is_token_character(character)]
-    return term[inside[0] : inside[-1] + 1]
-
-
-def _pattern(word: str) -> re.Pattern[str]:
-    # In a CJK run a word may begin and end anywhere.
-    before = "" if is_cjk(word[0]) else r"(?<!\w)"
-    rest = r"\w*" if len(word) >= _MIN_STEM_CHARS else r"(?!\w)"
-    return re.compile(before + re.escape(word) + ("" if is_cjk(word[-1]) else rest), re.IGNORECASE)
+def _occurrences(text: str, wanted: Set[str], analyse: Analyse) -> list[_Occurrence]:
+    found = [(start, end, term) for start, end, *terms in analyse(text) for term in terms if term in wanted]
+    if text.isascii():
+        return [_Occurrence(*occurrence) for occurrence in found]
+    octets = text.encode()
+    return [
+        _Occurrence(len(octets[:start].decode()), len(octets[:end].decode()), term)
+        for start, end, term in found
+    ]
 
 
 def _densest(found: Sequence[_Occurrence], max_chars: int) -> tuple[int, int]:
     """Give the first and last occurrence of the earliest window with most distinct terms."""
     ends = list(accumulate((occurrence.end for occurrence in found), max))
-    counts: dict[int, int] = {}
+    counts: dict[str, int] = {}
     best, most, after = (0, 0), 0, 0
     for first, occurrence in enumerate(found):
         reach = max(after, first + 1, bisect_right(ends, occurrence.start + max_chars))
@@ -136,7 +124,7 @@ def _start_before(text: str, passage: Highlight, max_chars: int) -> int:
 def _begins_word(text: str, at: int) -> bool:
     if text[at].isspace():
         return False
-    return at == 0 or not (is_token_character(text[at - 1]) and is_token_character(text[at]))
+    return at == 0 or not (text[at - 1].isalnum() and text[at].isalnum())
 
 
 def _slice(

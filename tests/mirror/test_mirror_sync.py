@@ -7,7 +7,7 @@ import pytest
 
 from kebab.people.models import Workspace
 from search.corpus import delete_documents, restate_document
-from search.mirror import apply
+from search.mirror.apply import Applier
 from search.mirror.checksum import postgres_checksum
 from search.mirror.errors import MirrorBusy
 from search.mirror.sync import applied_seq, rebuild_mirror, sync_mirror
@@ -154,15 +154,15 @@ def test_a_sync_that_breaks_off_leaves_the_mirror_as_it_was(workspace, files, mo
     sync_mirror(files, workspace.pk)
     write(workspace, "a.md", "after")
     write(workspace, "b.md", "new")
-    real, calls = apply.upsert_document, []
+    real, calls = Applier.upsert, []
 
-    def fail_at_the_second(connection, state):
+    def fail_at_the_second(applier, state):
         calls.append(state.path)
         if len(calls) == 2:
             raise OSError("disk full")
-        return real(connection, state)
+        return real(applier, state)
 
-    monkeypatch.setattr(apply, "upsert_document", fail_at_the_second)
+    monkeypatch.setattr(Applier, "upsert", fail_at_the_second)
     with pytest.raises(OSError, match="disk full"):
         sync_mirror(files, workspace.pk)
     assert texts(files) == {"a.md": ["before"]}

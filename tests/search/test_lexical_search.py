@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from search import node
 from search.mirror.lexical import LexicalLeg
+from search.mirror.reading import MirrorReading
 from search.retrieval.errors import InvalidQuery, LegTimeout
 from search.retrieval.filters import SearchFilters
 from search.retrieval.types import Mode
@@ -23,7 +24,9 @@ def found(workspace, text, **options):
 
 def candidates(workspace, text, limit, **filters):
     scope = resolve_scope(workspace, SearchFilters(**filters))
-    leg = LexicalLeg(node.mirror_files(workspace.pk), node.reader_pool(), scope, text, limit_s=60)
+    leg = LexicalLeg(
+        MirrorReading(node.mirror_files(workspace.pk), node.reader_pool(), scope, limit_s=60), text
+    )
     return leg.search(limit), leg
 
 
@@ -244,16 +247,13 @@ def test_a_raw_query_past_its_time_is_refused(workspace, settings):
 
 
 def test_what_was_found_in_time_is_kept(workspace, monkeypatch):
-    write_each(workspace, ["apple pear", "apple"])
+    write_each(workspace, ["apple pear", "apple", "pear"])
     sync(workspace)
-
-    def interrupted(*arguments):
-        raise apsw.InterruptError
-
-    monkeypatch.setattr(LexicalLeg, "_some", interrupted)
+    looks = iter([False, True])  # time for one term
+    monkeypatch.setattr(MirrorReading, "is_late", lambda reading: next(looks, False))
     with pytest.raises(LegTimeout) as timeout:
         candidates(workspace, "apple pear", 10)
-    assert len(timeout.value.partial) == 1
+    assert len(timeout.value.partial) == 2
 
 
 def test_a_hundred_searches_leave_the_files_bytes_as_they_were(workspace):

@@ -121,10 +121,12 @@ def test_damage_in_the_text_index_alone_is_found_by_the_search_that_meets_it(wor
     files = node.mirror_files(workspace.pk)
     with tampering(files) as connection:
         connection.execute("UPDATE chunks_fts_data SET block = x'ffffffffffff' WHERE id > 10")
-    first = ask(workspace, "apple")
-    assert (first.degraded, first.hits) == (("lexical",), ())
+    generation = files.current()
+    # The postings still rank; the snippets, which FTS5 makes, come from Postgres this once.
+    assert len(ask(workspace, "apple").hits) == 10
     finish_syncs()
     assert len(ask(workspace, "apple").hits) == 10
+    assert files.current() != generation
 
 
 def test_vector_search_needs_no_mirror(workspace):

@@ -8,6 +8,7 @@ import pytest
 from search import node
 from search.embedding import query_embedder
 from search.mirror.lexical import LexicalLeg
+from search.mirror.reading import MirrorReading
 from search.models import Document, Source
 from search.retrieval.errors import InvalidFilter, InvalidGlob
 from search.retrieval.filters import ChunkKind, Media, SearchFilters, TrustLevel
@@ -94,7 +95,9 @@ def test_each_filter_means_the_same_in_both_legs_and_in_hybrid(library):
 
 def test_the_legs_filter_by_themselves_and_leave_nothing_to_the_read_back(library):
     def lexical(scope):
-        return LexicalLeg(node.mirror_files(library.pk), node.reader_pool(), scope, "apple tree", limit_s=60)
+        return LexicalLeg(
+            MirrorReading(node.mirror_files(library.pk), node.reader_pool(), scope, limit_s=60), "apple tree"
+        )
 
     def vector(scope):
         return VectorLeg(live_space(library), scope, "apple tree", query_embedder())

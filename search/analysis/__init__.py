@@ -1,0 +1,21 @@
+"""What a text is to the lexical index: its tokens, and where each lies.
+
+On top of what FTS5's `unicode61` does (runs of letters and digits, case and diacritics folded) and `porter`
+(stems): identifiers are split at their capitals and found whole as well, scripts that write no spaces are
+indexed by overlapping pairs of signs, other languages have their own stems, and `C++` is not `C`.
+"""
+
+from search.analysis.fts5 import TOKENIZER, analysed_phrase, register_tokenizer
+from search.analysis.tokens import Token, analyse, is_prefix, pairs_of, query_terms, query_tokens
+
+__all__ = [
+    "TOKENIZER",
+    "Token",
+    "analyse",
+    "analysed_phrase",
+    "is_prefix",
+    "pairs_of",
+    "query_terms",
+    "query_tokens",
+    "register_tokenizer",
+]

@@ -1,0 +1,16 @@
+"""The lexical index as arrays: for each index term the chunks that have it, to be scored by numpy.
+
+FTS5 scores every match of a query before it sorts, and scans a term's whole list once more for its frequency:
+on 90,440 chunks 27 ms for the words of a heading. Here a list is read as one array and scored in one go, with
+FTS5's own formula, so that the scores are those that `bm25()` gives. FTS5 stays the index for phrases,
+prefixes, raw expressions and snippets, and both are written in one transaction.
+
+Entries are unsigned 64-bit numbers, ascending: the chunk's row, then 8 bits each for how often the term
+stands in breadcrumb and text (255 is "at least").
+"""
+
+from search.mirror.postings.read import ChunkTable, read_chunk_table, read_postings
+from search.mirror.postings.score import Contribution, Scores
+from search.mirror.postings.write import PostingsWriter
+
+__all__ = ["ChunkTable", "Contribution", "PostingsWriter", "Scores", "read_chunk_table", "read_postings"]

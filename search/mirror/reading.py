@@ -1,0 +1,55 @@
+"""Reading a mirror for one query: within its time, and without trusting the file."""
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import apsw
+
+from search.mirror.connections import ReaderPool
+from search.mirror.errors import MirrorDamaged
+from search.mirror.files import MirrorFiles
+from search.mirror.filters import bind_path_filter
+from search.scope import Scope
+
+logger = logging.getLogger(__name__)
+
+# SQLite's virtual machine steps between two looks at the clock: a limit of 50 ms is kept to some 6 ms.
+_STEPS = 2_000
+
+
+class MirrorReading:
+    """Gives connections to the mirror of one workspace, each in a read transaction under a time limit."""
+
+    def __init__(self, files: MirrorFiles, pool: ReaderPool, scope: Scope, *, limit_s: float) -> None:
+        self.scope = scope
+        self._files = files
+        self._pool = pool
+        self._limit_s = limit_s
+        self._deadline = 0.0
+
+    @contextmanager
+    def connection(self) -> Iterator[apsw.Connection]:
+        """Give a connection; past the limit SQLite raises InterruptError. Raises MirrorError."""
+        self._deadline = time.monotonic() + self._limit_s
+        path = self._files.current()
+        try:
+            with self._pool.reader(path) as connection:
+                connection.set_progress_handler(self.is_late, _STEPS)
+                bind_path_filter(connection, self.scope.filters.path_glob)
+                connection.execute("BEGIN")
+                try:
+                    yield connection
+                finally:
+                    connection.set_progress_handler(None)
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+        except MirrorDamaged as damage:
+            logger.error("mirror of %s is withdrawn: %s", self.scope.workspace_id, damage)
+            self._files.withdraw(path)
+            raise
+
+    def is_late(self) -> bool:
+        """Say whether the time is up."""
+        return time.monotonic() > self._deadline
