@@ -10,6 +10,7 @@ from blake3 import blake3
 
 from search.mirror import schema, snapshot
 from search.mirror.errors import MirrorDamaged
+from search.mirror.postings import check_postings
 from search.mirror.sync import applied_seq
 
 _DOCUMENTS = """
@@ -48,10 +49,11 @@ def postgres_checksum(workspace_id: uuid.UUID) -> Checksum:
 
 
 def check_integrity(connection: apsw.Connection) -> None:
-    """Have SQLite and FTS5 check a writable mirror, contents compared. Raises MirrorDamaged."""
+    """Have SQLite and FTS5 check a writable mirror, contents and postings compared. Raises MirrorDamaged."""
     try:
         verdict = connection.pragma("integrity_check")
         connection.execute(schema.INTEGRITY_CHECK)
+        check_postings(connection)
     except apsw.Error as error:
         raise MirrorDamaged(str(error)) from error
     if verdict != "ok":

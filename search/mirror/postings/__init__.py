@@ -9,8 +9,17 @@ Entries are unsigned 64-bit numbers, ascending: the chunk's row, then 8 bits eac
 stands in breadcrumb and text (255 is "at least").
 """
 
+from search.mirror.postings.check import check_postings
 from search.mirror.postings.read import ChunkTable, read_chunk_table, read_postings
 from search.mirror.postings.score import Contribution, Scores
 from search.mirror.postings.write import PostingsWriter
 
-__all__ = ["ChunkTable", "Contribution", "PostingsWriter", "Scores", "read_chunk_table", "read_postings"]
+__all__ = [
+    "ChunkTable",
+    "Contribution",
+    "PostingsWriter",
+    "Scores",
+    "check_postings",
+    "read_chunk_table",
+    "read_postings",
+]
