@@ -13,6 +13,7 @@ from kebab.api.errors import Conflict, NotFound
 from kebab.people.models import Workspace
 from search.corpus import ensure_source
 from search.errors import UnknownSource
+from search.libraries.standing import refresh_standing
 from search.models import Source, SourceKind
 
 #: Where uploads go that name no source.
@@ -38,10 +39,9 @@ def create_source(
 
 def change_source(source: Source, changes: Mapping[str, Any]) -> Source:
     """Give the source with `changes` made to what is said of it. Raises NotFound when it is gone."""
-    rows = Source.objects.in_workspace(source.workspace_id).filter(pk=source.pk)
     if changes:
-        rows.update(**changes)
-    changed = rows.first()
+        refresh_standing(source.workspace_id, source.pk, **changes)
+    changed = Source.objects.in_workspace(source.workspace_id).filter(pk=source.pk).first()
     if changed is None:
         raise NotFound
     return changed

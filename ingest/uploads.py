@@ -17,6 +17,7 @@ from kebab.api.errors import Conflict, NotFound
 from kebab.people.models import Workspace
 from search.blobs import keep_blob, read_blob
 from search.corpus import Place, delete_documents, ensure_version
+from search.libraries.standing import refresh_standing
 from search.models import Document, SourceKind
 from search.paths import normalise_path
 
@@ -91,6 +92,7 @@ def delete_upload(document: Document) -> int:
     if seq is None:
         raise NotFound
     transaction.on_commit(partial(release_blobs, document.workspace_id, [document.content_hash]))
+    transaction.on_commit(partial(refresh_standing, document.workspace_id, document.source_id))
     return seq
 
 

@@ -103,7 +103,17 @@ KEBAB_EMBED_THREADS = _whole_number("KEBAB_EMBED_THREADS", os.cpu_count() or 1)
 KEBAB_PARSERS = _whole_number("KEBAB_PARSERS", min(4, os.cpu_count() or 1))
 KEBAB_LEG_LIMIT_MS = _whole_number("KEBAB_LEG_LIMIT_MS", 250)
 KEBAB_SEARCH_STATEMENT_LIMIT_MS = 2_000
+KEBAB_RERANKER = _text("KEBAB_RERANKER", "none")
+KEBAB_RERANK_URL = _text("KEBAB_RERANK_URL")
+KEBAB_RERANK_MODEL = _text("KEBAB_RERANK_MODEL")
+KEBAB_RERANK_API_KEY = _text("KEBAB_RERANK_API_KEY")
+KEBAB_RERANK_LIMIT_MS = _whole_number("KEBAB_RERANK_LIMIT_MS", 1_500)
+# Names whose addresses may be private when Kebab sends requests there.
+KEBAB_PRIVATE_HOSTS = frozenset(name.lower() for name in _items("KEBAB_PRIVATE_HOSTS"))
 KEBAB_WAIT_LIMIT_S = 30
+KEBAB_BULK_LIMIT_S = _whole_number("KEBAB_BULK_LIMIT_S", 10)
+# Ranked lists kept in Redis for one caller's next pages, in a quarter of an hour: some 10,000 of 190 hits.
+KEBAB_CURSOR_LIMIT_BYTES = _whole_number("KEBAB_CURSOR_LIMIT_BYTES", 64_000_000)
 KEBAB_UPLOAD_LIMIT_BYTES = _whole_number("KEBAB_UPLOAD_LIMIT_BYTES", 100_000_000)
 # An HNSW index is worth its build above this many vectors of a workspace; below it the exact scan wins.
 KEBAB_EXACT_SCAN_LIMIT = _whole_number("KEBAB_EXACT_SCAN_LIMIT", 20_000)

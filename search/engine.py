@@ -3,26 +3,33 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from django.conf import settings
 
 from kebab.people.models import Workspace
 from kebab.people.preferences import preference
 from search import node
-from search.embedding import query_embedder
+from search.cursors import with_cursor
+from search.embedding import embedded_text, query_embedder
 from search.explain import explanation
+from search.frozen_list import FrozenList
 from search.hits import HitBuilder
 from search.mirror import lexical
 from search.mirror.lexical import LexicalLeg
-from search.readback import read_back
-from search.retrieval.cap import TOP_M, cap_per_file
-from search.retrieval.gather import Leg
+from search.mirror.reading import MirrorReading
+from search.readback import read_back, read_passages
+from search.rerank import configured_reranker
+from search.retrieval.frozen import FrozenRanking
+from search.retrieval.gather import Leg, candidates_wanted
 from search.retrieval.index_version import NO_VECTORS, IndexVersion
 from search.retrieval.pipeline import Ranked, rank_candidates
-from search.retrieval.types import Mode, SearchQuery, SearchResult
+from search.retrieval.stages import AfterFusion, Stages, after_fusion
+from search.retrieval.types import Mode, SearchHit, SearchQuery, SearchResult, VectorWindow
 from search.scope import Scope, resolve_scope
 from search.vectors.leg import VectorLeg
 from search.vectors.spaces import LiveSpace, live_space
+from search.why_not import Outcome, why_not
 
 # A node that has no mirror of the workspace yet gets this long to build it before it answers without.
 _FIRST_MIRROR_S = 2.0
@@ -49,36 +56,84 @@ def index_version(workspace: Workspace, mode: Mode) -> str:
     return _version(mode, live_space(workspace))
 
 
-def search(workspace: Workspace, query: SearchQuery, *, min_seq: int | None = None) -> SearchResult:
+def search(
+    workspace: Workspace, query: SearchQuery, *, min_seq: int | None = None, caller: str | None = None
+) -> SearchResult:
     """Answer `query` from `workspace`, with what was missing named in the result.
 
-    With `min_seq` it waits, within a limit, until this node shows that change. Raises InvalidQuery and
-    InvalidFilter for what can't be understood, NotSearchableYet, Workspace.DoesNotExist.
+    With `min_seq` it waits, within a limit, until this node shows that change. For a `caller`, an identity
+    that passes to nobody else, it keeps what is behind the hits, for `search.paging.next_page`.
+    Raises InvalidQuery and InvalidFilter for what can't be understood, NotSearchableYet,
+    Workspace.DoesNotExist.
     """
     started = time.perf_counter()
     scope = resolve_scope(workspace, query.filters)
     if min_seq is not None or query.mode is not Mode.VECTOR:
         _await_mirror(workspace, scope, min_seq)
     legs = _legs(workspace, scope, query)
-    ranked = _rank(workspace, scope, query, legs)
+    stages = Stages.of(query, preference(workspace, "pre_rerank_max_per_file"))
+    ranked, after = _rank(workspace, scope, query, legs, stages)
     version = _version(query.mode, legs.vector.space)
-    hits = HitBuilder(workspace, scope, query, legs.lexical, legs.vector.space, version).build(ranked.entries)
+    hits = HitBuilder(workspace, scope, query, legs.lexical, legs.vector.space, version).build(
+        after.entries[: query.k]
+    )
     seq = scope.head_seq if query.mode is Mode.VECTOR else legs.lexical.seq or 0
     if seq < scope.head_seq:
         node.trigger_sync(workspace.pk)
-    return SearchResult(
+    result = SearchResult(
         query=query.text,
         mode=query.mode,
         index_version=version,
         seq=seq,
         lag=max(0, scope.head_seq - seq),
-        took_ms=round((time.perf_counter() - started) * 1000, 3),
+        took_ms=0.0,
         degraded=tuple(ranked.degraded),
         warnings=tuple(text for text in (legs.vector.mismatch,) if text and query.mode is not Mode.LEXICAL),
+        rerank=after.rerank,
         lexical_total=None if query.mode is Mode.VECTOR else legs.lexical.total,
+        vector_window=_vector_window(query, stages, ranked),
         hits=hits,
-        explain=explanation(legs.lexical.match, ranked) if query.explain else None,
+        explain=_explain(workspace, scope, query, legs, ranked, after, hits),
     )
+    whole = after.entries if stages.are_any else ranked.fused
+    if caller is not None and len(whole) > query.k:
+        ranking = _frozen(query, stages, ranked, after)
+        frozen = FrozenList(query=query, result=result, space=legs.vector.space, ranking=ranking)
+        result = with_cursor(result, frozen, workspace.pk, caller)
+    return replace(result, took_ms=round((time.perf_counter() - started) * 1000, 3))
+
+
+def _explain(
+    workspace: Workspace,
+    scope: Scope,
+    query: SearchQuery,
+    legs: Legs,
+    ranked: Ranked,
+    after: AfterFusion,
+    hits: Sequence[SearchHit],
+) -> dict[str, object] | None:
+    explained: dict[str, object] = {}
+    if query.explain:
+        weights = {leg.name: leg.weight for leg in legs.used(query.mode)}
+        k_rrf = preference(workspace, "rrf_k")
+        explained |= explanation(legs.lexical.match, ranked, after, weights=weights, k_rrf=k_rrf)
+    if query.why_not is not None:
+        returned = [hit.chunk_id for hit in hits]
+        outcome = Outcome(scope=scope, lexical=legs.lexical, ranked=ranked, after=after, returned=returned)
+        explained["why_not"] = why_not(query.why_not, outcome).as_json(query.why_not)
+    return explained or None
+
+
+def _vector_window(query: SearchQuery, stages: Stages, ranked: Ranked) -> VectorWindow | None:
+    if "vector" not in ranked.lists:
+        return None
+    return VectorWindow(asked=candidates_wanted(stages.window(query.k)), found=len(ranked.lists["vector"]))
+
+
+def _frozen(query: SearchQuery, stages: Stages, ranked: Ranked, after: AfterFusion) -> FrozenRanking:
+    if stages.are_any:
+        return FrozenRanking.of_entries(query.mode, after.entries)
+    return FrozenRanking.of_fused(query.mode, ranked.fused, ranked.lists)
 
 
 def _version(mode: Mode, space: LiveSpace | None) -> str:
@@ -97,17 +152,22 @@ def _await_mirror(workspace: Workspace, scope: Scope, min_seq: int | None) -> No
         node.build_first_mirror(workspace.pk, limit_s=_FIRST_MIRROR_S)
 
 
+def lexical_leg(workspace: Workspace, scope: Scope, text: str) -> LexicalLeg:
+    """Give the lexical leg of a query that is asked `text` under `scope`."""
+    return LexicalLeg(mirror_reading(workspace, scope), text)
+
+
+def mirror_reading(workspace: Workspace, scope: Scope) -> MirrorReading:
+    """Give what the legs of one query read this node's mirror by."""
+    limit_s = settings.KEBAB_LEG_LIMIT_MS / 1000
+    return MirrorReading(node.mirror_files(workspace.pk), node.reader_pool(), scope, limit_s=limit_s)
+
+
 def _legs(workspace: Workspace, scope: Scope, query: SearchQuery) -> Legs:
     asked = query.asked
     has_vectors = query.mode is not Mode.LEXICAL
     return Legs(
-        lexical=LexicalLeg(
-            node.mirror_files(workspace.pk),
-            node.reader_pool(),
-            scope,
-            asked.lexical,
-            limit_s=settings.KEBAB_LEG_LIMIT_MS / 1000,
-        ),
+        lexical=lexical_leg(workspace, scope, asked.lexical),
         vector=VectorLeg(
             scope.space if has_vectors else None,
             scope,
@@ -117,7 +177,9 @@ def _legs(workspace: Workspace, scope: Scope, query: SearchQuery) -> Legs:
     )
 
 
-def _rank(workspace: Workspace, scope: Scope, query: SearchQuery, legs: Legs) -> Ranked:
+def _rank(
+    workspace: Workspace, scope: Scope, query: SearchQuery, legs: Legs, stages: Stages
+) -> tuple[Ranked, AfterFusion]:
     documents: dict[str, str] = {}
 
     def remembering_read_back(chunk_ids: Sequence[str]) -> dict[str, str]:
@@ -125,17 +187,27 @@ def _rank(workspace: Workspace, scope: Scope, query: SearchQuery, legs: Legs) ->
         documents.update(standing)
         return standing
 
-    is_capped = query.per_file_cap is not None and query.per_file_cap > 0
     ranked = rank_candidates(
         query.mode,
         legs.used(query.mode),
         remembering_read_back,
-        k=max(query.k, TOP_M) if is_capped else query.k,
+        k=stages.window(query.k),
         executor=node.leg_executor() if query.mode is Mode.HYBRID else None,
         k_rrf=preference(workspace, "rrf_k"),
     )
-    if not is_capped:
-        return ranked
-    cap = query.per_file_cap or 0
-    kept = cap_per_file(ranked.entries, file_of=lambda entry: documents[entry.chunk_id], cap=cap)[: query.k]
-    return replace(ranked, entries=tuple(replace(entry, rank=n) for n, entry in enumerate(kept, start=1)))
+    after = after_fusion(
+        ranked.entries,
+        stages,
+        query=query.asked.rerank,
+        document_of=documents,
+        passages_of=partial(_passages, scope),
+        reranker=configured_reranker() if stages.rerank else None,
+    )
+    return replace(ranked, timings_ms={**ranked.timings_ms, **after.timings_ms}), after
+
+
+def _passages(scope: Scope, chunk_ids: Sequence[str]) -> dict[str, str]:
+    return {
+        chunk_id: embedded_text(breadcrumb, text)
+        for chunk_id, (breadcrumb, text) in read_passages(scope, chunk_ids).items()
+    }

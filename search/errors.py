@@ -3,7 +3,8 @@
 CorpusError
 ├── UnknownSource
 ├── SourceMismatch
-└── InvalidPath
+├── InvalidPath
+└── InvalidLibraryId
 """
 
 from typing import ClassVar
@@ -35,3 +36,9 @@ class InvalidPath(CorpusError):
 
     code = "invalid_path"
     status = 422
+
+
+class InvalidLibraryId(CorpusError):
+    """What is given as a library's id can't be one."""
+
+    code = "invalid_library_id"

@@ -1,19 +1,47 @@
 """How a list came about, for people who ask: the rule, each leg's list before fusion, and the time."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from search.mirror.lexical import Match
+from search.retrieval.fusion import Fused
 from search.retrieval.pipeline import Ranked
+from search.retrieval.stages import AfterFusion
 from search.retrieval.types import Candidate
 
+# What separates index terms in an expression.
+_READABLE = {0x1D: None, 0x1E: " ", 0x1F: "|"}
 
-def explanation(match: Match | None, ranked: Ranked) -> dict[str, object]:
+
+def explanation(
+    match: Match | None, ranked: Ranked, after: AfterFusion, *, weights: Mapping[str, float], k_rrf: int
+) -> dict[str, object]:
     """Give the explanation as JSON-ready values. Nothing in it is hidden from the caller."""
     return {
-        "match": None if match is None else {"every": match.every, "some": match.some, "raw": match.is_raw},
+        "match": None if match is None else _rule(match),
         "legs": {name: _listed(candidates) for name, candidates in ranked.lists.items()},
-        "fused": [{"chunk_id": f.chunk_id, "score": f.score, "ranks": dict(f.ranks)} for f in ranked.fused],
+        "rrf": {"k": k_rrf, "weights": dict(weights)},
+        "fused": [_fused(found, weights, k_rrf) for found in ranked.fused],
+        "over_cap": list(after.over_cap),
+        "below_cutoff": list(after.below_cutoff),
         "timings_ms": {stage: round(ms, 3) for stage, ms in ranked.timings_ms.items()},
+    }
+
+
+def _rule(match: Match) -> dict[str, object]:
+    return {
+        "every": match.every.translate(_READABLE),
+        "some": match.some.translate(_READABLE),
+        "raw": match.is_raw,
+    }
+
+
+def _fused(found: Fused, weights: Mapping[str, float], k_rrf: int) -> dict[str, object]:
+    terms = {name: weights[name] / (k_rrf + rank) for name, rank in found.ranks.items()}
+    return {
+        "chunk_id": found.chunk_id,
+        "score": found.score,
+        "ranks": dict(found.ranks),
+        "rrf_terms": terms,
     }
 
 

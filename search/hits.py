@@ -1,16 +1,18 @@
 """From ranked chunk ids to hits: fields from Postgres, snippet and highlights from the mirror."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from django.utils import timezone
 
 from kebab.people.models import Workspace
 from kebab.people.preferences import preference
+from search import analysis
 from search.mirror.lexical import LexicalLeg
 from search.readback import StandingChunk, read_hits
 from search.retrieval.citation import citation_from_span
 from search.retrieval.filters import TrustLevel
-from search.retrieval.match import parse_query
+from search.retrieval.match import index_terms, parse_query
 from search.retrieval.pipeline import RankedEntry
 from search.retrieval.snippet import Highlight, best_window, cut, strip_markers
 from search.retrieval.staleness import is_stale
@@ -36,29 +38,35 @@ class HitBuilder:
         self._leg = leg
         self._space = space
         self._index_version = index_version
+        self._wanted = index_terms(parse_query(query.asked.lexical).terms, analysis)
         self._stale_after_days = int(preference(workspace, "stale_after_days"))
 
     def build(self, entries: Sequence[RankedEntry]) -> tuple[SearchHit, ...]:
         """Give a hit for each entry whose chunk still stands, ranks 1, 2, 3, …"""
+        hits = self.build_as_ranked(entries)
+        if len(hits) == len(entries):
+            return hits
+        return tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1))
+
+    def build_as_ranked(self, entries: Sequence[RankedEntry]) -> tuple[SearchHit, ...]:
+        """Give a hit for each entry whose chunk still stands, each with the rank that it has."""
         chunk_ids = [entry.chunk_id for entry in entries]
         standing = read_hits(self._scope, chunk_ids) if chunk_ids else {}
         marked = self._leg.snippets(
             [e.chunk_id for e in entries if e.retrieval.lexical_rank is not None], self._query.snippet_chars
         )
-        present = [entry for entry in entries if entry.chunk_id in standing]
         return tuple(
-            self._hit(rank, entry, standing[entry.chunk_id], marked)
-            for rank, entry in enumerate(present, start=1)
+            self._hit(entry, standing[entry.chunk_id], marked)
+            for entry in entries
+            if entry.chunk_id in standing
         )
 
-    def _hit(
-        self, rank: int, entry: RankedEntry, chunk: StandingChunk, marked: Mapping[str, str]
-    ) -> SearchHit:
+    def _hit(self, entry: RankedEntry, chunk: StandingChunk, marked: Mapping[str, str]) -> SearchHit:
         snippet, highlights = self._snippet(chunk, marked.get(entry.chunk_id))
         span = chunk.source_spans[0] if chunk.source_spans else None
         found_by_vector = entry.retrieval.vector_rank is not None and self._space is not None
         return SearchHit(
-            rank=rank,
+            rank=entry.rank,
             score=entry.score,
             chunk_id=entry.chunk_id,
             doc_id=chunk.doc_id,
@@ -89,4 +97,4 @@ class HitBuilder:
             text, highlights = strip_markers(marked)
             if highlights:
                 return cut(text, highlights, chars)
-        return best_window(chunk.text, parse_query(self._query.asked.lexical).terms, chars)
+        return best_window(chunk.text, self._wanted, analysis.analyse, chars)

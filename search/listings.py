@@ -1,4 +1,4 @@
-"""What `kebab list` says of sources, documents and embedding spaces."""
+"""What `kebab list` says of sources, libraries, documents and embedding spaces."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,6 +8,7 @@ from django.db.models.functions import Coalesce
 
 from kebab.cli.listings import register_listing
 from kebab.people.models import Workspace
+from search.libraries.library import versions_of, visible_libraries
 from search.models import Chunk, ChunkVector, Document, EmbeddingSpace, Source, SpaceState
 
 SOURCE_COLUMNS = (
@@ -21,6 +22,7 @@ SOURCE_COLUMNS = (
     "last_indexed_at",
 )
 DOCUMENT_COLUMNS = ("id", "path", "title", "source", "version", "lang", "tags", "trust_level", "chunks")
+LIBRARY_COLUMNS = ("id", "title", "snippets", "trust_score", "versions", "state", "last_indexed_at")
 SPACE_COLUMNS = ("model", "revision", "dim", "state", "vectors", "chunks", "is_indexed", "epoch")
 
 
@@ -41,6 +43,24 @@ def source_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
             "path": source.config.get("path"),
             "last_indexed_at": source.last_indexed_at,
             "created_at": source.created_at,
+        }
+
+
+def library_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
+    """Give a workspace's libraries by id, those that were never indexed included."""
+    sources = list(visible_libraries(workspace).order_by("library_id")[:limit])
+    versions = versions_of(workspace, sources)
+    for source in sources:
+        yield {
+            "id": source.library_id,
+            "source": source.key,
+            "title": source.title,
+            "description": source.description,
+            "snippets": source.total_snippets,
+            "trust_score": source.trust_score,
+            "versions": [version.tag for version in versions[source.pk]],
+            "state": source.state,
+            "last_indexed_at": source.last_indexed_at,
         }
 
 
@@ -92,5 +112,6 @@ def _count(rows: "QuerySet[Any]", key: str) -> Coalesce:
 
 
 register_listing("sources", SOURCE_COLUMNS, source_rows)
+register_listing("libraries", LIBRARY_COLUMNS, library_rows)
 register_listing("documents", DOCUMENT_COLUMNS, document_rows)
 register_listing("spaces", SPACE_COLUMNS, space_rows)

@@ -52,6 +52,11 @@ def read_hits(scope: Scope, chunk_ids: Sequence[str]) -> dict[str, StandingChunk
     return {row[0]: _standing_chunk(row) for row in _rows(_standing_hits, scope, chunk_ids)}
 
 
+def read_passages(scope: Scope, chunk_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Give breadcrumb and text of those of `chunk_ids` that stand under the scope. One query."""
+    return {row[0]: (row[1], row[2]) for row in _rows(_standing_passages, scope, chunk_ids)}
+
+
 def _rows(
     statement: Callable[[frozenset[str]], Statement], scope: Scope, chunk_ids: Sequence[str]
 ) -> list[tuple[Any, ...]]:
@@ -65,6 +70,11 @@ def _rows(
 @cache
 def _standing_ids(narrowing: frozenset[str]) -> Statement:
     return compiled(_standing(narrowing).values_list(_hex("chunk_id"), _hex("document__doc_id")))
+
+
+@cache
+def _standing_passages(narrowing: frozenset[str]) -> Statement:
+    return compiled(_standing(narrowing).values_list(_hex("chunk_id"), "breadcrumb", "text"))
 
 
 @cache

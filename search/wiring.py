@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from django.core import checks as system_checks
 from django.db import transaction
 
 from kebab.api.errors import register_error_tree
@@ -16,6 +17,7 @@ from search.blobs import drop_all_blobs
 from search.embedding import configured_embedder
 from search.errors import CorpusError
 from search.models import EmbeddingSpace
+from search.rerank import checks as rerank_checks
 from search.retrieval.cap import PRE_RERANK_MAX_PER_FILE
 from search.retrieval.errors import SearchError
 from search.retrieval.fusion import RRF_K
@@ -39,8 +41,11 @@ def register() -> None:
     register_preference("stale_after_days", STALE_AFTER_DAYS, _whole_number(0, 36_500))
     deletion.register(_remove_what_is_not_a_row)
     preparation.register("embedding model", _prepare_model)
+    preparation.register("reranker", rerank_checks.refuse_wrong_settings)
+    system_checks.register(rerank_checks.check_settings)
     register_check("mirrors", checks.check_mirrors)
     register_check("embedding", checks.check_coverage)
+    register_check("reranker", rerank_checks.check_reranker)
     reports.register("mirrors", checks.mirror_rows)
 
 

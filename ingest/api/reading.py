@@ -10,8 +10,10 @@ from django.urls import reverse
 from rest_framework.response import Response
 
 from ingest.api.job_serializers import JobSerializer
+from ingest.api.source_serializers import SourceVersionSerializer
 from ingest.models import Job
 from ingest.sources import as_uuid
+from ingest.versions import AddedVersion
 from kebab.people.models import Workspace
 from search.api.reading import readable_documents
 from search.models import Source
@@ -44,6 +46,15 @@ def job_answer(workspace: Workspace, job: Job) -> Response:
     """Answer 202 with the job as it stands and where to watch it."""
     body = {"job": JobSerializer(one_job(workspace, job.pk)).data}
     return Response(body, status=202, headers={"Location": job_address(workspace, job)})
+
+
+def version_answer(workspace: Workspace, added: AddedVersion) -> Response:
+    """Answer with a new version: 202 with the job that reads it, 201 where there is nothing to read."""
+    version = SourceVersionSerializer(added.version).data
+    if added.job is None:
+        return Response({"version": version, "job": None}, status=201)
+    body = {"version": version, "job": JobSerializer(one_job(workspace, added.job.pk)).data}
+    return Response(body, status=202, headers={"Location": job_address(workspace, added.job)})
 
 
 def listed_documents(workspace: Workspace, query: Mapping[str, Any]) -> Any:

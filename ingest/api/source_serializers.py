@@ -6,8 +6,11 @@ from django.utils.text import slugify
 from rest_framework import serializers
 
 from ingest.api.fields import KeyField, TagsField
+from ingest.api.job_serializers import JobSerializer
+from ingest.versions import AddedVersion
 from kebab.api.serializers import StrictSerializer
 from search.models import Source, SourceKind, SourceState, SourceVersion, Trust
+from search.models.source import MAX_TAG_CHARS, MAX_TITLE_CHARS
 
 
 class FolderConfig(StrictSerializer):
@@ -58,6 +61,19 @@ class SourceChange(StrictSerializer):
     default_trust = serializers.ChoiceField(Trust.choices, required=False)
 
 
+class NewVersion(StrictSerializer):
+    """The body that adds a version to a source."""
+
+    tag = serializers.CharField(max_length=MAX_TAG_CHARS)
+    title = serializers.CharField(max_length=MAX_TITLE_CHARS, default="", allow_blank=True)
+
+
+class VersionQuery(StrictSerializer):
+    """The parameter that names one version of a source."""
+
+    tag = serializers.CharField(max_length=MAX_TAG_CHARS)
+
+
 class SourceSerializer(serializers.Serializer[Source]):
     """A source."""
 
@@ -70,6 +86,10 @@ class SourceSerializer(serializers.Serializer[Source]):
     state = serializers.ChoiceField(SourceState.choices)
     default_tags = serializers.ListField(child=serializers.CharField())
     default_trust = serializers.ChoiceField(Trust.choices)
+    library_id = serializers.CharField(help_text="How tools name it as a library.")
+    total_snippets = serializers.IntegerField(help_text="Chunks of the default version.")
+    trust_score = serializers.FloatField(help_text="0 to 10, for ranking libraries.")
+    rules = serializers.ListField(child=serializers.CharField())
     last_indexed_at = serializers.DateTimeField(allow_null=True)
     created_at = serializers.DateTimeField()
 
@@ -79,9 +99,17 @@ class SourceVersionSerializer(serializers.Serializer[SourceVersion]):
 
     id = serializers.UUIDField()
     version = serializers.SerializerMethodField(help_text="The tag; null: the default version.")
+    title = serializers.CharField()
     commit = serializers.CharField()
     created_at = serializers.DateTimeField()
 
     def get_version(self, version: SourceVersion) -> str | None:
         """Give the tag."""
         return version.tag or None
+
+
+class AddedVersionSerializer(serializers.Serializer[AddedVersion]):
+    """A new version and the job that reads it."""
+
+    version = SourceVersionSerializer()
+    job = JobSerializer(allow_null=True, help_text="null: uploads fill it.")

@@ -10,15 +10,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from ingest.api.job_serializers import AskedJobSerializer
-from ingest.api.reading import job_answer, one_source
+from ingest.api.reading import job_answer, one_source, version_answer
 from ingest.api.source_serializers import (
+    AddedVersionSerializer,
     NewSource,
+    NewVersion,
     SourceChange,
     SourceSerializer,
     SourceVersionSerializer,
+    VersionQuery,
 )
 from ingest.jobs.request import request_source_deletion, request_sync
 from ingest.sources import change_source, create_source, refuse_upload_source
+from ingest.versions import add_version, delete_version
 from kebab.api.idempotency import idempotent
 from kebab.api.pagination import KeysetPage, PageQuery
 from kebab.api.permissions import Need
@@ -103,8 +107,8 @@ class SourceSyncView(WorkspaceView):
 class SourceVersionsView(WorkspaceView):
     """The versions of a source."""
 
-    required: ClassVar = {"GET": _READ}
-    queries: ClassVar = {"GET": PageQuery}
+    required: ClassVar = {"GET": _READ, "POST": _CHANGE, "DELETE": _CHANGE}
+    queries: ClassVar = {"GET": PageQuery, "DELETE": VersionQuery}
 
     @extend_schema(responses=page_of(SourceVersionSerializer))
     def get(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
@@ -113,3 +117,23 @@ class SourceVersionsView(WorkspaceView):
         page = KeysetPage.requested(self, ordering=("tag",))
         versions = SourceVersion.objects.in_workspace(self.workspace).filter(source=source)
         return page.response(versions, lambda row: SourceVersionSerializer(row).data)
+
+    @extend_schema(request=NewVersion, responses={201: AddedVersionSerializer, 202: AddedVersionSerializer})
+    @idempotent()
+    def post(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
+        """Add a version. A folder is read into it as it is now, in a job; uploads may name it at once."""
+        source = one_source(self.workspace, source_id)
+        fields = strict_body(request, NewVersion)
+        with transaction.atomic():
+            added = add_version(source, **fields, requested_by=self.access.actor)
+            audit.record(self.access, "version.created", f"{source.key}@{fields['tag']}")
+        return version_answer(self.workspace, added)
+
+    @extend_schema(responses={202: AskedJobSerializer})
+    def delete(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
+        """Delete the version `tag` with its documents, in a job; the default version goes with the source."""
+        source = one_source(self.workspace, source_id)
+        with transaction.atomic():
+            job = delete_version(source, self.query["tag"], requested_by=self.access.actor)
+            audit.record(self.access, "version.deleted", f"{source.key}@{self.query['tag']}", job=str(job.pk))
+        return job_answer(self.workspace, job)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from math import ceil
 
 from ingest.chunking.tokens import TokenCounts
 from ingest.chunking.types import MAX_CHARS
@@ -44,45 +45,53 @@ class SizedLines:
 
 
 def split_line(line: str, max_tokens: int, counts: TokenCounts) -> Iterator[str]:
-    """The line in order, in pieces that fit, cut at sentences, else words, else anywhere.
+    """The line in order, in pieces that fit and are about as long as each other.
 
-    Pieces have no white space around them; all other characters are kept. Linear in the line's length.
+    Cut at sentences, else words, else anywhere. Pieces have no white space around them; all other
+    characters are kept. Linear in the line's length.
     """
-    position = 0
+    position, left = 0, counts.count(line)
     while position < len(line):
+        number = max(1, ceil(left / max_tokens), ceil((len(line) - position) / MAX_CHARS))
         window = line[position : position + MAX_CHARS]
-        taken = _fitting_prefix(window, max_tokens, counts, is_last=position + MAX_CHARS >= len(line))
+        taken = _fitting_prefix(window, max_tokens, counts, wanted=left / number, is_last=number == 1)
         position += len(taken)
+        left -= counts.count(taken)
         if taken.strip():
             yield taken.strip()
 
 
-def _fitting_prefix(window: str, max_tokens: int, counts: TokenCounts, *, is_last: bool) -> str:
-    atoms, left = [], max_tokens
+def _fitting_prefix(
+    window: str, max_tokens: int, counts: TokenCounts, *, wanted: float, is_last: bool
+) -> str:
+    """What fits of the window; unless it is the last, up to the best cut near `wanted` tokens."""
+    atoms: list[str] = []
+    sizes = [0]
     for match in ATOM.finditer(window):
-        left -= counts.count(match[0])
-        if left < 0:
+        sizes.append(sizes[-1] + counts.count(match[0]))
+        if sizes[-1] > max_tokens:
             break
         atoms.append(match[0])
     if not atoms:
         return _fitting_slice(match[0], max_tokens, counts)
-    is_whole = left >= 0
-    if is_whole and not is_last and len(atoms) > 1:
-        atoms.pop()  # the window may have cut the last word
-    if not (is_whole and is_last):
-        atoms = atoms[: _sentence_cut(atoms)]
+    if not (is_last and len("".join(atoms)) == len(window)):
+        atoms = atoms[: _even_cut(atoms, sizes, wanted)]
     # two atoms without a space between them may make a token more together
     while len(atoms) > 1 and counts.count("".join(atoms)) > max_tokens:
         atoms.pop()
     return "".join(atoms)
 
 
-def _sentence_cut(atoms: Sequence[str]) -> int:
-    """How many atoms to keep: up to the last sentence end in their second half, else all."""
-    for kept in range(len(atoms), len(atoms) // 2, -1):
-        if atoms[kept - 1].rstrip().endswith(SENTENCE_END):
-            return kept
-    return len(atoms)
+def _even_cut(atoms: Sequence[str], sizes: Sequence[int], wanted: float) -> int:
+    """How many atoms to keep: up to the sentence end nearest to `wanted` tokens, half as many at least,
+    else up to the word nearest to it.
+    """
+    ends = [
+        kept
+        for kept in range(1, len(atoms) + 1)
+        if sizes[kept] >= wanted / 2 and atoms[kept - 1].rstrip().endswith(SENTENCE_END)
+    ]
+    return min(ends or range(1, len(atoms) + 1), key=lambda kept: abs(sizes[kept] - wanted))
 
 
 def _fitting_slice(window: str, max_tokens: int, counts: TokenCounts) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 #: raised whenever the same document would give other chunks
-CHUNKER_VERSION: Final = "c1"
+CHUNKER_VERSION: Final = "c2"
 #: tokens of breadcrumb and text together: the embedder's 256 less its two marks
 MAX_TOKENS: Final = 254
 #: tokens of a breadcrumb; a longer one is shortened, so that every chunk has room for text

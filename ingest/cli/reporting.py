@@ -29,3 +29,10 @@ def print_report(console: Console, report: Mapping[str, Any]) -> None:
         for reason, count in sorted(report[f"{what}_by_reason"].items()):
             examples = ", ".join(report["examples"].get(reason, [])[:3])
             console.print(plain(f"{what} {count} ({reason.replace('_', ' ')}): {examples}"))
+    _print_project_file(console, report["project_file"])
+
+
+def _print_project_file(console: Console, project_file: Mapping[str, Any] | None) -> None:
+    for error in [] if project_file is None else project_file["errors"]:
+        place = f"{project_file['name']}: {error['key']}".removesuffix(": ")
+        console.print(plain(f"{place}: {error['message']} All of the file is left aside."))

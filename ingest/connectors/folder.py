@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ingest.connectors.chosen_folders import ChosenFolders, ExcludedFolders
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.ignore import IgnoreRules
 from ingest.connectors.walk_rules import (
@@ -69,6 +70,8 @@ class _Walk:
     def __init__(self, root: Path, rules: WalkRules) -> None:
         self._root = os.path.realpath(root)
         self._rules = rules
+        self._chosen = ChosenFolders(rules.folders)
+        self._excluded = ExcludedFolders(rules.excluded_folders)
 
     def entries(self) -> Iterator[Entry]:
         # a stack of our own: paths may be nested deeper than Python calls
@@ -115,15 +118,27 @@ class _Walk:
         name = path.rpartition("/")[2]
         if verdict:
             return SkippedFile(path=path + "/", reason=SkipReason.IGNORED)
-        is_skipped = verdict is None and name in self._rules.skipped_directories
+        if self._excluded.holds(path):
+            return SkippedFile(path=path + "/", reason=SkipReason.EXCLUDED_FOLDER)
+        if not self._chosen.holds(path) and not self._chosen.leads_to(path):
+            return SkippedFile(path=path + "/", reason=SkipReason.OUTSIDE_FOLDERS)
+        is_skipped = name in self._rules.skipped_directories and not self._is_wanted(path, verdict)
         if name in VERSION_CONTROL or (is_skipped and not _is_documentation(name, entry.path)):
             return SkippedFile(path=path + "/", reason=SkipReason.SKIPPED_DIRECTORY)
         return _Directory(path + "/", entry.path, tuple(ignores))
+
+    def _is_wanted(self, path: str, verdict: bool | None) -> bool:
+        """Whether an ignore file or the project file names a folder that is skipped by default."""
+        return verdict is False or self._chosen.names(path)
 
     def _file(self, path: str, entry: os.DirEntry[str], ignores: Sequence[tuple[int, IgnoreRules]]) -> Entry:
         verdict = _verdict(path, ignores, is_directory=False)
         if verdict:
             return SkippedFile(path=path, reason=SkipReason.IGNORED)
+        if path.rpartition("/")[2] in self._rules.excluded_files:
+            return SkippedFile(path=path, reason=SkipReason.EXCLUDED_FILE)
+        if not self._chosen.holds(path):
+            return SkippedFile(path=path, reason=SkipReason.OUTSIDE_FOLDERS)
         by_name = self._rules.skip_by_name(path) if verdict is None else None
         if by_name is not None:
             return SkippedFile(path=path, reason=by_name)

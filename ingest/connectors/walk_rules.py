@@ -16,6 +16,9 @@ class SkipReason(StrEnum):
     LOCK_FILE = "lock_file"
     MINIFIED = "minified"
     GENERATED = "generated"
+    EXCLUDED_FOLDER = "excluded_folder"
+    EXCLUDED_FILE = "excluded_file"
+    OUTSIDE_FOLDERS = "outside_folders"
     TOO_LARGE = "too_large"
     HASH_IN_PATH = "hash_in_path"
     UNDECODABLE_NAME = "undecodable_name"
@@ -80,6 +83,12 @@ class WalkRules:
     skipped_directories: frozenset[str] = SKIPPED_DIRECTORIES
     #: names of files with ignore rules; at one level a later name overrules an earlier one
     ignore_files: tuple[str, ...] = (".gitignore", ".kebabignore")
+    #: folders to read, by path from the root; empty: all (see ingest.connectors.chosen_folders)
+    folders: tuple[str, ...] = ()
+    #: folders to leave out, which win over `folders`
+    excluded_folders: tuple[str, ...] = ()
+    #: names of files to leave out, at any depth
+    excluded_files: frozenset[str] = frozenset()
     max_code_bytes: int = 512 * 1024
     max_document_bytes: int = 100 * 1024 * 1024
 

@@ -1,4 +1,6 @@
-"""Deleting a source: its documents in batches, then the source itself."""
+"""Deleting a source, or one version of it: its documents in batches, then the row itself."""
+
+from typing import Any
 
 from django.db import transaction
 from django.db.models import F
@@ -7,7 +9,7 @@ from ingest.blobs import release_blobs
 from ingest.jobs.work import Ending, Work
 from ingest.models import Job, JobKind
 from search.corpus import delete_documents
-from search.models import Document, Source
+from search.models import Document, Source, SourceVersion
 
 _BATCH = 200
 
@@ -17,33 +19,65 @@ def run(work: Work) -> Ending:
     source = work.job.source
     if source is None:
         return Ending.DONE
-    documents = Document.objects.in_workspace(work.workspace).filter(source=source.pk)
-    work.lease.write(items_total=F("items_done") + documents.count())
-    while batch := dict(documents.order_by("id").values_list("doc_id", "content_hash")[:_BATCH]):
-        if work.is_cancelled:
-            return Ending.CANCELLED
-        with transaction.atomic():
-            work.lease.write(items_done=F("items_done") + len(batch), stalled_attempts=0)
-            delete_documents(work.workspace, list(batch))
-        release_blobs(work.workspace.pk, batch.values())
+    if not _delete_in_batches(work, _documents(work).filter(source=source.pk)):
+        return Ending.CANCELLED
     _delete_itself(work, source)
     return Ending.DONE
 
 
+def run_version(work: Work) -> Ending:
+    """Delete the version that the job names with its documents; cancelling leaves what isn't deleted yet."""
+    tag = work.job.payload["version"]
+    versions = SourceVersion.objects.in_workspace(work.workspace).filter(source=work.job.source_id, tag=tag)
+    version = versions.first()
+    if version is None:
+        return Ending.DONE
+    documents = _documents(work).filter(version=version.pk)
+    if not _delete_in_batches(work, documents):
+        return Ending.CANCELLED
+    uploads = _uploads(work).filter(source=work.job.source_id, payload__version=tag)
+    _delete_row(work, versions, documents, uploads)
+    return Ending.DONE
+
+
+def _delete_in_batches(work: Work, documents: Any) -> bool:
+    """Delete the documents; False when someone asked for the job's end before that was done."""
+    work.lease.write(items_total=F("items_done") + documents.count())
+    while batch := dict(documents.order_by("id").values_list("doc_id", "content_hash")[:_BATCH]):
+        if work.is_cancelled:
+            return False
+        with transaction.atomic():
+            work.lease.write(items_done=F("items_done") + len(batch), stalled_attempts=0)
+            delete_documents(work.workspace, list(batch))
+        release_blobs(work.workspace.pk, batch.values())
+    return True
+
+
 def _delete_itself(work: Work, source: Source) -> None:
-    """Delete the source, and what a worker that was still at it has written since: the log must say so."""
     sources = Source.objects.in_workspace(work.workspace).filter(pk=source.pk)
+    _delete_row(
+        work, sources, _documents(work).filter(source=source.pk), _uploads(work).filter(source=source.pk)
+    )
+
+
+def _delete_row(work: Work, rows: Any, documents: Any, uploads: Any) -> None:
+    """Delete the row, and what a worker that was still at it has written since: the log must say so.
+
+    The bytes of `uploads` go too, whether or not they became documents.
+    """
     with transaction.atomic():
-        sources.select_for_update().first()  # from here on nothing can be added to it
-        left = Document.objects.in_workspace(work.workspace).filter(source=source.pk)
-        blobs = {*left.values_list("content_hash", flat=True), *_other_blobs(work, source)}
+        rows.select_for_update().first()  # from here on nothing can be added to it
+        found = documents.values_list("content_hash", flat=True)
+        blobs = {*found, *uploads.values_list("payload__blob", flat=True)}
         work.lease.write(current_path="")
-        delete_documents(work.workspace, list(left.values_list("doc_id", flat=True)))
-        sources.delete()
+        delete_documents(work.workspace, list(documents.values_list("doc_id", flat=True)))
+        rows.delete()
     release_blobs(work.workspace.pk, blobs)
 
 
-def _other_blobs(work: Work, source: Source) -> set[str]:
-    """Give the names of what was uploaded to the source, whether or not it became a document."""
-    uploads = Job.objects.in_workspace(work.workspace).filter(source=source.pk, kind=JobKind.INGEST_DOCUMENT)
-    return set(uploads.values_list("payload__blob", flat=True))
+def _documents(work: Work) -> Any:
+    return Document.objects.in_workspace(work.workspace)
+
+
+def _uploads(work: Work) -> Any:
+    return Job.objects.in_workspace(work.workspace).filter(kind=JobKind.INGEST_DOCUMENT)

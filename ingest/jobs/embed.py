@@ -28,7 +28,7 @@ _BEFORE_ALL = uuid.UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Batch:
+class Batch:
     """Chunks without a vector: those whose text has one already, and the texts that are being embedded."""
 
     chunks: list[Chunk]
@@ -36,7 +36,7 @@ class _Batch:
     hashes: list[uuid.UUID]
     embedded: "Future[np.ndarray]"
     #: The batch before, which may be embedding texts that this one has too.
-    before: "_Batch | None"
+    before: "Batch | None"
 
     def own_vectors(self) -> dict[uuid.UUID, np.ndarray]:
         """Give the vectors that were embedded for this batch, by hash."""
@@ -63,7 +63,7 @@ def run(work: Work) -> Ending:
     while True:
         work.lease.write(rerun_requested=False)
         work.lease.write(items_total=F("items_done") + count_without_vector(space))
-        for batch in _batches(space, embedder):
+        for batch in batches(space, embedder):
             if work.is_cancelled:
                 return Ending.CANCELLED
             if time.monotonic() > turn_ends_at and work.others_wait(embedding=True):
@@ -74,7 +74,7 @@ def run(work: Work) -> Ending:
             return Ending.DONE
 
 
-def _batches(space: EmbeddingSpace, embedder: Embedder) -> Iterator[_Batch]:
+def batches(space: EmbeddingSpace, embedder: Embedder) -> Iterator[Batch]:
     """Give batch after batch, the next one already being embedded while one is stored."""
     with ThreadPoolExecutor(1, thread_name_prefix="embed") as executor:
         begun = _begin(space, embedder, None, executor)
@@ -85,8 +85,8 @@ def _batches(space: EmbeddingSpace, embedder: Embedder) -> Iterator[_Batch]:
 
 
 def _begin(
-    space: EmbeddingSpace, embedder: Embedder, before: _Batch | None, executor: ThreadPoolExecutor
-) -> _Batch | None:
+    space: EmbeddingSpace, embedder: Embedder, before: Batch | None, executor: ThreadPoolExecutor
+) -> Batch | None:
     after = _BEFORE_ALL if before is None else before.chunks[-1].chunk_id
     chunks = chunks_without_vector(space, after=after, limit=_BATCH)
     if not chunks:
@@ -96,10 +96,10 @@ def _begin(
     texts = {c.embed_hash: embedded_text(c.breadcrumb, c.text) for c in chunks if c.embed_hash not in at_hand}
     future = executor.submit(embedder.embed_passages, list(texts.values()))
     unchained = None if before is None else replace(before, before=None)  # else all batches would be kept
-    return _Batch(chunks=chunks, known=known, hashes=list(texts), embedded=future, before=unchained)
+    return Batch(chunks=chunks, known=known, hashes=list(texts), embedded=future, before=unchained)
 
 
-def _store(work: Work, space: EmbeddingSpace, batch: _Batch) -> None:
+def _store(work: Work, space: EmbeddingSpace, batch: Batch) -> None:
     vectors = batch.vectors()
     with transaction.atomic():
         work.lease.write(

@@ -52,6 +52,7 @@ def ingest_report(job: Job) -> dict[str, Any]:
         "skipped_by_reason": counts["skipped"],
         "failed_by_reason": counts["failed"],
         "examples": counts["examples"],
+        "project_file": counts.get("project_file"),
         "bytes": job.bytes_done,
         "chunks": job.chunks_done,
         "parser_calls": job.calls,
@@ -70,6 +71,7 @@ def _from_listing(job: Job) -> dict[str, Any]:
         "skipped": dict(Counter(listed.get("skipped", {}))),
         "failed": dict(Counter(listed.get("failed", {}))),
         "examples": {reason: list(paths) for reason, paths in listed.get("examples", {}).items()},
+        "project_file": listed.get("project_file"),
     }
 
 

@@ -82,10 +82,22 @@ def request_embedding(workspace_id: Any) -> Job:
 def request_source_deletion(source: Source, *, requested_by: str = "") -> Job:
     """Give the job that will delete `source` with all its documents; its open jobs are cancelled."""
     with transaction.atomic():
-        jobs = Job.objects.in_workspace(source.workspace_id).filter(source=source)
-        _cancel_queued(jobs)
-        jobs.filter(state=JobState.RUNNING).update(cancel_requested=True, due_at=Now())
+        _cancel_all(Job.objects.in_workspace(source.workspace_id).filter(source=source))
         return _create(source.workspace_id, JobKind.DELETE_SOURCE, source=source, requested_by=requested_by)
+
+
+def request_version_deletion(source: Source, tag: str, *, requested_by: str = "") -> Job:
+    """Give the job that will delete the version `tag` with its documents; its open jobs are cancelled."""
+    with transaction.atomic():
+        jobs = Job.objects.in_workspace(source.workspace_id).filter(source=source)
+        _cancel_all(jobs.filter(payload__version=tag))
+        return _create(
+            source.workspace_id,
+            JobKind.DELETE_VERSION,
+            source=source,
+            payload={"version": tag},
+            requested_by=requested_by,
+        )
 
 
 def cancel(job: Job) -> Job:
@@ -97,6 +109,11 @@ def cancel(job: Job) -> Job:
         raise JobNotOpen(f"Job {job.pk} has already ended as {rows.get().state}; there is nothing to cancel.")
     hint_on_commit(job)  # it may have been put off: then whoever claims it ends it
     return rows.get()
+
+
+def _cancel_all(jobs: QuerySet[Job]) -> None:
+    _cancel_queued(jobs)
+    jobs.filter(state=JobState.RUNNING).update(cancel_requested=True, due_at=Now())
 
 
 def _cancel_queued(jobs: QuerySet[Job]) -> int:
@@ -125,6 +142,8 @@ def _again(job: Job, failed_paths: list[str], requested_by: str) -> Job:
         raise JobNotOpen(f"The source of job {job.pk} is gone; there is nothing to retry.")
     if job.kind == JobKind.DELETE_SOURCE:
         return request_source_deletion(job.source, requested_by=requested_by)
+    if job.kind == JobKind.DELETE_VERSION:
+        return request_version_deletion(job.source, job.payload["version"], requested_by=requested_by)
     if job.kind == JobKind.INGEST_DOCUMENT:
         return request_document(job.source, job.payload, requested_by=requested_by)
     only = {"only_paths": failed_paths} if failed_paths else {}

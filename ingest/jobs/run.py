@@ -25,6 +25,7 @@ _WORK: Mapping[str, Callable[[Work], Ending]] = {
     JobKind.SYNC_SOURCE: sync_source.run,
     JobKind.INGEST_DOCUMENT: upload.run,
     JobKind.DELETE_SOURCE: delete_source.run,
+    JobKind.DELETE_VERSION: delete_source.run_version,
     JobKind.EMBED: embed.run,
 }
 _WRITES_CHUNKS = {JobKind.SYNC_SOURCE, JobKind.INGEST_DOCUMENT}

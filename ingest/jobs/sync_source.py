@@ -12,15 +12,18 @@ from django.utils import timezone
 
 from ingest.chunking.types import CHUNKER_VERSION
 from ingest.connectors.errors import ListingFailed
-from ingest.connectors.folder import FoundFile, SkippedFile, WalkRules, walk_folder
+from ingest.connectors.folder import FoundFile, SkippedFile, walk_folder
+from ingest.connectors.project_file import ProjectFile, read_project_file
 from ingest.errors import JobFailed
 from ingest.jobs.items import ItemContent, ItemWorker
+from ingest.jobs.project import describe_source, project_report, walk_rules
 from ingest.jobs.report import EXAMPLES
 from ingest.jobs.work import Ending, Work
 from ingest.models import Job, JobItem, JobState, Unreadable
 from ingest.parsers.registry import parser_version_for
 from search.corpus import ensure_version
-from search.models import Chunk, Document, Source, SourceState, SourceVersion
+from search.libraries.standing import refresh_standing
+from search.models import Document, Source, SourceState, SourceVersion
 from search.paths import MAX_PATH_BYTES
 
 # Rows a statement when items are written.
@@ -102,7 +105,7 @@ def run(work: Work) -> Ending:
     version = ensure_version(source, work.job.payload.get("version", ""))
     if work.job.discovered_at is None:
         Source.objects.in_workspace(work.workspace).filter(pk=source.pk).update(state=SourceState.INDEXING)
-        _discover(work, root, version)
+        _discover(work, source, version)
     return ItemWorker(work, source, version, FolderReader(root)).run()
 
 
@@ -116,15 +119,16 @@ def note_end(job: Job, state: JobState) -> None:
         sources.update(state=SourceState.ERROR if state == JobState.FAILED else SourceState.PENDING)
         was_indexed.exclude(state=SourceState.ERROR).update(state=SourceState.INDEXED)
         return
-    chunks = Chunk.objects.in_workspace(job.workspace_id).filter(
-        document__workspace=job.workspace_id, document__source=job.source_id, document__version__tag=""
+    refresh_standing(
+        job.workspace_id, job.source_id, state=SourceState.INDEXED, last_indexed_at=timezone.now()
     )
-    sources.update(state=SourceState.INDEXED, last_indexed_at=timezone.now(), total_snippets=chunks.count())
 
 
-def _discover(work: Work, root: Path, version: SourceVersion) -> None:
+def _discover(work: Work, source: Source, version: SourceVersion) -> None:
+    root = Path(source.config["path"])
     try:
-        listing = _listing(work, root, version)
+        project = read_project_file(root)
+        listing = _listing(work, root, version, project)
     except ListingFailed as error:
         raise JobFailed(f"The folder could not be listed, so nothing was changed: {error}") from error
     items = [
@@ -133,6 +137,8 @@ def _discover(work: Work, root: Path, version: SourceVersion) -> None:
         for path in paths
     ]
     with transaction.atomic():
+        if not version.tag:
+            describe_source(source, project)
         JobItem.objects.bulk_create(items, batch_size=_BATCH)
         work.lease.write(
             discovered_at=Now(),
@@ -142,17 +148,18 @@ def _discover(work: Work, root: Path, version: SourceVersion) -> None:
                 "skipped": listing.skipped,
                 "failed": listing.failed,
                 "examples": listing.examples,
+                "project_file": project_report(project),
             },
             stalled_attempts=0,
         )
 
 
-def _listing(work: Work, root: Path, version: SourceVersion) -> Listing:
+def _listing(work: Work, root: Path, version: SourceVersion, project: ProjectFile | None) -> Listing:
     known = _known(work, version)
     only = work.job.payload.get("only_paths")
     listing = Listing()
     gone = set(known)
-    for entry in walk_folder(root, WalkRules()):
+    for entry in walk_folder(root, walk_rules(project)):
         if isinstance(entry, FoundFile):
             gone.discard(entry.path)
         if only is None or entry.path in only:

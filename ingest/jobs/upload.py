@@ -5,6 +5,7 @@ from ingest.jobs.items import ItemContent, ItemWorker
 from ingest.jobs.work import Ending, Work
 from search.blobs import read_blob
 from search.corpus import ensure_version
+from search.libraries.standing import note_uploads
 
 #: What a person may state about a document, and the payload carries.
 STATED = ("title", "lang", "tags", "trust_level", "metadata")
@@ -33,4 +34,7 @@ def run(work: Work) -> Ending:
     if source is None:
         raise JobFailed("The source of this document was deleted before it was ingested.")
     version = ensure_version(source, work.job.payload.get("version", ""))
-    return ItemWorker(work, source, version, BlobReader(work)).run()
+    ending = ItemWorker(work, source, version, BlobReader(work)).run()
+    if ending is Ending.DONE:
+        note_uploads(work.workspace.pk, source.pk)
+    return ending

@@ -14,6 +14,7 @@ class JobKind(models.TextChoices):
     SYNC_SOURCE = "sync_source"
     INGEST_DOCUMENT = "ingest_document"
     DELETE_SOURCE = "delete_source"
+    DELETE_VERSION = "delete_version"
     EMBED = "embed"
 
 

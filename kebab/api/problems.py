@@ -39,17 +39,32 @@ def problem_of(error: BaseException) -> Problem | None:
 def answer(error: Exception, context: Mapping[str, Any]) -> HttpResponse:
     """Answer `error`, whatever it is. The unexpected is logged under the `instance` that the caller sees."""
     set_rollback()
+    return respond(logged_problem(error, _place(context)))
+
+
+def logged_problem(error: Exception, place: str) -> Problem:
+    """Give what a caller is told of `error`, whatever it is, and log what is ours, and where it was."""
     problem = problem_of(error)
     if problem is None:
         problem = _unexpected()
-        logger.error("%s: %r in %s", problem.instance, error, _place(context), exc_info=error)
+        logger.error("%s: %r in %s", problem.instance, error, place, exc_info=error)
     elif problem.status >= 500:
-        logger.warning("%s answered %s: %r", _place(context), problem.code, error)
-    return respond(problem)
+        logger.warning("%s answered %s: %r", place, problem.code, error)
+    return problem
 
 
 def respond(problem: Problem) -> HttpResponse:
     """Write `problem` as an HTTP response."""
+    return JsonResponse(
+        problem_document(problem),
+        status=problem.status,
+        content_type=CONTENT_TYPE,
+        headers=dict(problem.headers),
+    )
+
+
+def problem_document(problem: Problem) -> dict[str, Any]:
+    """Give `problem` as a `problem.v1`: what there is to say."""
     body: dict[str, Any] = {
         "type": f"/problems/{problem.code}",
         "title": problem.title,
@@ -59,8 +74,7 @@ def respond(problem: Problem) -> HttpResponse:
         "instance": problem.instance,
         "errors": [{"field": error.field, "message": error.message} for error in problem.errors],
     }
-    told = {name: value for name, value in body.items() if value not in ("", [])}
-    return JsonResponse(told, status=problem.status, content_type=CONTENT_TYPE, headers=dict(problem.headers))
+    return {name: value for name, value in body.items() if value not in ("", [])}
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -6,7 +6,7 @@ indexed by overlapping pairs of signs, other languages have their own stems, and
 """
 
 from search.analysis.fts5 import TOKENIZER, analysed_phrase, register_tokenizer
-from search.analysis.tokens import Token, analyse, is_prefix, pairs_of, query_terms, query_tokens
+from search.analysis.tokens import Token, analyse, is_prefix, query_terms, query_tokens, relaxed_terms
 
 __all__ = [
     "TOKENIZER",
@@ -14,8 +14,8 @@ __all__ = [
     "analyse",
     "analysed_phrase",
     "is_prefix",
-    "pairs_of",
     "query_terms",
     "query_tokens",
     "register_tokenizer",
+    "relaxed_terms",
 ]

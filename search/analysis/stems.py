@@ -10,16 +10,21 @@ import Stemmer
 from search.retrieval.scripts import fold
 
 #: ISO 639-1 code -> algorithm of Snowball (M. F. Porter, "Snowball: a language for stemming
-#: algorithms", 2001).
-LATIN: Final = {
+#: algorithms", 2001) for the languages whose words have a second stem.
+OWN: Final = {
+    "cs": "czech",
     "da": "danish",
     "de": "german",
     "es": "spanish",
+    "fa": "persian",
     "fi": "finnish",
     "fr": "french",
+    "hu": "hungarian",
     "id": "indonesian",
     "it": "italian",
     "nl": "dutch",
+    "no": "norwegian",
+    "pl": "polish",
     "pt": "portuguese",
     "ro": "romanian",
     "sv": "swedish",
@@ -51,8 +56,8 @@ def stem(word: str) -> str:
 
 
 def stem_in(language: str, word: str) -> str:
-    """Give the folded stem of `word` in a language of `LATIN`, whose stemmers know accents."""
-    return fold(_stemmed(LATIN[language], word.lower()))
+    """Give the folded stem of `word` in a language of `OWN`, whose stemmers know accents."""
+    return fold(_stemmed(OWN[language], unicodedata.normalize("NFC", word.lower())))
 
 
 def _stemmed(algorithm: str, word: str) -> str:

@@ -1,12 +1,11 @@
 """A text as tokens, for the index and for queries."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import accumulate
 from typing import Any
 
-from search.analysis.words import Part, word_parts
-from search.retrieval.scripts import ASCII_RUN, RUN, fold
+from search.analysis.words import Part, borders_of, parts_of, whole_terms
+from search.retrieval.scripts import ASCII_RUN, RUN, is_unspaced, signs_of
 from search.retrieval.stopwords import language_of
 
 #: What stands at one position of a text, as FTS5 takes it: UTF-8 byte offsets of start and end, the main
@@ -17,6 +16,30 @@ Token = tuple[Any, ...]
 _RECENT_TEXTS = 4
 # So many of a text's first words tell its language.
 _TELLING_WORDS = 100
+# The words of a large workspace; some 20 MB when full.
+_KNOWN_RUNS = 65_536
+_LONGEST_KNOWN = 40
+
+
+class _KnownRuns(dict[str, str | tuple[Part, ...]]):
+    """The tokens of each run met so far, in one language: just the term where that is all."""
+
+    def __init__(self, language: str | None) -> None:
+        self._language = language
+
+    def __missing__(self, run: str) -> str | tuple[Part, ...]:
+        parts = parts_of(run, self._language)
+        found: str | tuple[Part, ...] = parts
+        if len(parts) == 1 and len(parts[0]) == 3:
+            found = parts[0][2]
+        if len(run) <= _LONGEST_KNOWN:
+            if len(self) >= _KNOWN_RUNS:
+                self.clear()
+            self[run] = found
+        return found
+
+
+_known_runs = cache(_KnownRuns)
 
 
 @lru_cache(maxsize=_RECENT_TEXTS)
@@ -26,17 +49,21 @@ def analyse(text: str) -> tuple[Token, ...]:
     A run of an unspaced script gives its overlapping pairs of signs, then its last sign. Words are stemmed
     in the language that the text's function words betray, and in English.
     """
-    return tuple(_ascii_tokens(text) if text.isascii() else _tokens(text))
-
-
-def _ascii_tokens(text: str) -> list[Token]:
-    runs = [(run.start(), run[1], run[2]) for run in ASCII_RUN.finditer(text)]
-    language = _language(word for _, word, _ in runs[:_TELLING_WORDS])
-    return [
-        (at + start, at + end, *terms)
-        for at, word, suffix in runs
-        for start, end, terms in word_parts(word, suffix, language)
-    ]
+    is_ascii = text.isascii()
+    pieces = (ASCII_RUN if is_ascii else RUN).split(text)
+    lengths = map(len, pieces) if is_ascii else (len(piece.encode()) for piece in pieces)
+    borders = list(accumulate(lengths))
+    runs = pieces[1::2]
+    language = language_of(map(str.lower, runs[:_TELLING_WORDS]))
+    known = _known_runs(None if language == "en" else language)
+    tokens: list[Token] = []
+    for token in zip(borders[::2], borders[1::2], map(known.__getitem__, runs), strict=False):
+        start, _, found = token
+        if found.__class__ is str:
+            tokens.append(token)
+        else:
+            tokens += [(start + low, start + high, *terms) for low, high, *terms in found]
+    return tuple(tokens)
 
 
 def query_terms(term: str, language: str | None = None) -> tuple[tuple[str, ...], ...]:
@@ -44,16 +71,15 @@ def query_terms(term: str, language: str | None = None) -> tuple[tuple[str, ...]
 
     A word alone is looked for as a whole (`rateLimit`, `C++`); a run of an unspaced script by its pairs.
     """
-    runs = list(RUN.finditer(term))
-    if len(runs) == 1 and runs[0]["word"]:
-        return (_whole(runs[0]["word"], runs[0]["suffix"], language),)
-    found: list[tuple[str, ...]] = []
-    for run in runs:
-        if run["word"]:
-            found += (terms[:1] for _, _, terms in word_parts(run["word"], run["suffix"], None))
-        else:
-            found += ((pair,) for pair in pairs_of(run["unspaced"]))
-    return tuple(found)
+    *before, last = RUN.findall(term) or [""]
+    if not last:
+        return ()
+    if not before and not is_unspaced(last[0]):
+        return (whole_terms(last, None if language == "en" else language),)
+    positions = [(part[2],) for run in [*before, last] for part in parts_of(run, None)]
+    # The text may go on after the last run: its last sign is then in a pair.
+    is_within = is_unspaced(last[0]) and len(signs_of(last)) > 1
+    return tuple(positions[:-1] if is_within else positions)
 
 
 def query_tokens(term: str) -> tuple[str, ...]:
@@ -61,45 +87,21 @@ def query_tokens(term: str) -> tuple[str, ...]:
     return tuple(alternatives[0] for alternatives in query_terms(term))
 
 
-def _whole(word: str, suffix: str | None, language: str | None) -> tuple[str, ...]:
-    if suffix:
-        return (fold(word) + suffix,)
-    # A word in lower case has no parts: its terms are those of the whole.
-    return word_parts(word.lower(), None, language)[0][2]
-
-
-def pairs_of(run: str) -> list[str]:
-    """Give the overlapping pairs of a run of an unspaced script; one sign is itself."""
-    return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
-
-
 def is_prefix(term: str) -> bool:
-    """Say whether `term` is one sign of an unspaced script: it is found at the start of a pair."""
-    runs = list(RUN.finditer(term))
-    return len(runs) == 1 and runs[0]["unspaced"] is not None and len(runs[0][0]) == 1
+    """Say whether `term` ends in a lone sign of an unspaced script: it is found at the start of a pair."""
+    last = (RUN.findall(term) or [""])[-1]
+    return bool(last) and is_unspaced(last[0]) and len(signs_of(last)) == 1
 
 
-def _language(words: Iterable[str]) -> str | None:
-    language = language_of(map(fold, words))
-    return None if language == "en" else language
+def relaxed_terms(term: str) -> tuple[str, ...]:
+    """Give the terms any of which is found where `term` isn't: its words, parts and pairs of signs."""
+    return tuple(dict.fromkeys(piece for run in RUN.findall(term) for piece in _pieces(run)))
 
 
-def _tokens(text: str) -> Iterator[Token]:
-    runs = list(RUN.finditer(text))
-    language = _language(run["word"] for run in runs[:_TELLING_WORDS] if run["word"])
-    characters = octets = 0
-    for run in runs:
-        octets += len(text[characters : run.start()].encode())
-        characters = run.start()
-        if run["word"]:
-            found: Sequence[Part] = word_parts(run["word"], run["suffix"], language)
-        else:
-            found = _unspaced_tokens(run["unspaced"])
-        ends = list(accumulate((len(sign.encode()) for sign in run[0]), initial=0))
-        for start, end, terms in found:
-            yield octets + ends[start], octets + ends[end], *terms
-
-
-def _unspaced_tokens(run: str) -> list[Part]:
-    last = len(run) - 1
-    return [*((at, at + 2, (run[at : at + 2],)) for at in range(last)), (last, last + 1, (run[last],))]
+def _pieces(run: str) -> list[str]:
+    if is_unspaced(run[0]):
+        signs = signs_of(run)
+        return [signs[at] + signs[at + 1] for at in range(len(signs) - 1)] or signs
+    word = run.strip("+#.")
+    parts = [word[low:high] for low, high in borders_of(word)]
+    return [run, *parts] if [run] != parts else parts

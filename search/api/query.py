@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Any, TypeVar
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kebab.api.errors import FieldError
@@ -13,6 +14,7 @@ from kebab.api.serializers import StrictSerializer
 from kebab.people.models import Workspace
 from kebab.people.preferences import preference
 from search.engine import search
+from search.paging import next_page
 from search.retrieval.channels import QueryChannels
 from search.retrieval.errors import InvalidFilter, InvalidQuery
 from search.retrieval.filters import ChunkKind, Media, SearchFilters, TrustLevel
@@ -21,7 +23,9 @@ from search.retrieval.types import Fusion, Mode, SearchQuery, SearchResult
 MAX_SNIPPET_CHARS = 10_000
 #: The most values of one filter.
 MAX_FILTER_VALUES = 100
+MAX_BULK_QUERIES = 100
 _MAX_SEQ = 2**63 - 1
+_MAX_CURSOR_CHARS = 200
 
 _E = TypeVar("_E", bound=Enum)
 
@@ -85,7 +89,15 @@ class FilterFields(StrictSerializer):
 class QueryFields(StrictSerializer):
     """A search, but for its filters; what is left out is the workspace's setting."""
 
-    q = serializers.CharField(allow_blank=True, trim_whitespace=False)
+    q = serializers.CharField(
+        required=False, allow_blank=True, trim_whitespace=False, help_text="Needed without a cursor."
+    )
+    cursor = serializers.CharField(
+        required=False,
+        allow_null=True,
+        max_length=_MAX_CURSOR_CHARS,
+        help_text="`next_cursor` of the page before; k alone may stand beside it.",
+    )
     mode = EnumeratedField(Mode, required=False)
     fusion = EnumeratedField(Fusion, required=False)
     k = serializers.IntegerField(required=False, help_text="At most 1,000; 0: the workspace's setting.")
@@ -93,7 +105,14 @@ class QueryFields(StrictSerializer):
     per_file_cap = serializers.IntegerField(
         required=False, allow_null=True, help_text="The most hits of one document; 0 and less: no limit."
     )
+    rerank = serializers.BooleanField(required=False, help_text="Have the first candidates read again.")
+    cutoff = serializers.BooleanField(
+        required=False, help_text="End the list where its scores say that it stops being about the question."
+    )
     explain = serializers.BooleanField(required=False)
+    why_not = serializers.CharField(
+        required=False, allow_null=True, help_text="A chunk or document: why it is not among the hits."
+    )
     min_seq = serializers.IntegerField(
         required=False,
         allow_null=True,
@@ -101,6 +120,20 @@ class QueryFields(StrictSerializer):
         max_value=_MAX_SEQ,
         help_text="Wait, within a limit, until this change is searchable.",
     )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Give the fields of a query, or a cursor and k. Raises ValidationError."""
+        given = {name: value for name, value in attrs.items() if value is not None}
+        if "cursor" not in given:
+            if "q" not in given:
+                raise serializers.ValidationError({"q": [self.fields["q"].error_messages["required"]]})
+            return attrs
+        beside = sorted(given.keys() - {"cursor", "k"})
+        if beside:
+            raise serializers.ValidationError(
+                {name: ["A cursor has its query already; leave this out."] for name in beside}
+            )
+        return given
 
 
 class SearchParameters(QueryFields, FilterFields):
@@ -122,14 +155,34 @@ class SearchBody(QueryFields):
     channels = ChannelFields(required=False)
 
 
-def answer(workspace: Workspace, given: Mapping[str, Any], filters: Mapping[str, Any]) -> SearchResult:
-    """Search for what `given` and `filters`, the clean fields of a request, ask for.
+@extend_schema_field(SearchBody)
+class _UncheckedQuery(serializers.JSONField):
+    pass
 
-    Raises InvalidQuery and InvalidFilter with the field named, NotSearchableYet.
+
+class BulkBody(StrictSerializer):
+    """The body of a bulk search; each query is the body of a search, checked when its turn comes."""
+
+    queries = serializers.ListField(
+        child=_UncheckedQuery(allow_null=True), min_length=1, max_length=MAX_BULK_QUERIES
+    )
+
+
+def answer(
+    workspace: Workspace, given: Mapping[str, Any], filters: Mapping[str, Any], *, caller: str
+) -> SearchResult:
+    """Search for what `given` and `filters`, the clean fields of a request, ask for, or turn the page.
+
+    `caller` is the identity that cursors are bound to.
+    Raises InvalidQuery and InvalidFilter with the field named, NotSearchableYet, StaleCursor.
     """
+    cursor = given.get("cursor")
+    if cursor is not None:
+        with _naming("k"):
+            return next_page(workspace, cursor, caller, k=given.get("k", 0))
     query = make_query(workspace, given, filters)
     with _naming("q"):
-        return search(workspace, query, min_seq=given.get("min_seq"))
+        return search(workspace, query, min_seq=given.get("min_seq"), caller=caller)
 
 
 def make_query(workspace: Workspace, given: Mapping[str, Any], filters: Mapping[str, Any]) -> SearchQuery:
@@ -140,6 +193,8 @@ def make_query(workspace: Workspace, given: Mapping[str, Any], filters: Mapping[
     k = given.get("k", 0)
     with _naming("k"):
         SearchQuery(text="", k=k)
+    with _naming("why_not"):
+        SearchQuery(text="", why_not=given.get("why_not"))
     with _naming("snippet_chars"):
         return SearchQuery(
             text=given["q"],
@@ -150,7 +205,10 @@ def make_query(workspace: Workspace, given: Mapping[str, Any], filters: Mapping[
             channels=_channels(given),
             snippet_chars=given.get("snippet_chars", preference(workspace, "snippet_chars")),
             per_file_cap=given.get("per_file_cap"),
+            rerank=given.get("rerank", False),
+            cutoff=given.get("cutoff", False),
             explain=given.get("explain", False),
+            why_not=given.get("why_not"),
         )
 
 

@@ -1,6 +1,7 @@
 """`/workspaces/{ws}/search`."""
 
 import json
+from collections.abc import Mapping
 from typing import ClassVar
 
 from django.http import HttpResponse
@@ -12,7 +13,6 @@ from kebab.api.serializers import strict_body
 from kebab.api.views import WorkspaceView
 from kebab.people.models import Role, Scope
 from search.api.query import FilterFields, SearchBody, SearchParameters, answer
-from search.retrieval.types import SearchResult
 from search.retrieval.wire import result_to_wire
 from search.wire.schemas import inlined_schema
 
@@ -30,16 +30,19 @@ class SearchView(WorkspaceView):
     def get(self, request: Request, ws: str) -> HttpResponse:
         """Search; parameters with several values are repeated."""
         filters = {name: value for name, value in self.query.items() if name in _FILTERS}
-        return _respond(answer(self.workspace, self.query, filters))
+        result = answer(self.workspace, self.query, filters, caller=self.access.identity)
+        return json_response(result_to_wire(result))
 
     @extend_schema(request=SearchBody, responses={200: inlined_schema("search_response.v1")})
     def post(self, request: Request, ws: str) -> HttpResponse:
         """Search; the same as by GET, for long queries and query channels."""
         given = strict_body(request, SearchBody)
-        return _respond(answer(self.workspace, given, given.get("filters", {})))
+        result = answer(self.workspace, given, given.get("filters", {}), caller=self.access.identity)
+        return json_response(result_to_wire(result))
 
 
-def _respond(result: SearchResult) -> HttpResponse:
+def json_response(document: Mapping[str, object]) -> HttpResponse:
+    """Answer with `document`, byte for byte the same for equal ones."""
     # json writes a float as repr does: the shortest text that reads back as the same number.
-    text = json.dumps(result_to_wire(result), ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     return HttpResponse(text, content_type="application/json")

@@ -3,7 +3,11 @@
 from django.urls import path
 
 from kebab.api.urls import below_workspace
+from search.api.bulk import BulkSearchView
+from search.api.context import ContextView
+from search.api.context_pack import ContextPackView
 from search.api.documents import ChunkView, DocumentChunksView, DocumentContentView
+from search.api.libraries import LibrarySearchView, SnippetSearchView
 from search.api.schemas import WireSchemaView
 from search.api.search import SearchView
 
@@ -12,6 +16,11 @@ _DOCUMENT = "/documents/<hex32:doc_id>"
 urlpatterns = [
     path("schemas/<str:name>", WireSchemaView.as_view(), name="api-schema"),
     below_workspace("/search", SearchView.as_view(), "api-search"),
+    below_workspace("/search/bulk", BulkSearchView.as_view(), "api-search-bulk"),
+    below_workspace("/libs/search", LibrarySearchView.as_view(), "api-library-search"),
+    below_workspace("/libs/snippets", SnippetSearchView.as_view(), "api-snippet-search"),
+    below_workspace("/context", ContextView.as_view(), "api-context"),
+    below_workspace("/context-pack", ContextPackView.as_view(), "api-context-pack"),
     below_workspace(f"{_DOCUMENT}/content", DocumentContentView.as_view(), "api-document-content"),
     below_workspace(f"{_DOCUMENT}/chunks", DocumentChunksView.as_view(), "api-document-chunks"),
     below_workspace("/chunks/<hex32:chunk_id>", ChunkView.as_view(), "api-chunk"),

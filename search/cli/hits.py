@@ -33,6 +33,8 @@ def shortcomings(result: SearchResult) -> Iterator[str]:
     """Give what was missing when the result was made, a sentence each."""
     for leg in result.degraded:
         yield f"Answered without the whole {leg} leg."
+    if result.rerank is not None and result.rerank.status == "fallback":
+        yield f"The order is the fused one, without a reranker: {result.rerank.reason}"
     yield from result.warnings
     if result.lag:
         yield f"This node's mirror is {_counted(result.lag, 'change')} behind."
@@ -58,6 +60,9 @@ def legs(retrieval: RetrievalDetail) -> str:
 def print_explanation(console: Console, result: SearchResult) -> None:
     """Print how the list came about: the expressions, the time of each stage, the first fused candidates."""
     explain = result.explain or {}
+    verdict = explain.get("why_not")
+    if isinstance(verdict, dict):
+        console.print(plain(f"{verdict['id']}: {verdict['detail']}"))
     match = explain.get("match")
     if isinstance(match, dict):
         for name in ("every", "some"):

@@ -29,7 +29,8 @@ def ensure_source(
 def ensure_version(source: Source, tag: str = "") -> SourceVersion:
     """Give the version `tag` of a source, made if it isn't there; '' is the default version."""
     versions = SourceVersion.objects.in_workspace(source.workspace_id)
+    title = source.project.get("versions", {}).get(tag, "")
     version, _ = versions.get_or_create(
-        source=source, tag=tag, defaults={"workspace_id": source.workspace_id, "source": source}
+        source=source, tag=tag, defaults={"workspace_id": source.workspace_id, "title": title}
     )
     return version

@@ -1,12 +1,20 @@
 """Where documents come from."""
 
 import uuid
+from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
-from django.db import models
+from django.db import IntegrityError, models, transaction
 
 from kebab.people.models.workspace import SLUG
+from search.libraries.ids import MAX_ID_CHARS, first_free, git_library_id, library_id_of
+from search.libraries.trust import Standing, trust_score
 from search.models.tenant import TenantQuerySet, tenant_key, workspace_key
+
+#: Of a source, and of a version.
+MAX_TITLE_CHARS = 300
+MAX_TAG_CHARS = 200
+_LIBRARY_ID_ONCE = "source_library_id_once"
 
 
 class SourceKind(models.TextChoices):
@@ -33,7 +41,7 @@ class Source(models.Model):
     key = models.CharField(max_length=63, validators=[SLUG])
     kind = models.CharField(max_length=10, choices=SourceKind.choices)
     config = models.JSONField(default=dict, blank=True)
-    title = models.CharField(max_length=300, blank=True)
+    title = models.CharField(max_length=MAX_TITLE_CHARS, blank=True)
     description = models.TextField(blank=True)
     state = models.CharField(max_length=10, choices=SourceState.choices, default=SourceState.PENDING)
     # What its documents get when they say nothing themselves.
@@ -43,6 +51,10 @@ class Source(models.Model):
     stars = models.PositiveIntegerField(null=True, blank=True)
     total_snippets = models.PositiveIntegerField(default=0)
     rules = models.JSONField(default=list, blank=True)
+    # How tools name it. Chosen when it is made and kept, whatever its title becomes.
+    library_id = models.CharField(max_length=MAX_ID_CHARS, editable=False)
+    # What its project file said when it was last read; see ingest.connectors.project_file.
+    project = models.JSONField(default=dict, blank=True)
     last_indexed_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -52,6 +64,7 @@ class Source(models.Model):
         ordering = ("key",)
         constraints = (
             models.UniqueConstraint(fields=("workspace", "key"), name="source_key_once"),
+            models.UniqueConstraint(fields=("workspace", "library_id"), name=_LIBRARY_ID_ONCE),
             models.CheckConstraint(condition=models.Q(kind__in=SourceKind.values), name="source_kind_known"),
             models.CheckConstraint(
                 condition=models.Q(state__in=SourceState.values), name="source_state_known"
@@ -61,6 +74,49 @@ class Source(models.Model):
     def __str__(self) -> str:
         return self.key
 
+    def save(self, **options: Any) -> None:
+        """Write the row; a new source takes a library id that no other has, and its first trust score."""
+        if self.library_id:
+            super().save(**options)
+            return
+        self.trust_score = self.trust_score or trust_score(self.standing)
+        while not self._is_saved_under_free_id(options):
+            pass  # another source has taken the id since we looked
+
+    @property
+    def is_on_git_host(self) -> bool:
+        """Whether it reads a repository on a git host."""
+        return git_library_id(self._url) is not None
+
+    @property
+    def standing(self) -> Standing:
+        """What its trust score is made of."""
+        return Standing(
+            stars=self.stars,
+            total_snippets=self.total_snippets,
+            is_on_git_host=self.is_on_git_host,
+            is_indexed=self.last_indexed_at is not None,
+            is_described=bool(self.description.strip()),
+        )
+
+    @property
+    def _url(self) -> str:
+        return str(self.config.get("url") or "")
+
+    def _is_saved_under_free_id(self, options: dict[str, Any]) -> bool:
+        wanted = library_id_of(url=self._url, title=self.title, key=self.key)
+        like = Source.objects.in_workspace(self.workspace_id).filter(library_id__startswith=wanted)
+        self.library_id = first_free(wanted, set(like.values_list("library_id", flat=True)))
+        try:
+            with transaction.atomic():
+                super().save(**options)
+        except IntegrityError as error:
+            self.library_id = ""
+            if _LIBRARY_ID_ONCE not in str(error):
+                raise
+            return False
+        return True
+
 
 class SourceVersion(models.Model):
     """One version of a source; the tag of the default branch is empty."""
@@ -68,8 +124,9 @@ class SourceVersion(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = workspace_key()
     source = tenant_key("search.Source", "versions")
-    tag = models.CharField(max_length=200, blank=True, default="")
+    tag = models.CharField(max_length=MAX_TAG_CHARS, blank=True, default="")
     commit = models.CharField(max_length=64, blank=True, default="")
+    title = models.CharField(max_length=MAX_TITLE_CHARS, blank=True, default="")
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = TenantQuerySet.as_manager()

@@ -13,7 +13,6 @@ _BLOCK_BYTES = 1 << 20
 _SAMPLE_BYTES = 64 * 1024
 #: More of a line is not shown: minified files are one line of megabytes.
 MAX_LINE_CHARS = 2_000
-_MAX_LINE_BYTES = 4 * MAX_LINE_CHARS
 # In this order: a UTF-32 mark begins like one of UTF-16.
 _MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
@@ -26,7 +25,7 @@ _MULTIBYTE = re.compile("[\x80-\ufffc\ufffe-\U0010ffff]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A line of the document; `is_cut` when it goes on after MAX_LINE_CHARS."""
+    """A line of the document; `is_cut` when it goes on after the longest that was asked for."""
 
     #: From 1.
     number: int
@@ -42,19 +41,21 @@ class LineWindow:
     total: int
 
 
-def read_lines(content: BinaryIO, *, first: int, count: int) -> LineWindow:
+def read_lines(
+    content: BinaryIO, *, first: int, count: int, max_line_chars: int = MAX_LINE_CHARS
+) -> LineWindow:
     """Give up to `count` lines from line `first`. CRLF, LF and a lone CR each end a line.
 
     Past the end there are none. Text is UTF-8, UTF-16 or UTF-32 with a mark, else the likeliest charset;
     bytes that are no text become U+FFFD.
     """
     head = content.read(_BLOCK_BYTES)
-    gathered = _Gathered(first=first, count=count)
+    gathered = _Gathered(first=first, count=count, max_line_bytes=4 * max_line_chars)
     for block in _unix_line_ends(_as_utf8(head, content)):
         gathered.take(block)
     raw = gathered.raw_lines()
-    charset = _charset([line for line in raw if len(line) <= _MAX_LINE_BYTES], head)
-    lines = (_line(number, line, charset) for number, line in enumerate(raw, start=first))
+    charset = _charset([line for line in raw if len(line) <= gathered.max_line_bytes], head)
+    lines = (_line(number, line, charset, max_line_chars) for number, line in enumerate(raw, start=first))
     return LineWindow(lines=tuple(lines), total=gathered.total)
 
 
@@ -64,6 +65,7 @@ class _Gathered:
 
     first: int
     count: int
+    max_line_bytes: int
     ended: int = 0
     is_open: bool = False
     kept: list[bytearray] = field(default_factory=list)
@@ -94,7 +96,7 @@ class _Gathered:
         if place == len(self.kept):
             self.kept.append(bytearray())
         line = self.kept[place]
-        line += piece[: _MAX_LINE_BYTES + 1 - len(line)]
+        line += piece[: self.max_line_bytes + 1 - len(line)]
 
 
 def _as_utf8(head: bytes, content: BinaryIO) -> Iterator[bytes]:
@@ -147,7 +149,7 @@ def _likeliest_charset(sample: bytes) -> str:
     return "cp1252" if best is None or best.encoding in {"utf_8", "ascii"} else best.encoding
 
 
-def _line(number: int, raw: bytes, charset: str) -> Line:
+def _line(number: int, raw: bytes, charset: str, max_chars: int) -> Line:
     text = raw.decode(charset, errors="replace").replace("\0", "\ufffd")
-    is_cut = len(raw) > _MAX_LINE_BYTES or len(text) > MAX_LINE_CHARS
-    return Line(number=number, text=text[:MAX_LINE_CHARS], is_cut=is_cut)
+    is_cut = len(raw) > 4 * max_chars or len(text) > max_chars
+    return Line(number=number, text=text[:max_chars], is_cut=is_cut)

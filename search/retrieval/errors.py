@@ -5,9 +5,12 @@ SearchError
 ├── InvalidFilter         400
 │   └── InvalidGlob       400
 ├── InvalidCitation       400
+├── InvalidJudgedSet      400
 ├── StaleCursor           410
+├── OutOfTime             503, code timeout
 ├── NotSearchableYet      503, with a time to wait
 ├── EmbedderUnavailable   503; hybrid search answers without the vector leg
+├── RerankerUnavailable   503; search answers in the fused order
 └── LegTimeout            503; search answers with what the leg had found
 """
 
@@ -57,11 +60,24 @@ class InvalidCitation(SearchError):
     code = "invalid_citation"
 
 
+class InvalidJudgedSet(SearchError):
+    """A set of queries and judgements can't be read."""
+
+    code = "invalid_judged_set"
+
+
 class StaleCursor(SearchError):
     """The list that a cursor points into is gone; ask the query again."""
 
     code = "stale_cursor"
     status = 410
+
+
+class OutOfTime(SearchError):
+    """The time for a whole bulk was over before this query's turn came; ask it again, among fewer."""
+
+    code = "timeout"
+    status = 503
 
 
 class NotSearchableYet(SearchError):
@@ -80,6 +96,21 @@ class EmbedderUnavailable(SearchError):
 
     code = "embedder_unavailable"
     status = 503
+
+
+class RerankerUnavailable(SearchError):
+    """There are no rerank scores now; the message names no query, address or path, `remedy` may, for the log.
+
+    Without `is_fault` the reranker is well: it refused what it was asked, or is being made ready.
+    """
+
+    code = "reranker_unavailable"
+    status = 503
+
+    def __init__(self, message: str, *, remedy: str = "", is_fault: bool = True) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+        self.is_fault = is_fault
 
 
 class LegTimeout(SearchError):

@@ -7,14 +7,15 @@ Outside a string FTS5 knows no such quote, so nothing that FTS5 accepts is lost.
 """
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import chain, islice
 from typing import Protocol
 
 from search.retrieval.errors import InvalidQuery, shown
 from search.retrieval.scripts import has_token, is_unspaced, words_of
-from search.retrieval.stopwords import content_terms, language_of
+from search.retrieval.stopwords import is_stop_word, language_of
 
 #: OR-ing 1,000 terms over 20,000 chunks takes 1.1 s, 20,000 terms 16.8 s.
 MAX_TOKENS = 32
@@ -22,6 +23,10 @@ MAX_TOKENS = 32
 MIN_PREFIX_CHARS = 3
 # Looking up the frequency of every word of a pasted book would itself take the time that the cap saves.
 _MAX_LOOKED_UP = 512
+# A longer term is a page without spaces, or a key.
+_MAX_TERM_CHARS = 1_000
+
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 
 _STRING = re.compile(r'"[^"]*"')
 # A bareword is tried from its first character alone, in one go: from each of them, time would be quadratic.
@@ -36,7 +41,11 @@ class Analysis(Protocol):
         ...
 
     def is_prefix(self, term: str) -> bool:
-        """Say whether `term` is found at the start of an index term."""
+        """Say whether the phrase ends in the beginning of an index term."""
+        ...
+
+    def relaxed_terms(self, term: str) -> tuple[str, ...]:
+        """Give the terms any of which is found where `term` isn't; itself when there are none."""
         ...
 
     def analysed_phrase(self, positions: Sequence[Sequence[str]]) -> str:
@@ -48,8 +57,10 @@ class Analysis(Protocol):
 class Unit:
     """What is looked for and scored as one: a term of the query, or a piece of one."""
 
+    #: As it was typed; units that look for the same are equal.
+    term: str = field(compare=False)
     #: As FTS5 takes it.
-    expression: str
+    expression: str = field(compare=False)
     #: The index terms at each position of the phrase; alternatives count as one.
     positions: tuple[tuple[str, ...], ...]
     #: Whether the last term is the beginning of one.
@@ -68,13 +79,11 @@ class Unit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainMatch:
-    """A plain query: three ways to match it, each wider than the one before."""
+    """A plain query: two ways to match it, the second wider."""
 
     #: Every term.
     every: tuple[Unit, ...]
-    #: Every term that is no stop word.
-    content: tuple[Unit, ...]
-    #: Any of these: the content terms, and of a run without spaces its pairs of signs.
+    #: Any of these: the terms, each in its pieces, without stop words.
     some: tuple[Unit, ...]
 
 
@@ -95,8 +104,7 @@ class ParsedQuery:
 
 def parse_query(text: str) -> ParsedQuery:
     """Split `text` at white space, or unwrap its raw expression; control characters and surrogates go."""
-    runs = (_printable(run) for run in text.split())
-    words = tuple(run for run in runs if run)
+    words = tuple(run for run in map(_printable, text.split()) if run)
     raw = _raw_expression(" ".join(words))
     if raw is None:
         return ParsedQuery(terms=words)
@@ -105,7 +113,7 @@ def parse_query(text: str) -> ParsedQuery:
 
 def _printable(run: str) -> str:
     # FTS5 ends even a quoted string at a NUL, and lone surrogates have no UTF-8.
-    return "".join(character for character in run if unicodedata.category(character) not in {"Cc", "Cs"})
+    return _UNPRINTABLE.sub("", run)
 
 
 def _raw_expression(query: str) -> str | None:
@@ -135,49 +143,51 @@ def match_of(
 
     `document_frequency` of an index term is asked for when there are too many.
     """
-    every = units_of(terms, analysis)
-    if not every:
+    wanted = _searchable(terms)
+    if not wanted:
         return None
-    content = set(units_of(content_terms(terms), analysis))
-    kept = cap_units(every, analysis, document_frequency)
-    in_content = tuple(unit for unit in kept if unit in content) or kept
-    some = [piece for unit in in_content for piece in relaxed(unit, analysis)]
-    capped = cap_units(dict.fromkeys(some), analysis, document_frequency)
-    return PlainMatch(every=kept, content=in_content, some=capped)
+    language = language_of(chain.from_iterable(map(words_of, wanted)))
+    every = cap_units(units_of(wanted, analysis, language), analysis, document_frequency)
+    pieces = _content([unit.term for unit in every], analysis, language)
+    return PlainMatch(
+        every=every, some=cap_units(units_of(pieces, analysis, language), analysis, document_frequency)
+    )
 
 
-def units_of(terms: Iterable[str], analysis: Analysis) -> tuple[Unit, ...]:
-    """Give a unit for each distinct term that has an index term, in order."""
-    wanted = list(terms)
-    language = language_of(word for term in wanted for word in words_of(term))
-    units: dict[tuple[tuple[str, ...], ...], Unit] = {}
-    for term in wanted:
-        unit = _unit(term, analysis, language)
-        if unit.positions:
-            units.setdefault(unit.positions, unit)
-    return tuple(units.values())
+def index_terms(terms: Sequence[str], analysis: Analysis) -> frozenset[str]:
+    """Give the index terms that a text is about when it answers the terms of a plain query."""
+    wanted = _searchable(terms)
+    language = language_of(chain.from_iterable(map(words_of, wanted)))
+    units = units_of(_content(wanted, analysis, language), analysis, language)
+    return frozenset(term for unit in units for alternatives in unit.positions for term in alternatives)
+
+
+def _searchable(terms: Sequence[str]) -> list[str]:
+    """Give the first distinct terms that have an index term, long ones cut."""
+    cut = (term[:_MAX_TERM_CHARS] for term in terms)
+    return list(islice((term for term in dict.fromkeys(cut) if has_token(term)), _MAX_LOOKED_UP))
+
+
+def _content(terms: Sequence[str], analysis: Analysis, language: str | None) -> list[str]:
+    """Give the pieces of the terms that say what is looked for: no stop words and no lone signs, if any."""
+    pieces = [piece for term in terms for piece in analysis.relaxed_terms(term)]
+    content = [piece for piece in pieces if not is_stop_word(piece, language)]
+    telling = [piece for piece in content if not analysis.is_prefix(piece)]
+    return telling or content or pieces
+
+
+def units_of(terms: Iterable[str], analysis: Analysis, language: str | None = None) -> tuple[Unit, ...]:
+    """Give a unit for each of the terms that looks for something else, in order."""
+    return tuple(dict.fromkeys(_unit(term, analysis, language) for term in terms))
 
 
 def _unit(term: str, analysis: Analysis, language: str | None) -> Unit:
     positions = analysis.query_terms(term, language)
-    if analysis.is_prefix(term):
-        return Unit(expression=f"{quoted(term)} *", positions=positions, is_prefix=True)
+    is_prefix = analysis.is_prefix(term)
     is_plain = all(len(alternatives) == 1 for alternatives in positions)
-    expression = quoted(term) if is_plain else analysis.analysed_phrase(positions)
-    return Unit(expression=expression, positions=positions)
-
-
-def relaxed(unit: Unit, analysis: Analysis) -> tuple[Unit, ...]:
-    """Give the pieces any of which a relaxed query looks for: those of a phrase with an unspaced run."""
-    is_unspaced_phrase = any(is_unspaced(token[0]) for token in unit.tokens)
-    return _apart(unit, analysis) if is_unspaced_phrase and not unit.is_prefix else (unit,)
-
-
-def _apart(unit: Unit, analysis: Analysis) -> tuple[Unit, ...]:
-    return tuple(
-        Unit(expression=analysis.analysed_phrase([alternatives]), positions=(alternatives,))
-        for alternatives in unit.positions
-    )
+    phrase = quoted(term) if is_plain else analysis.analysed_phrase(positions)
+    expression = f"{phrase} *" if is_prefix else phrase
+    return Unit(term=term, expression=expression, positions=positions, is_prefix=is_prefix)
 
 
 def compile_all(units: Iterable[Unit]) -> str:
@@ -196,32 +206,35 @@ def quoted(term: str) -> str:
 
 
 def cap_units(
-    units: Iterable[Unit], analysis: Analysis, document_frequency: Callable[[str], int]
+    units: Sequence[Unit], analysis: Analysis, document_frequency: Callable[[str], int]
 ) -> tuple[Unit, ...]:
     """Keep at most 32 distinct index terms' worth of units, the rarest, in their order; all of a short query.
 
     `document_frequency` is asked only when there are more, once an index term. What occurs nowhere counts as
-    the commonest: it can find nothing. A unit of more than 32 index terms is taken apart into them.
+    the commonest: it can find nothing. A unit of more than 32 index terms is taken apart into its pieces.
     """
-    whole = list(units)
-    if len(frozenset().union(*(unit.tokens for unit in whole))) <= MAX_TOKENS:
-        return tuple(whole)
-    pieces = [piece for unit in whole for piece in _fitting(unit, analysis)][:_MAX_LOOKED_UP]
-    frequency = {unit.positions: min(document_frequency(token) for token in unit.tokens) for unit in pieces}
-    rarest_first = sorted(pieces, key=lambda unit: (not frequency[unit.positions], frequency[unit.positions]))
+    if len(frozenset().union(*(unit.tokens for unit in units))) <= MAX_TOKENS:
+        return tuple(units)
+    fitting = dict.fromkeys(piece for unit in units for piece in _fitting(unit, analysis))
+    looked_up = list(islice(fitting, _MAX_LOOKED_UP))
+    frequency_of = cache(document_frequency)
+    frequency = {unit: min(map(frequency_of, unit.tokens)) for unit in looked_up}
+    rarest_first = sorted(looked_up, key=lambda unit: (not frequency[unit], frequency[unit]))
     kept = _within_limit(rarest_first)
-    return tuple(dict.fromkeys(unit for unit in pieces if unit.positions in kept))
+    return tuple(unit for unit in looked_up if unit in kept)
 
 
 def _fitting(unit: Unit, analysis: Analysis) -> tuple[Unit, ...]:
-    return _apart(unit, analysis) if len(unit.tokens) > MAX_TOKENS else (unit,)
+    if len(unit.tokens) <= MAX_TOKENS:
+        return (unit,)
+    return units_of(analysis.relaxed_terms(unit.term), analysis)
 
 
-def _within_limit(rarest_first: Sequence[Unit]) -> set[tuple[tuple[str, ...], ...]]:
-    kept: set[tuple[tuple[str, ...], ...]] = set()
+def _within_limit(rarest_first: Sequence[Unit]) -> set[Unit]:
+    kept: set[Unit] = set()
     searched: set[str] = set()
     for unit in rarest_first:
         if len(searched | unit.tokens) <= MAX_TOKENS:
-            kept.add(unit.positions)
+            kept.add(unit)
             searched |= unit.tokens
     return kept

@@ -1,21 +1,38 @@
-"""Hits packed for reading: by file, overlapping passages merged, within a budget."""
+"""Passages packed for reading: by file, overlapping ones merged, within a budget."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from search.retrieval.citation import Citation
 
 MAX_SEGMENTS_PER_FILE = 3
 
+#: Whether the lines from one to another, both included, of a document say nothing.
+IsBlank = Callable[[str, int, int], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A chunk to pack: where it lies, and how good it is."""
+
+    chunk_id: str
+    doc_id: str
+    citation: Citation
+    #: In [0, 1].
+    score: float
+    #: Its place among the chunks of the document: the order of those that are cited alike.
+    ordinal: int = 0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """A cited stretch of a document with the best score of the hits in it."""
+    """A cited stretch of a document: passages in file order, and the best of their scores."""
 
     doc_id: str
     citation: Citation
     score: float
+    passages: tuple[Passage, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,61 +45,124 @@ class PackedFile:
     segments: tuple[Segment, ...]
 
 
-def pack(hits: Iterable[Segment], *, size_of: Callable[[Segment], int], budget: int) -> list[PackedFile]:
-    """Pack hits into files, best score first, ties by path and id.
+def nothing_is_blank(doc_id: str, start: int, end: int) -> bool:
+    """Take every line to say something."""
+    return False
 
-    Overlapping or touching passages become one segment. A file keeps its three best segments; files in
-    order, and in each its best segment first, take from `budget` what `size_of` says (characters or tokens,
-    as the caller counts), and what no longer fits is left out.
+
+def pack(
+    passages: Iterable[Passage],
+    *,
+    size_of: Callable[[Segment], int],
+    budget: int,
+    is_blank: IsBlank = nothing_is_blank,
+) -> list[PackedFile]:
+    """Pack passages into files, best score first, ties by path and id.
+
+    Overlapping or touching passages become one segment, and a file keeps its three best segments. Of their
+    passages those with the best scores are taken: one that would make `size_of` of all segments (characters
+    or tokens, as the caller counts) more than `budget`, or give its file a fourth segment, is passed over
+    and tried again once others have come in.
     """
-    by_document: defaultdict[str, list[Segment]] = defaultdict(list)
-    for hit in hits:
-        by_document[hit.doc_id].append(hit)
-    best = [sorted(merge(found), key=_best_first)[:MAX_SEGMENTS_PER_FILE] for found in by_document.values()]
-    best.sort(key=lambda segments: (-segments[0].score, segments[0].citation.path, segments[0].doc_id))
-    packed: list[PackedFile] = []
-    for segments in best:
-        fitting, budget = _within(segments, size_of, budget)
-        if fitting:
-            packed.append(_file(fitting))
-    return packed
+    by_document: defaultdict[str, list[Passage]] = defaultdict(list)
+    for passage in passages:
+        by_document[passage.doc_id].append(passage)
+    kept = [
+        passage
+        for found in by_document.values()
+        for segment in sorted(merge(found, is_blank), key=_best_first)[:MAX_SEGMENTS_PER_FILE]
+        for passage in segment.passages
+    ]
+    filling = _Filling(size_of, budget, is_blank)
+    filling.fill(sorted(kept, key=_best_passage_first))
+    return sorted(map(_file, filling.files), key=lambda file: (-file.score, file.path, file.doc_id))
 
 
-def merge(hits: Sequence[Segment]) -> list[Segment]:
+def merge(passages: Iterable[Passage], is_blank: IsBlank = nothing_is_blank) -> list[Segment]:
     """Merge the overlapping and touching passages of one document, in file order.
 
-    Lines touch when they follow each other, times when one ends where the next begins; of pages and regions
-    only the same one twice is merged. A merged segment has the best score of its parts and the section of
-    its first.
+    Lines touch when nothing or only blank lines stand between them, times when one ends where the next
+    begins; of pages and regions only the same one twice is merged. A segment has the best score of its
+    passages and the section of its first.
     """
     merged: list[Segment] = []
-    for hit in sorted(hits, key=_file_order):
-        joined = _joined(merged[-1].citation, hit.citation) if merged else None
+    for passage in sorted(passages, key=_file_order):
+        joined = _joined(merged[-1], passage, is_blank) if merged else None
         if joined is None:
-            merged.append(hit)
+            merged.append(_segment(passage))
         else:
-            merged[-1] = replace(merged[-1], citation=joined, score=max(merged[-1].score, hit.score))
+            merged[-1] = joined
     return merged
 
 
-def _joined(first: Citation, second: Citation) -> Citation | None:
+def _segment(passage: Passage) -> Segment:
+    return Segment(doc_id=passage.doc_id, citation=passage.citation, score=passage.score, passages=(passage,))
+
+
+def _joined(segment: Segment, passage: Passage, is_blank: IsBlank) -> Segment | None:
+    citation = _joined_citation(segment, passage, is_blank)
+    if citation is None:
+        return None
+    return replace(
+        segment,
+        citation=citation,
+        score=max(segment.score, passage.score),
+        passages=(*segment.passages, passage),
+    )
+
+
+def _joined_citation(segment: Segment, passage: Passage, is_blank: IsBlank) -> Citation | None:
+    first, second = segment.citation, passage.citation
     if first.end is not None and second.start is not None and second.end is not None:
-        return replace(first, end=max(first.end, second.end)) if second.start <= first.end + 1 else None
+        touches = second.start <= first.end + 1 or is_blank(segment.doc_id, first.end + 1, second.start - 1)
+        return replace(first, end=max(first.end, second.end)) if touches else None
     if first.end_s is not None and second.start_s is not None and second.end_s is not None:
         return replace(first, end_s=max(first.end_s, second.end_s)) if second.start_s <= first.end_s else None
     return first if first.uri == second.uri else None
 
 
-def _within(
-    segments: Iterable[Segment], size_of: Callable[[Segment], int], budget: int
-) -> tuple[list[Segment], int]:
-    fitting: list[Segment] = []
-    for segment in segments:
-        size = size_of(segment)
-        if size <= budget:
-            fitting.append(segment)
-            budget -= size
-    return fitting, budget
+class _Filling:
+    """The segments taken so far, file by file, and what is left of the budget."""
+
+    def __init__(self, size_of: Callable[[Segment], int], budget: int, is_blank: IsBlank) -> None:
+        self._size_of = size_of
+        self._left = budget
+        self._is_blank = is_blank
+        self._files: dict[str, list[Segment]] = {}
+        self._sizes: dict[tuple[str, ...], int] = {}
+
+    @property
+    def files(self) -> Iterator[Sequence[Segment]]:
+        """The segments of each file, in file order."""
+        return iter(self._files.values())
+
+    def fill(self, passages: Sequence[Passage]) -> None:
+        """Take what fits, in order, until nothing more does."""
+        waiting = passages
+        while waiting:
+            passed_over = [passage for passage in waiting if not self._takes(passage)]
+            if len(passed_over) == len(waiting):
+                return
+            waiting = passed_over
+
+    def _takes(self, passage: Passage) -> bool:
+        before = self._files.get(passage.doc_id, [])
+        after = merge([*(p for segment in before for p in segment.passages), passage], self._is_blank)
+        more = self._size(after) - self._size(before)
+        if len(after) > MAX_SEGMENTS_PER_FILE or more > self._left:
+            return False
+        self._left -= more
+        self._files[passage.doc_id] = after
+        return True
+
+    def _size(self, segments: Iterable[Segment]) -> int:
+        return sum(self._sized(segment) for segment in segments)
+
+    def _sized(self, segment: Segment) -> int:
+        key = tuple(passage.chunk_id for passage in segment.passages)
+        if key not in self._sizes:
+            self._sizes[key] = self._size_of(segment)
+        return self._sizes[key]
 
 
 def _file(segments: Sequence[Segment]) -> PackedFile:
@@ -90,16 +170,23 @@ def _file(segments: Sequence[Segment]) -> PackedFile:
         doc_id=segments[0].doc_id,
         path=segments[0].citation.path,
         score=max(segment.score for segment in segments),
-        segments=tuple(sorted(segments, key=_file_order)),
+        segments=tuple(segments),
     )
 
 
 def _best_first(segment: Segment) -> tuple[float, tuple[float, ...]]:
-    return -segment.score, _file_order(segment)
+    return -segment.score, _places(segment.citation)
 
 
-def _file_order(segment: Segment) -> tuple[float, ...]:
-    cited = segment.citation
+def _best_passage_first(passage: Passage) -> tuple[object, ...]:
+    return -passage.score, passage.citation.path, passage.doc_id, *_file_order(passage)
+
+
+def _file_order(passage: Passage) -> tuple[tuple[float, ...], int, str]:
+    return _places(passage.citation), passage.ordinal, passage.chunk_id
+
+
+def _places(cited: Citation) -> tuple[float, ...]:
     places = (
         cited.start,
         cited.end,

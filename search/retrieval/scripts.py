@@ -2,38 +2,81 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
 
-# Thai, Lao, Myanmar, Khmer; Chinese and Japanese with their marks; Korean, whose particles hang on words.
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3031-\u3035\u303b\u303c\u3040-\u30ff\u3105-\u312f"
-    "\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f"
-    "\U00020000-\U0003ffff"
+# Thai, Lao, Myanmar, Khmer; Korean, whose particles hang on words, also in single letters and half width;
+# Chinese and Japanese with their marks.
+_UNSPACED_BLOCKS = (
+    (0x0E00, 0x0EFF),
+    (0x1000, 0x109F),
+    (0x1100, 0x11FF),
+    (0x1780, 0x17FF),
+    (0x3005, 0x3007),
+    (0x302A, 0x3035),
+    (0x303B, 0x303C),
+    (0x3040, 0x318F),
+    (0x31A0, 0x31BF),
+    (0x31F0, 0x31FF),
+    (0x3400, 0x4DBF),
+    (0x4E00, 0x9FFF),
+    (0xA960, 0xA97F),
+    (0xAC00, 0xD7FF),
+    (0xF900, 0xFAFF),
+    (0xFF66, 0xFFDC),
 )
-# Accents, Hebrew points and Arabic vowel signs: written or left out at will.
-_OPTIONAL_MARKS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u0640\u064b-\u065f\u0670]")
+_UNSPACED_PLANES = "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 _LAST_MARK = 0x1F000
 
 
-def _marks() -> str:
-    """Give the combining marks as ranges of a character class: a word goes on over them."""
-    codes = [code for code in range(0x300, _LAST_MARK) if unicodedata.category(chr(code))[0] == "M"]
-    starts = [code for code, before in zip(codes, [0, *codes], strict=False) if code != before + 1]
-    ends = [code for code, after in zip(codes, [*codes[1:], 0], strict=True) if code + 1 != after]
-    return "".join(f"{chr(low)}-{chr(high)}" for low, high in zip(starts, ends, strict=True))
+def _ranges(codes: Iterable[int]) -> str:
+    """Give ascending code points as ranges of a character class."""
+    ranges: list[list[int]] = []
+    for code in codes:
+        if ranges and code == ranges[-1][1] + 1:
+            ranges[-1][1] = code
+        else:
+            ranges.append([code, code])
+    return "".join(f"{chr(low)}-{chr(high)}" for low, high in ranges)
 
 
-_SIGN = "[^\\W_]|[\ue000-\uf8ff]"
-_WORD_SIGN = f"(?:(?![{_UNSPACED}])(?:{_SIGN}))"
-_NAME_SUFFIX = r"(?P<suffix>\+\+(?!\+)|(?<![^\W_][A-Za-z])(?<=[A-Za-z])#(?![\w#]))?"
-#: A run of an unspaced script, or a word; `++` and `#` that make another name of it (C++, F#) come with it.
-RUN = re.compile(
-    f"(?P<unspaced>(?:(?:{_SIGN}|[{_marks()}])(?<=[{_UNSPACED}]))+)"
-    f"|(?P<word>{_WORD_SIGN}(?:{_WORD_SIGN}|[{_marks()}](?<![{_UNSPACED}]))*){_NAME_SUFFIX}"
+def _unspaced(categories: str) -> str:
+    codes = (code for low, high in _UNSPACED_BLOCKS for code in range(low, high + 1))
+    return _ranges(code for code in codes if unicodedata.category(chr(code))[0] in categories)
+
+
+_UNSPACED_MARKS = _unspaced("M")
+_UNSPACED = _unspaced("LN") + _UNSPACED_MARKS + _UNSPACED_PLANES
+_MARKS = _ranges(
+    code
+    for code in range(0x300, _LAST_MARK)
+    if unicodedata.category(chr(code))[0] == "M" and not re.match(f"[{_UNSPACED}]", chr(code))
 )
-#: The same for a text of ASCII alone, faster: its groups are word and suffix.
-ASCII_RUN = re.compile(f"([A-Za-z0-9]+){_NAME_SUFFIX}")
+# What a word goes on over: combining marks and the soft hyphen.
+_INNER = f"\u00ad{_MARKS}"
+# Accents but the breve of й, Hebrew points, Arabic vowel signs, soft hyphens: written or left out at will.
+_OPTIONAL_MARKS = re.compile(
+    "[\u00ad\u0300-\u0305\u0307-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u0640\u064b-\u065f\u0670\ufe00-\ufe0f]"
+    "|(?<!\u0438)\u0306"
+)
+
+_LETTERS = f"[^\\W_{_UNSPACED}]"
+_SUFFIX = r"(?:\+\+(?!\+)|(?<![^\W_][A-Za-z])(?<=[A-Za-z])#(?![\w#]))?"
+_DOT_NET = r"(?<![\w.])\.(?i:net)\b"
+#: A run of an unspaced script, or a word; `++`, `#` and `.` come along in C++, F# and .NET.
+RUN = re.compile(
+    f"([{_UNSPACED}]+|{_LETTERS}+(?:[{_INNER}]+{_LETTERS}*)*{_SUFFIX}|{_DOT_NET}|[\ue000-\uf8ff]+)"
+)
+#: The same for a text of ASCII alone, faster.
+ASCII_RUN = re.compile(f"([A-Za-z0-9]+{_SUFFIX}|{_DOT_NET})")
 _UNSPACED_SIGN = re.compile(f"[{_UNSPACED}]")
+# A syllable of Korean letters, a half-width kana with its voice, a letter with its marks.
+_SIGN = re.compile(
+    "[\u1100-\u115f\ua960-\ua97f][\u1160-\u11a7\ud7b0-\ud7c6]*[\u11a8-\u11ff\ud7cb-\ud7fb]*"
+    f"|[\uff66-\uff9d][\uff9e\uff9f]?|.[{_UNSPACED_MARKS}]*",
+    re.DOTALL,
+)
+_COMPOSED = re.compile(f"[{_UNSPACED_MARKS}\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7fb\uf900-\uffdc]")
 
 
 def is_unspaced(character: str) -> bool:
@@ -46,15 +89,20 @@ def has_token(term: str) -> bool:
     return RUN.search(term) is not None
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def fold(word: str) -> str:
     """Give `word` without case, compatibility forms and optional marks."""
     if word.isascii():
         return word.lower()
-    bare = _OPTIONAL_MARKS.sub("", unicodedata.normalize("NFKD", word))
-    return unicodedata.normalize("NFC", bare.casefold())
+    bare = _OPTIONAL_MARKS.sub("", unicodedata.normalize("NFKD", word).casefold())
+    return unicodedata.normalize("NFC", bare) or word
 
 
 def words_of(text: str) -> list[str]:
     """Give the words of `text` in order, folded; a run of an unspaced script is one."""
-    return [fold(run[0]) for run in RUN.finditer(text)]
+    return [fold(run) for run in RUN.findall(text)]
+
+
+def signs_of(run: str) -> list[str]:
+    """Give the signs of a run of an unspaced script as they are written, each with its marks."""
+    return list(run) if _COMPOSED.search(run) is None else _SIGN.findall(run)

@@ -19,6 +19,7 @@ DEFAULT_SNIPPET_CHARS = 220
 
 # Neither can be stored in PostgreSQL nor, the surrogates, sent as UTF-8.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_ID = re.compile("[0-9a-f]{32}")
 
 Tier = Literal["all", "some"]
 
@@ -63,10 +64,16 @@ class SearchQuery:
     per_file_cap: int | None = None
     rerank: bool = False
     explain: bool = False
+    #: A chunk or document, 32 hex digits, about which the explanation says why it is not among the hits.
+    why_not: str | None = None
 
     def __post_init__(self) -> None:
         if self.k < 0:
             raise InvalidQuery(f"k is {self.k}; ask for 1 to {MAX_K} hits, or 0 for {DEFAULT_K}.")
+        if self.why_not is not None and _ID.fullmatch(self.why_not) is None:
+            raise InvalidQuery(
+                f"why_not {shown(self.why_not)} is not 32 hex digits; copy a chunk's or a document's id."
+            )
         if self.snippet_chars < 1:
             raise InvalidQuery(f"snippet_chars is {self.snippet_chars}; ask for at least 1 character.")
         # The one way to set a field of a frozen value while it is being made.
@@ -155,6 +162,14 @@ class LexicalTotal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VectorWindow:
+    """How many candidates the vector leg was asked for, and how many it gave: it knows no total."""
+
+    asked: int
+    found: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RerankOutcome:
     """Whether a reranker ordered the hits, or why the fused order stands."""
 
@@ -177,6 +192,7 @@ class SearchResult:
     warnings: tuple[str, ...] = ()
     rerank: RerankOutcome | None = None
     lexical_total: LexicalTotal | None = None
+    vector_window: VectorWindow | None = None
     hits: tuple[SearchHit, ...] = ()
     next_cursor: str | None = None
     did_you_mean: str | None = None

@@ -10,12 +10,14 @@ from search.retrieval.types import (
     RetrievalDetail,
     SearchHit,
     SearchResult,
+    VectorWindow,
 )
 
 Wire = dict[str, object]
 
 HIT_VERSION = "search_hit.v1"
 RESPONSE_VERSION = "search_response.v1"
+BULK_VERSION = "bulk_response.v1"
 
 
 def citation_to_wire(citation: Citation) -> Wire:
@@ -48,6 +50,7 @@ def result_to_wire(result: SearchResult) -> Wire:
         "warnings": list(result.warnings),
         "rerank": None if result.rerank is None else _flat(result.rerank),
         "lexical_total": None if result.lexical_total is None else _flat(result.lexical_total),
+        "vector_window": None if result.vector_window is None else _flat(result.vector_window),
         "hits": [hit_to_wire(hit) for hit in result.hits],
         "explain": None if result.explain is None else dict(result.explain),
     }
@@ -64,6 +67,12 @@ def time_to_wire(moment: datetime) -> str:
 
 
 def _flat(
-    value: Citation | RetrievalDetail | SearchHit | SearchResult | RerankOutcome | LexicalTotal,
+    value: Citation
+    | RetrievalDetail
+    | SearchHit
+    | SearchResult
+    | RerankOutcome
+    | LexicalTotal
+    | VectorWindow,
 ) -> Wire:
     return {field.name: getattr(value, field.name) for field in fields(value)}

@@ -43,6 +43,10 @@ class Client:
         assert answer.status_code == 200, answer.text
         return answer.json()
 
+    def turn(self, cursor: str) -> Any:
+        """The body of the page behind a cursor, which has to open."""
+        return self.get("/search", cursor=cursor)
+
     def upload(self, path: str, text: str, **parameters: Any) -> Any:
         """The body of an accepted upload."""
         answer = self.request("POST", "/documents", params=parameters, json={"path": path, "text": text})

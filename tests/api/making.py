@@ -7,10 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 from django.db import transaction
 from django.test import override_settings
-from referencing import Registry, Resource
 
 from ingest.jobs.run import run_job
 from ingest.models import Job
@@ -20,7 +18,6 @@ from search import node
 from search.embedding import configured_embedder, embedded_text
 from search.vectors.fill import chunks_without_vector, store_vectors
 from search.vectors.spaces import ensure_live_space
-from search.wire.schemas import load_schema, schema_names
 from tests.api_plumbing.actors import make_workspace
 
 MARKDOWN = "# Install\n\nRun the installer.\n\n## Linux\n\nUse the package manager.\n"
@@ -86,17 +83,6 @@ def committed(blocker: Any, mirrors: Path, write: Callable[[Workspace], object])
     yield workspace
     with blocker.unblock():
         delete_workspace(workspace)
-
-
-def validate(name: str, document: Any) -> None:
-    """Raises jsonschema's ValidationError unless `document` is as the published schema `name` says."""
-    schemas = {f"{each}.json": Resource.from_contents(load_schema(each)) for each in schema_names()}
-    validator = jsonschema.Draft202012Validator(
-        load_schema(name),
-        registry=Registry().with_resources(schemas.items()),
-        format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER,
-    )
-    validator.validate(document)
 
 
 def hits_bytes(response: Any) -> bytes:

@@ -14,7 +14,8 @@ from ingest.models import Job, JobState
 from kebab.people.models import Membership, Role
 from kebab.people.revocation import revoke_token
 from kebab.people.tokens import mint_token
-from tests.api.making import address, validate
+from tests.api.making import address
+from tests.api.schemas import validate
 from tests.api_plumbing.actors import make_member
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -8,7 +8,8 @@ from django.utils import timezone
 from ingest.models import Job, JobItem, JobState
 from ingest.progress import eta_s, items_per_s
 from kebab.people.models import AuditEvent
-from tests.api.making import address, folder, post_text, run, validate
+from tests.api.making import address, folder, post_text, run
+from tests.api.schemas import validate
 from tests.api_plumbing.actors import Role, member_client, token_client
 
 pytestmark = pytest.mark.django_db(transaction=True)

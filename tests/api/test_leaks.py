@@ -3,10 +3,12 @@
 import uuid
 
 import pytest
+from django.utils import timezone
 
 from ingest.api.urls import urlpatterns as ingest_patterns
 from ingest.models import Job
 from search.api.urls import urlpatterns as search_patterns
+from search.libraries.standing import refresh_standing
 from search.models import Chunk, Source
 from tests.api.making import address
 from tests.api_plumbing.actors import Role, make_member, person_client, token_client
@@ -25,12 +27,19 @@ REQUESTS = [
     ("api-source", "/sources/{source}", "delete", None),
     ("api-source-sync", "/sources/{source}/sync", "post", None),
     ("api-source-versions", "/sources/{source}/versions", "get", None),
+    ("api-source-versions", "/sources/{source}/versions", "post", {"tag": "v1"}),
+    ("api-source-versions", "/sources/{source}/versions?tag=v1", "delete", None),
+    ("api-snippet-search", "/libs/snippets?libraryId={library}&query=a", "get", None),
+    ("api-snippet-search", "/libs/snippets?libraryId={library}@v1&query=a", "get", None),
+    ("api-context", "/context?libraryId={library}&query=a", "get", None),
+    ("api-context", "/context?libraryId={library}/v1&query=a&type=txt", "get", None),
     ("api-job", "/jobs/{job}", "get", None),
     ("api-job-items", "/jobs/{job}/items", "get", None),
     ("api-job-events", "/jobs/{job}/events", "get", None),
     ("api-job-cancel", "/jobs/{job}/cancel", "post", None),
     ("api-job-retry", "/jobs/{job}/retry", "post", None),
 ]
+ID_AS_PARAMETER = {"api-snippet-search", "api-context"}
 LISTS = ["/documents", "/sources", "/jobs"]
 
 
@@ -38,10 +47,14 @@ LISTS = ["/documents", "/sources", "/jobs"]
 def theirs(other_workspace):
     """Ids of what there is in another workspace."""
     written = write(other_workspace, "secret.md", "a secret")
+    write(other_workspace, "secret.md", "a secret", version="v1")
+    source = Source.objects.in_workspace(other_workspace).get()
+    refresh_standing(other_workspace.pk, source.pk, last_indexed_at=timezone.now())
     return {
         "doc": written.doc_id.hex,
-        "chunk": Chunk.objects.in_workspace(other_workspace).get().chunk_id.hex,
-        "source": str(Source.objects.in_workspace(other_workspace).get().pk),
+        "chunk": Chunk.objects.in_workspace(other_workspace).first().chunk_id.hex,
+        "source": str(source.pk),
+        "library": source.library_id,
         "job": str(Job.objects.create(workspace=other_workspace, kind="embed").pk),
     }
 
@@ -53,6 +66,7 @@ def missing():
         "doc": uuid.uuid4().hex,
         "chunk": uuid.uuid4().hex,
         "source": str(uuid.uuid4()),
+        "library": f"/local/{uuid.uuid4()}",
         "job": str(uuid.uuid4()),
     }
 
@@ -89,7 +103,14 @@ def test_every_address_with_an_id_is_tried_above():
     patterns = [*search_patterns, *ingest_patterns]
     with_ids = {pattern.name for pattern in patterns if "_id>" in str(pattern.pattern)}
 
-    assert with_ids == {name for name, *_ in REQUESTS}
+    assert with_ids | ID_AS_PARAMETER == {name for name, *_ in REQUESTS}
+
+
+def test_another_workspaces_libraries_are_not_found(caller, workspace, other_workspace, theirs):
+    for name in ("docs", "secret", "/"):
+        path = address(workspace, f"/libs/search?libraryName={name}&query=secret")
+        assert caller.get(path).json()["results"] == []
+    assert caller.get(address(other_workspace, "/libs/search?libraryName=docs")).status_code == 404
 
 
 @pytest.mark.parametrize("tail", LISTS)
@@ -114,7 +135,7 @@ def test_nothing_is_uploaded_into_another_workspaces_source(caller, workspace, t
     assert (response.status_code, response.json()["code"]) == (422, "unknown_source")
 
 
-@pytest.mark.parametrize("tail", ["/search?q=a", *LISTS])
+@pytest.mark.parametrize("tail", ["/search?q=a", "/libs/search?libraryName=a", *LISTS])
 def test_nobody_gets_in_without_signing_in(client, workspace, tail):
     client.credentials()
 

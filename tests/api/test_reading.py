@@ -6,7 +6,8 @@ import pytest
 
 from search.blobs import keep_blob
 from search.models import Document
-from tests.api.making import address, validate
+from tests.api.making import address
+from tests.api.schemas import validate
 from tests.corpus.making import chunk, write
 
 CONTENT = "# Übersicht\n<script>alert(1)</script>\n".encode()

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.api.making import address, committed, hits_bytes, validate
+from tests.api.making import address, committed, hits_bytes
+from tests.api.schemas import validate
 from tests.api_plumbing.actors import member_client, token_client
 from tests.corpus.making import chunk, write
 

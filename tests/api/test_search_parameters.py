@@ -2,6 +2,7 @@
 
 import pytest
 
+from search.api.query import QueryFields
 from search.models import Source
 from tests.api.making import address, committed
 from tests.corpus.making import chunk, write
@@ -21,6 +22,8 @@ def fill(workspace):
     write(workspace, "src/server.py", code, lang="und", media="code", trust_level="secondary")
     write(workspace, "notes/de.md", "alpha Notiz", lang="de", source="notes", tags=("german",))
     write(workspace, "guides/install.md", "alpha of old", version="1.0")
+    for number in range(12):
+        write(workspace, f"many/{number:02}.md", f"delta {number}")
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +43,14 @@ def workspace(db, corpus, settings):
 @pytest.fixture
 def ask(reader, workspace):
     def by_get(**given):
-        return reader.get(address(workspace, "/search"), {"q": "alpha", "mode": "lexical", **given})
+        given = {"q": "alpha", "mode": "lexical", **given}
+        return reader.get(
+            address(workspace, "/search"), {name: value for name, value in given.items() if value is not None}
+        )
 
     def by_post(**given):
-        body = {"q": "alpha", "mode": "lexical", **given}
+        given = {"q": "alpha", "mode": "lexical", **given}
+        body = {name: value for name, value in given.items() if value is not None}
         return reader.post(address(workspace, "/search"), body, format="json")
 
     return {"GET": by_get, "POST": by_post}
@@ -193,6 +200,35 @@ def test_the_rerank_channel_is_taken_for_when_a_reranker_is_there(ask):
     assert found(ask["POST"](channels={"rerank": "code"})) == ALL
 
 
+def test_rerank_has_the_first_candidates_read_again(search):
+    assert search().json()["rerank"] is None
+    outcome = search(rerank="true").json()["rerank"]
+    assert outcome["status"] == "fallback"
+    assert "no reranker is configured" in outcome["reason"]
+
+
+def test_the_cutoff_ends_the_list(search):
+    assert len(search(q="delta", k=20).json()["hits"]) == 12
+    assert len(search(q="delta", k=20, cutoff="true").json()["hits"]) == 8
+
+
+def test_why_not_says_at_which_gate_a_chunk_or_document_fell(search):
+    hit = search(q="delta").json()["hits"][0]
+
+    assert search(q="Notiz").json()["explain"] is None
+    for id_ in (hit["chunk_id"], hit["doc_id"]):
+        verdict = search(q="Notiz", why_not=id_).json()["explain"]["why_not"]
+        assert (verdict["id"], verdict["gate"]) == (id_, "no_query_term")
+    filtered = search(q="Notiz", why_not="0" * 32).json()["explain"]["why_not"]
+    assert filtered["gate"] == "unknown"
+
+
+def test_a_cursor_gives_the_next_page(search, ask):
+    first = search(q="delta", k=5).json()
+    second = search(q=None, mode=None, cursor=first["next_cursor"])
+    assert [hit["rank"] for hit in second.json()["hits"]] == [6, 7, 8, 9, 10]
+
+
 @pytest.mark.parametrize(
     ("name", "value", "code"),
     [
@@ -203,6 +239,10 @@ def test_the_rerank_channel_is_taken_for_when_a_reranker_is_there(ask):
         ("snippet_chars", "10001", "invalid_request"),
         ("per_file_cap", "x", "invalid_request"),
         ("explain", "perhaps", "invalid_request"),
+        ("rerank", "perhaps", "invalid_request"),
+        ("cutoff", "perhaps", "invalid_request"),
+        ("why_not", "xyz", "invalid_query"),
+        ("why_not", "", "invalid_request"),
         ("min_seq", "-1", "invalid_request"),
         ("trust_min", "best", "invalid_filter"),
         ("kind", "prose", "invalid_filter"),
@@ -220,14 +260,14 @@ def test_a_wrong_value_is_refused_by_its_name(ask, name, value, code):
     assert (response.status_code, response.json()["code"]) == (400, code)
     assert response.json()["errors"][0]["field"].startswith(name)
 
-    is_query = name in {"q", "mode", "k", "snippet_chars", "per_file_cap", "explain", "min_seq"}
+    is_query = name in QueryFields().fields
     response = ask["POST"](**({name: value} if is_query else {"filters": {name: value}}))
     assert (response.status_code, response.json()["code"]) == (400, code)
     field = response.json()["errors"][0]["field"]
     assert field.startswith(name if is_query else f"filters.{name}")
 
 
-@pytest.mark.parametrize("given", [{"x": "1"}, {"cutoff": "true"}, {"channels": "{}"}, {"filters": "{}"}])
+@pytest.mark.parametrize("given", [{"x": "1"}, {"channels": "{}"}, {"filters": "{}"}])
 def test_an_unknown_parameter_is_refused(ask, given):
     response = ask["GET"](**given)
 
@@ -235,7 +275,7 @@ def test_an_unknown_parameter_is_refused(ask, given):
 
 
 @pytest.mark.parametrize(
-    "given", [{"x": 1}, {"lang": ["de"]}, {"filters": {"x": 1}}, {"channels": {"x": "a"}}, {"rerank": True}]
+    "given", [{"x": 1}, {"lang": ["de"]}, {"filters": {"x": 1}}, {"channels": {"x": "a"}}]
 )
 def test_an_unknown_field_is_refused(ask, given):
     response = ask["POST"](**given)

@@ -8,7 +8,8 @@ from ingest.models import Job
 from kebab.people.models import AuditEvent
 from search.corpus import ensure_source, ensure_version
 from search.models import Document, Source
-from tests.api.making import address, folder, run, upload, validate
+from tests.api.making import address, folder, run, upload
+from tests.api.schemas import validate
 from tests.api_plumbing.actors import Role, member_client
 
 pytestmark = pytest.mark.django_db(transaction=True)

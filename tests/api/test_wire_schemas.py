@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from dataclasses import fields
 
 import jsonschema
@@ -10,9 +11,16 @@ import pytest
 from kebab.api.errors import FieldError, InvalidRequest
 from kebab.cli.errors import report
 from search.retrieval.citation import Citation
-from search.retrieval.types import LexicalTotal, RerankOutcome, RetrievalDetail, SearchHit, SearchResult
+from search.retrieval.types import (
+    LexicalTotal,
+    RerankOutcome,
+    RetrievalDetail,
+    SearchHit,
+    SearchResult,
+    VectorWindow,
+)
 from search.wire.schemas import inlined_schema, load_schema, schema_names
-from tests.api.making import validate
+from tests.api.schemas import validate
 
 HIT = load_schema("search_hit.v1")["properties"]
 RESPONSE = load_schema("search_response.v1")["properties"]
@@ -39,6 +47,7 @@ def objects(part):
         (SearchResult, RESPONSE, {"schema_version"}),
         (RerankOutcome, RESPONSE["rerank"]["anyOf"][1]["properties"], set()),
         (LexicalTotal, RESPONSE["lexical_total"]["anyOf"][1]["properties"], set()),
+        (VectorWindow, RESPONSE["vector_window"]["anyOf"][1]["properties"], set()),
     ],
 )
 def test_a_schema_has_every_field_of_its_type_and_no_other(type_, properties, also):
@@ -56,7 +65,13 @@ def test_a_schema_is_valid_and_allows_no_other_fields(name):
         assert each["additionalProperties"] is False
 
 
-@pytest.mark.parametrize("name", ["citation.v1", "search_hit.v1", "search_response.v1", "ingest_report.v1"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("citation.v1", "search_hit.v1", "search_response.v1", "ingest_report.v1"),
+        *("context.v1", "library_search.v1", "library_snippet.v1", "snippet_search.v1", "context_pack.v1"),
+    ],
+)
 def test_what_is_absent_is_null_and_never_left_out(name):
     added_by_the_command_line = {"embedding_calls", "embedding_error"}
 
@@ -66,7 +81,15 @@ def test_what_is_absent_is_null_and_never_left_out(name):
 
 def test_the_schemas_that_are_promised_are_there():
     promised = {"citation.v1", "error.v1", "ingest_report.v1", "problem.v1", "search_hit.v1"}
-    assert promised | {"search_response.v1"} == set(schema_names())
+    promised |= {"context.v1", "library_search.v1", "library_snippet.v1", "snippet_search.v1"}
+    promised |= {"context_pack.v1"}
+    assert promised | {"search_response.v1", "bulk_response.v1"} <= set(schema_names())
+
+
+def test_a_schema_goes_by_its_title_which_has_its_version():
+    for name in schema_names():
+        assert re.fullmatch(r"[a-z_]+\.v1", name)
+        assert load_schema(name)["title"] == name
 
 
 def test_inlined_schemas_refer_to_nothing():

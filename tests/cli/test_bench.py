@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ingest.cli.bench.figures import latency_figures, percentile, unmeasured
 from ingest.cli.bench.machine import conditions, memory_figures
 from ingest.cli.bench.searching import heading_queries, http_figures, in_process_figures
-from ingest.management.commands import bench
+from ingest.cli.scratch import scratch_workspace
 from kebab.cli.errors import CliError
 from kebab.people.models import ApiToken, Workspace
 from tests.corpus.making import chunk, write
@@ -122,7 +122,7 @@ def test_without_a_stack_its_memory_is_not_measured(db):
 
 
 def test_the_scratch_workspace_goes_whatever_happens(db, mirrors):
-    with pytest.raises(KeyboardInterrupt), bench._scratch_workspace() as workspace:
+    with pytest.raises(KeyboardInterrupt), scratch_workspace("bench") as workspace:
         write(workspace, "a.md", "apple")
         raise KeyboardInterrupt
     assert not Workspace.objects.exists()

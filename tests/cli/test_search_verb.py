@@ -78,6 +78,61 @@ def test_an_explanation_comes_on_request(corpus):
     assert "chunk id" in run("search", "apple", "--explain")[1]
 
 
+def test_the_cursor_of_one_run_gives_the_next_page_in_another(corpus):
+    write_each(corpus, ["apple"] * 12)
+    whole = run_json("search", "apple", "--mode", "lexical", "-k", "20")["hits"]
+    first = run_json("search", "apple", "--mode", "lexical", "-k", "5")
+    second = run_json("search", "--cursor", first["next_cursor"], "-k", "4")
+
+    assert first["hits"] + second["hits"] == whole[:9]
+    assert f"--cursor {first['next_cursor']}" in run("search", "apple", "--mode", "lexical", "-k", "5")[2]
+
+
+def test_a_cursor_takes_no_other_query_beside_it(corpus):
+    cursor = run_json("search", "apple", "-k", "1")["next_cursor"]
+    assert (
+        error_of("search", "--cursor", cursor, "--lang", "de", code=Exit.ERROR)["code"] == "invalid_arguments"
+    )
+    with pytest.raises(CommandError):
+        run("search", "apple", "--cursor", cursor)
+
+
+def test_a_cursor_that_opens_nothing_is_refused(corpus):
+    assert error_of("search", "--cursor", "00", code=Exit.NOTHING)["code"] == "stale_cursor"
+
+
+def test_the_cap_is_on_the_hits_of_one_document(corpus):
+    write(corpus, "many.md", "apple one", "apple two", "apple three")
+    capped = paths(run_json("search", "apple", "--mode", "lexical", "--per-file-cap", "1"))
+
+    assert capped.count("many.md") == 1
+    assert paths(run_json("search", "apple", "--mode", "lexical")).count("many.md") == 3
+
+
+def test_a_reranker_is_asked_for_and_missed(corpus):
+    assert run_json("search", "apple", "--rerank")["rerank"]["status"] == "fallback"
+    assert "without a reranker" in run("search", "apple", "--rerank")[2]
+
+
+def test_the_cutoff_ends_the_list(corpus):
+    write_each(corpus, ["apple"] * 12)
+    assert len(run_json("search", "apple", "-k", "14")["hits"]) == 14
+    assert len(run_json("search", "apple", "-k", "14", "--cutoff")["hits"]) == 8
+
+
+def test_the_fusion_is_chosen(corpus):
+    scores = [run_json("search", "apple", "--fusion", each)["hits"][0]["score"] for each in ("rrf", "convex")]
+    assert scores[0] != scores[1]
+
+
+def test_why_not_names_the_gate(corpus):
+    chunk_id = run_json("search", "pear", "--mode", "lexical")["hits"][0]["chunk_id"]
+    asked = ("search", "apple", "--lang", "de", "--why-not", chunk_id)
+
+    assert run_json(*asked)["explain"]["why_not"]["gate"] == "filtered"
+    assert f"{chunk_id}: Filtered by lang" in run(*asked)[1]
+
+
 def test_nothing_found_is_exit_1_and_still_a_document(workspace):
     write(workspace, "a.md", "apple")
     assert run_json("search", "zebra", "--mode", "lexical", code=Exit.NOTHING)["hits"] == []

@@ -1,10 +1,8 @@
 """`kebab bench`: the speed budgets on this machine."""
 
-import secrets
 import signal
 from argparse import ArgumentTypeError
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,12 +15,11 @@ from ingest.cli.bench.ingestion import ingest_figures, upload_figure, warm_up
 from ingest.cli.bench.machine import conditions, memory_figures
 from ingest.cli.bench.searching import heading_queries, http_figures, in_process_figures
 from ingest.cli.demo.corpus import write_corpus
+from ingest.cli.scratch import scratch_workspace
 from ingest.cli.targets import existing_path
 from kebab.cli.console import table
 from kebab.cli.verb import BaseVerb
-from kebab.people.deletion import delete_workspace
 from kebab.people.models import Workspace
-from kebab.people.workspaces import create_workspace
 from kebab.stack.state import StackState, running_state
 from search.cli.bars import spinner
 from search.models import Chunk, Document
@@ -61,7 +58,7 @@ class Command(BaseVerb):
         # The scratch workspace is deleted however the measurement ends.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         folder = path or _demo_folder()
-        with _scratch_workspace() as workspace:
+        with scratch_workspace("bench") as workspace:
             figures, found = self._measure(workspace, folder, queries)
         if self.as_json:
             rows = [asdict(figure) for figure in figures]
@@ -108,12 +105,3 @@ def _demo_folder() -> Path:
     folder: Path = settings.KEBAB_DATA_DIR / "demo"
     write_corpus(folder, settings.BASE_DIR)
     return folder
-
-
-@contextmanager
-def _scratch_workspace() -> Iterator[Workspace]:
-    workspace = create_workspace(f"bench-{secrets.token_hex(4)}", name="Bench")
-    try:
-        yield workspace
-    finally:
-        delete_workspace(workspace)

@@ -4,16 +4,22 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from kebab.cli.errors import Exit
+from kebab.cli.errors import CliError, Exit
 from kebab.cli.resolve import the_workspace
 from kebab.cli.verb import BaseVerb
 from kebab.people.models import Workspace
 from search.api.query import make_query
 from search.cli.hits import print_explanation, print_result, shortcomings, summary
 from search.engine import search
+from search.paging import next_page
 from search.retrieval.filters import TrustLevel
-from search.retrieval.types import MAX_K, Mode, SearchResult
+from search.retrieval.types import MAX_K, Fusion, Mode, SearchResult
 from search.retrieval.wire import result_to_wire
+
+# Whom cursors are bound to: whoever may run verbs here.
+_CALLER = "command-line"
+# Options that are called what the fields of the HTTP API are called.
+_FIELDS = ("mode", "fusion", "k", "per_file_cap", "rerank", "cutoff", "explain", "why_not")
 
 
 class Command(BaseVerb):
@@ -22,9 +28,14 @@ class Command(BaseVerb):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("query")
+        asked = parser.add_mutually_exclusive_group(required=True)
+        asked.add_argument("query", nargs="?")
+        asked.add_argument("--cursor", metavar="C", help="the page behind this cursor; only -k goes with it")
         parser.add_argument("--workspace", metavar="W", help="slug or id; not needed when there is only one")
-        parser.add_argument("--mode", choices=[mode.value for mode in Mode], default=Mode.HYBRID.value)
+        parser.add_argument("--mode", choices=[mode.value for mode in Mode], help="default: hybrid")
+        parser.add_argument(
+            "--fusion", choices=[fusion.value for fusion in Fusion], help="default: the workspace's"
+        )
         parser.add_argument("-k", type=int, metavar="N", help=f"at most so many hits, up to {MAX_K}")
         for name, meaning in {
             "tag": "documents with this tag",
@@ -39,12 +50,21 @@ class Command(BaseVerb):
             choices=[level.value for level in TrustLevel],
             help="this trust level or a better one",
         )
+        parser.add_argument(
+            "--per-file-cap", type=int, metavar="N", help="at most so many hits of one document"
+        )
+        parser.add_argument("--rerank", action="store_true", help="have the first candidates read again")
+        parser.add_argument(
+            "--cutoff", action="store_true", help="end where it stops being about the question"
+        )
         parser.add_argument("--explain", action="store_true", help="say how the list came about")
+        parser.add_argument(
+            "--why-not", metavar="ID", help="say why this chunk or document is not among the hits"
+        )
 
     def run_verb(self, *, workspace: str | None, **options: Any) -> int:
         scope = the_workspace(workspace)
-        # No mirror follower need run beside this process: it waits for what is committed now.
-        result = search(scope, make_query(scope, _given(options), _filters(options)), min_seq=scope.head_seq)
+        result = _answer(scope, options)
         if self.as_json:
             self.print_json(result_to_wire(result))
         else:
@@ -61,12 +81,26 @@ class Command(BaseVerb):
             self.remarks.print(f"Nothing was found in {workspace.slug}. Try fewer words or fewer filters.")
         for sentence in shortcomings(result):
             self.remarks.print(sentence)
+        if result.next_cursor is not None:
+            self.remarks.print(f"More hits: kebab search --cursor {result.next_cursor}", soft_wrap=True)
+
+
+def _answer(workspace: Workspace, options: dict[str, Any]) -> SearchResult:
+    """Ask what the HTTP API asks for the same fields."""
+    given, filters = _given(options), _filters(options)
+    if options["cursor"] is None:
+        query = make_query(workspace, given, filters)
+        # No mirror follower need run beside this process: it waits for what is committed now.
+        return search(workspace, query, min_seq=workspace.head_seq, caller=_CALLER)
+    beside = sorted((given | filters).keys() - {"k"})
+    if beside:
+        raise CliError(f"A cursor has its query already; leave out: {', '.join(beside)}.")
+    return next_page(workspace, options["cursor"], _CALLER, k=given.get("k", 0))
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
-    """Give the fields of the HTTP API that the arguments stand for: both doors then ask the same query."""
-    given = {"q": options["query"], "mode": options["mode"], "explain": options["explain"]}
-    return given if options["k"] is None else {**given, "k": options["k"]}
+    given = {"q": options["query"]} | {name: options[name] for name in _FIELDS}
+    return {name: value for name, value in given.items() if value is not None and value is not False}
 
 
 def _filters(options: dict[str, Any]) -> dict[str, Any]:

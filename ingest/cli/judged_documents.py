@@ -1,0 +1,114 @@
+"""A judged set's documents into a workspace: parsed, cut, written and embedded as any other text is."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from django.conf import settings
+from django.db import transaction
+
+from ingest.jobs.drafting import document_draft, parser_overrides
+from ingest.jobs.embed import batches
+from ingest.jobs.items import ItemContent
+from ingest.parsers.errors import IngestParseError, ParseRefused, Quarantined
+from ingest.sandbox.pool import DigesterPool
+from ingest.sandbox.types import Digest, Submission
+from kebab.people.models import Workspace
+from search import node
+from search.corpus import Place, ensure_source, ensure_version, replace_document
+from search.embedding import configured_embedder
+from search.evaluation.beir import JudgedDocument
+from search.identifiers import content_hash
+from search.models import Source, SourceKind, SourceVersion
+from search.vectors.fill import store_vectors
+from search.vectors.index import ensure_index
+from search.vectors.spaces import ensure_live_space
+
+_SOURCE = "judged"
+# Documents a transaction: each by itself would wait for the disk.
+_BATCH = 64
+_SEARCHABLE_LIMIT_S = 600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """What became of a set's documents."""
+
+    #: The set's id of each document, by the workspace's, 32 hex digits.
+    names: dict[str, str]
+    #: Why a document was not taken, by the set's id.
+    refused: dict[str, str]
+
+
+class Loader:
+    """Loads a set into one workspace as documents of one source, each in a text file of its own."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._source: Source = ensure_source(workspace, _SOURCE, kind=SourceKind.UPLOAD)
+        self._version: SourceVersion = ensure_version(self._source)
+
+    def load(self, documents: Iterable[JudgedDocument], advance: Callable[[], None]) -> Loaded:
+        """Write `documents`, and return when this node finds them by their words. Raises NotSearchableYet.
+
+        `advance` is called after each. A title of '' stays one: it is not read from the text.
+        """
+        loaded = Loaded(names={}, refused={})
+        with DigesterPool(settings.KEBAB_PARSERS) as pool:
+            digested = pool.digest_many(self._submissions(documents))
+            while batch := list(islice(digested, _BATCH)):
+                with transaction.atomic():
+                    for submitted, outcome in batch:
+                        self._write(submitted, outcome, loaded)
+                        advance()
+        self._workspace.refresh_from_db()
+        node.wait_for_seq(self._workspace.pk, self._workspace.head_seq, limit_s=_SEARCHABLE_LIMIT_S)
+        return loaded
+
+    def _submissions(self, documents: Iterable[JudgedDocument]) -> Iterator[Submission]:
+        for number, document in enumerate(documents):
+            found = ItemContent(
+                content=document.text.encode("utf-8", "replace"), stated={"title": document.title}
+            )
+            place = self._place(f"{number}.txt")
+            yield Submission(
+                key=(document.doc_id, place, found),
+                content=found.content,
+                path=place.path,
+                overrides=parser_overrides(found.stated, self._source),
+            )
+
+    def _place(self, path: str) -> Place:
+        return Place(workspace=self._workspace, source=self._source, version=self._version, path=path)
+
+    def _write(
+        self,
+        submitted: tuple[str, Place, ItemContent],
+        outcome: Digest | IngestParseError,
+        loaded: Loaded,
+    ) -> None:
+        name, place, found = submitted
+        if isinstance(outcome, ParseRefused | Quarantined):
+            loaded.refused[name] = str(outcome)
+            return
+        if isinstance(outcome, IngestParseError):
+            raise outcome
+        hash_ = content_hash(found.content)
+        draft = document_draft(outcome, found, content_hash=hash_, source=self._source, path=place.path)
+        loaded.names[replace_document(place, draft).doc_id.hex] = name
+
+
+def embed_all(workspace: Workspace, advance: Callable[[int], None]) -> None:
+    """Give the workspace's chunks their vectors, and the index that so many have. Raises EmbedderUnavailable.
+
+    `advance` is told how many more there are. Without an embedder there is nothing to do.
+    """
+    embedder = configured_embedder()
+    if embedder is None:
+        return
+    space = ensure_live_space(workspace, embedder.space)
+    for batch in batches(space, embedder):
+        with transaction.atomic():
+            store_vectors(space, batch.chunks, batch.vectors())
+        advance(len(batch.chunks))
+    ensure_index(space)

@@ -1,0 +1,52 @@
+"""`/workspaces/{ws}/context`: what a library says about a question, for an agent to read."""
+
+from typing import ClassVar
+
+from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kebab.api.views import WorkspaceView
+from search.api.libraries import PLAIN_TEXT, READ, FormatFields, LibraryIdField
+from search.libraries.context import DEFAULT_TOKENS, MAX_TOKENS, gather_context
+from search.libraries.formats import snippets_text
+from search.libraries.library import choose_library
+from search.libraries.wire import context_to_wire
+from search.wire.schemas import inlined_schema
+
+
+class ContextQuery(FormatFields):
+    """The parameters of a library's context."""
+
+    libraryId = LibraryIdField()
+    query = serializers.CharField(allow_blank=True, trim_whitespace=False)
+    tokens = serializers.IntegerField(
+        min_value=1,
+        max_value=MAX_TOKENS,
+        default=DEFAULT_TOKENS,
+        help_text="The most tokens of the text form; it ends with the last whole snippet that fits.",
+    )
+
+
+class ContextView(WorkspaceView):
+    """A library's rules and its best snippets for a question."""
+
+    required: ClassVar = {"GET": READ}
+    queries: ClassVar = {"GET": ContextQuery}
+
+    @extend_schema(
+        responses={
+            (200, "application/json"): inlined_schema("context.v1"),
+            (200, "text/plain"): OpenApiTypes.STR,
+        }
+    )
+    def get(self, request: Request, ws: str) -> HttpResponse:
+        """Give rules and snippets, best first, within the budget; without a version, the default branch's."""
+        library = choose_library(self.workspace, self.query["libraryId"])
+        context = gather_context(self.workspace, library, self.query["query"], tokens=self.query["tokens"])
+        if self.query["type"] == "txt":
+            return HttpResponse(snippets_text(context.rules, context.snippets), content_type=PLAIN_TEXT)
+        return Response(context_to_wire(context))

@@ -1,0 +1,171 @@
+"""`/workspaces/{ws}/context-pack`."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from kebab.api.permissions import Need
+from kebab.api.serializers import StrictSerializer, strict_body
+from kebab.api.views import WorkspaceView
+from kebab.people.models import Role, Scope, Workspace
+from kebab.people.preferences import preference
+from search.api.query import ChannelFields, EnumeratedField, FilterFields, make_query
+from search.context import (
+    DEFAULT_BUDGET,
+    MAX_BUDGET,
+    MAX_NEIGHBOUR_STEPS,
+    Budget,
+    BudgetUnit,
+    ContextRequest,
+    Surroundings,
+    build_context_pack,
+)
+from search.context.wire import pack_to_wire
+from search.rerank import configured_reranker
+from search.retrieval.cap import TOP_M
+from search.retrieval.expansion import NEIGHBOUR_STEPS
+from search.retrieval.types import Fusion, Mode
+from search.wire.schemas import inlined_schema
+
+MAX_TERMS = 100
+MAX_TERM_CHARS = 1_000
+_MAX_SEQ = 2**63 - 1
+_READ = Need(role=Role.VIEWER, scope=Scope.SEARCH)
+_SIZE = {"type": "integer", "minimum": 1, "maximum": MAX_BUDGET}
+# Fields that a search has too, under the same names.
+_OF_QUERY = ("mode", "fusion", "filters", "cutoff")
+
+
+@extend_schema_field(
+    {
+        "oneOf": [
+            _SIZE,
+            *(
+                {
+                    "type": "object",
+                    "additionalProperties": False,
+                    "required": [unit.value],
+                    "properties": {unit.value: _SIZE},
+                }
+                for unit in BudgetUnit
+            ),
+        ],
+        "description": "Of the segments' texts; a bare number counts characters.",
+        "default": {DEFAULT_BUDGET.unit.value: DEFAULT_BUDGET.total},
+    }
+)
+class BudgetField(serializers.Field):
+    """A number of characters, `{"chars": n}` or `{"tokens": n}`."""
+
+    default_error_messages: ClassVar = {
+        "invalid": f"Give a number of characters, or an object with it as chars or tokens, 1 to {MAX_BUDGET}."
+    }
+
+    def to_internal_value(self, data: Any) -> Budget:
+        """Give the budget. Raises ValidationError."""
+        given = data if isinstance(data, Mapping) else {BudgetUnit.CHARS.value: data}
+        if len(given) != 1:
+            self.fail("invalid")
+        [(unit, total)] = given.items()
+        is_number = isinstance(total, int) and not isinstance(total, bool)
+        if unit not in tuple(BudgetUnit) or not is_number or not 1 <= total <= MAX_BUDGET:
+            self.fail("invalid")
+        return Budget(unit=BudgetUnit(unit), total=total)
+
+
+class SurroundingFields(StrictSerializer):
+    """What is added to the hits, at a lower score."""
+
+    neighbours = serializers.IntegerField(
+        min_value=0,
+        max_value=MAX_NEIGHBOUR_STEPS,
+        default=NEIGHBOUR_STEPS,
+        help_text="Chunks to each side in the same document, score × 0.8 a step.",
+    )
+    siblings = serializers.BooleanField(
+        default=True, help_text="Others under the same breadcrumb parent, score × 0.7."
+    )
+    imports = serializers.BooleanField(
+        default=False, help_text="Files that a hit in code imports, score × 0.6."
+    )
+
+
+class ContextPackBody(StrictSerializer):
+    """A request for a context pack."""
+
+    information_request = serializers.CharField(
+        allow_blank=True, trim_whitespace=False, help_text="What is to be known, in plain words."
+    )
+    technical_terms = serializers.ListField(
+        child=serializers.CharField(max_length=MAX_TERM_CHARS, allow_blank=True),
+        max_length=MAX_TERMS,
+        required=False,
+        help_text="Names that the answer is likely to hold: functions, options, errors.",
+    )
+    budget = BudgetField(required=False)
+    filters = FilterFields(required=False)
+    mode = EnumeratedField(Mode, required=False)
+    fusion = EnumeratedField(Fusion, required=False)
+    channels = ChannelFields(required=False)
+    k = serializers.IntegerField(
+        required=False, min_value=1, max_value=TOP_M, help_text="The most hits before expansion."
+    )
+    per_file_cap = serializers.IntegerField(
+        required=False, allow_null=True, help_text="The most hits of one document; 0 and less: no limit."
+    )
+    rerank = serializers.BooleanField(required=False, help_text="Left out: where a reranker is configured.")
+    cutoff = serializers.BooleanField(
+        default=True, help_text="End the hits where they stop being about the request, after eight at most."
+    )
+    expand = SurroundingFields(required=False)
+    min_seq = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        min_value=0,
+        max_value=_MAX_SEQ,
+        help_text="Wait, within a limit, until this change is searchable.",
+    )
+
+
+class ContextPackView(WorkspaceView):
+    """Context packs: passages that belong together, cited, within a budget."""
+
+    required: ClassVar = {"POST": _READ}
+
+    @extend_schema(request=ContextPackBody, responses={200: inlined_schema("context_pack.v1")})
+    def post(self, request: Request, ws: str) -> HttpResponse:
+        """Find what an information request needs, with what stands around it. Nothing is changed by it."""
+        given = strict_body(request, ContextPackBody)
+        pack = build_context_pack(
+            self.workspace, context_request(self.workspace, given), min_seq=given.get("min_seq")
+        )
+        text = json.dumps(pack_to_wire(pack), ensure_ascii=False, separators=(",", ":"))
+        return HttpResponse(text, content_type="application/json")
+
+
+def context_request(workspace: Workspace, given: Mapping[str, Any]) -> ContextRequest:
+    """Give what the clean fields of a body ask for. Raises InvalidQuery, InvalidFilter."""
+    asked = {name: given[name] for name in _OF_QUERY if name in given}
+    query = make_query(
+        workspace,
+        {
+            **asked,
+            "q": given["information_request"],
+            "k": given.get("k", TOP_M),
+            "rerank": given.get("rerank", configured_reranker() is not None),
+            "per_file_cap": given.get("per_file_cap", preference(workspace, "pre_rerank_max_per_file")),
+        },
+        given.get("filters", {}),
+    )
+    return ContextRequest.asking(
+        query,
+        given.get("technical_terms", ()),
+        budget=given.get("budget", DEFAULT_BUDGET),
+        surroundings=Surroundings(**given.get("expand", {})),
+        **given.get("channels", {}),
+    )

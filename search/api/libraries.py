@@ -1,0 +1,114 @@
+"""`/workspaces/{ws}/libs/…`: libraries by name, and their snippets while somebody types."""
+
+from typing import ClassVar
+
+from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kebab.api.permissions import Need
+from kebab.api.serializers import StrictSerializer
+from kebab.api.views import WorkspaceView
+from kebab.people.models import Role, Scope
+from search.api.query import EnumeratedField, ValuesField
+from search.libraries import find, snippets
+from search.libraries.formats import libraries_text
+from search.libraries.ids import MAX_ID_CHARS
+from search.libraries.library import choose_library
+from search.libraries.wire import libraries_to_wire, snippets_to_wire
+from search.models.source import MAX_TAG_CHARS
+from search.retrieval.filters import ChunkKind
+from search.wire.schemas import inlined_schema
+
+READ = Need(role=Role.VIEWER, scope=Scope.SEARCH)
+PLAIN_TEXT = "text/plain; charset=utf-8"
+_MAX_NAME_CHARS = 300
+_MAX_TYPED_CHARS = 1_000
+
+
+class FormatFields(StrictSerializer):
+    """The parameter that chooses between an answer for programs and one for agents to read."""
+
+    type = serializers.ChoiceField(["json", "txt"], default="json")
+
+
+class LibraryIdField(serializers.CharField):
+    """A library's id as typed; a version may follow."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            max_length=MAX_ID_CHARS + 1 + MAX_TAG_CHARS,
+            help_text="`/owner/repo`, `/owner/repo@v1.2` or `/owner/repo/v1.2`.",
+        )
+
+
+class LibrarySearchQuery(FormatFields):
+    """The parameters of a search for libraries."""
+
+    libraryName = serializers.CharField(  # as such tools name it
+        max_length=_MAX_NAME_CHARS, help_text="A part of title, id or description, or words of the content."
+    )
+    query = serializers.CharField(
+        default="", allow_blank=True, help_text="A question: of libraries equally good, who answers it best?"
+    )
+    limit = serializers.IntegerField(min_value=1, max_value=find.MAX_LIMIT, default=find.DEFAULT_LIMIT)
+
+
+class SnippetSearchQuery(StrictSerializer):
+    """The parameters of a search for a library's snippets."""
+
+    libraryId = LibraryIdField()
+    query = serializers.CharField(
+        max_length=_MAX_TYPED_CHARS,
+        allow_blank=True,
+        trim_whitespace=False,
+        help_text='As typed so far; "phrases", AND, OR, NOT and a trailing * are understood.',
+    )
+    kind = ValuesField(EnumeratedField(ChunkKind))
+    limit = serializers.IntegerField(
+        min_value=1, max_value=snippets.MAX_LIMIT, default=snippets.DEFAULT_LIMIT
+    )
+    offset = serializers.IntegerField(min_value=0, max_value=snippets.MAX_OFFSET, default=0)
+
+
+class LibrarySearchView(WorkspaceView):
+    """Libraries by name."""
+
+    required: ClassVar = {"GET": READ}
+    queries: ClassVar = {"GET": LibrarySearchQuery}
+
+    @extend_schema(
+        responses={
+            (200, "application/json"): inlined_schema("library_search.v1"),
+            (200, "text/plain"): OpenApiTypes.STR,
+        }
+    )
+    def get(self, request: Request, ws: str) -> HttpResponse:
+        """Find libraries, best first."""
+        name, query = self.query["libraryName"], self.query["query"]
+        found = find.find_libraries(self.workspace, name, query=query, limit=self.query["limit"])
+        if self.query["type"] == "txt":
+            return HttpResponse(libraries_text(found), content_type=PLAIN_TEXT)
+        return Response(libraries_to_wire(name, query, found))
+
+
+class SnippetSearchView(WorkspaceView):
+    """Snippets of one library, by their words, while somebody types."""
+
+    required: ClassVar = {"GET": READ}
+    queries: ClassVar = {"GET": SnippetSearchQuery}
+
+    @extend_schema(responses={200: inlined_schema("snippet_search.v1")})
+    def get(self, request: Request, ws: str) -> Response:
+        """Find snippets, best first. The last word may be a beginning; stop words count."""
+        library = choose_library(self.workspace, self.query["libraryId"])
+        page = snippets.SnippetPage(
+            kinds=tuple(map(ChunkKind, self.query.get("kind", ()))),
+            limit=self.query["limit"],
+            offset=self.query["offset"],
+        )
+        found = snippets.search_snippets(self.workspace, library, self.query["query"], page)
+        return Response(snippets_to_wire(library, self.query["query"], found))

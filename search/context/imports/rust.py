@@ -1,0 +1,84 @@
+"""Rust: modules of the same crate, by `mod` and `use`."""
+
+import re
+
+from search.context.imports.places import Import, folder_of, folders_above, inside
+
+_MOD = re.compile(r"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?mod[ \t]+(\w+)[ \t]*;", re.M)
+_USE = re.compile(r"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?use[ \t]+((?:crate|self|super)::[^;]{1,2000});", re.M)
+_ROOTS = ("mod.rs", "lib.rs", "main.rs")
+# `use a::{b::{c, d}}` has as many levels as braces.
+_MAX_DEPTH = 4
+
+
+def rust_imports(text: str, path: str) -> list[Import]:
+    """Give the modules that `text` declares or uses from its own crate, and the names it takes.
+
+    The last parts of a used path may be items, not modules: the longest path that is a file is meant.
+    """
+    declared = [Import(paths=_files(_own_folder(path), [name])) for name in _MOD.findall(text)]
+    used = [_used(path, parts) for tree in _USE.findall(text) for parts in _leaves(tree)]
+    return [each for each in [*declared, *used] if each.paths]
+
+
+def _used(path: str, parts: list[str]) -> Import:
+    folder, below = _start(path, parts)
+    lengths = range(len(below), 0, -1)
+    paths = tuple(file for length in lengths for file in _files(folder, below[:length]))
+    names = tuple(part for part in below[-1:] if part != "*")
+    return Import(paths=paths, names=names)
+
+
+def _start(path: str, parts: list[str]) -> tuple[str, list[str]]:
+    """Give the folder from which the rest of a used path leads down."""
+    first, *below = parts
+    if first == "crate":
+        return _crate_folder(path), below
+    folder = _own_folder(path)
+    while first == "super":
+        folder = folder_of(folder)
+        if not below or below[0] != "super":
+            break
+        first, *below = below
+    return folder, below
+
+
+def _own_folder(path: str) -> str:
+    """Give the folder of a file's child modules: its own for `mod.rs` and its like, else one of its name."""
+    return folder_of(path) if path.rpartition("/")[2] in _ROOTS else path.removesuffix(".rs")
+
+
+def _crate_folder(path: str) -> str:
+    above = folders_above(path)
+    return next((folder for folder in above if folder.rpartition("/")[2] == "src"), above[-1])
+
+
+def _files(folder: str, modules: list[str]) -> tuple[str, ...]:
+    target = inside(folder, "/".join(modules))
+    return (f"{target}.rs", f"{target}/mod.rs") if target else ()
+
+
+def _leaves(tree: str, depth: int = 0) -> list[list[str]]:
+    """Give the paths of a `use` tree: `a::{b, c::d as e}` is a::b and a::c::d."""
+    head, brace, rest = tree.strip().partition("{")
+    before = [part.strip() for part in head.split("::") if part.strip()]
+    if not brace:
+        path = head.partition(" as ")[0]
+        return [[part.strip() for part in path.split("::") if part.strip()]] if before else []
+    if depth == _MAX_DEPTH:
+        return []
+    inner = rest.rstrip().removesuffix("}")
+    leaves = [leaf for part in _split(inner) for leaf in _leaves(part, depth + 1)]
+    return [before + [part for part in leaf if part != "self"] for leaf in leaves]
+
+
+def _split(inner: str) -> list[str]:
+    """Split at the commas that stand in no braces."""
+    parts, level = [""], 0
+    for char in inner:
+        level += (char == "{") - (char == "}")
+        if char == "," and level == 0:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return [part for part in parts if part.strip()]

@@ -1,0 +1,83 @@
+"""What a context pack is asked for."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Final
+
+from search.retrieval.channels import build_channels
+from search.retrieval.errors import InvalidQuery
+from search.retrieval.expansion import NEIGHBOUR_STEPS
+from search.retrieval.types import SearchQuery
+
+MAX_BUDGET: Final = 1_000_000
+MAX_NEIGHBOUR_STEPS: Final = 5
+
+
+class BudgetUnit(StrEnum):
+    """What a budget is counted in: code points, or tokens of the default model."""
+
+    CHARS = "chars"
+    TOKENS = "tokens"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """How much text a pack may hold, 1 to 1,000,000 units. Raises: InvalidQuery."""
+
+    unit: BudgetUnit
+    total: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.total <= MAX_BUDGET:
+            raise InvalidQuery(f"The budget is {self.total} {self.unit}; ask for 1 to {MAX_BUDGET}.")
+
+
+DEFAULT_BUDGET: Final = Budget(unit=BudgetUnit.TOKENS, total=10_000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What is added to the hits."""
+
+    #: Steps to each side in the same document; 0: none.
+    neighbours: int = NEIGHBOUR_STEPS
+    #: What stands under the same breadcrumb parent.
+    siblings: bool = True
+    #: What a hit in code imports.
+    imports: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextRequest:
+    """A request for a context pack."""
+
+    #: Its text is the information request; `k` are the hits before expansion.
+    query: SearchQuery
+    technical_terms: tuple[str, ...] = ()
+    budget: Budget = DEFAULT_BUDGET
+    surroundings: Surroundings = field(default_factory=Surroundings)
+
+    @classmethod
+    def asking(
+        cls,
+        query: SearchQuery,
+        technical_terms: Iterable[str] = (),
+        *,
+        budget: Budget = DEFAULT_BUDGET,
+        surroundings: Surroundings | None = None,
+        **channels: str,
+    ) -> "ContextRequest":
+        """Give the request whose query asks each stage by its channel.
+
+        `channels` are those (`vector`, `lexical`, `rerank`) that the caller gives itself. Terms are
+        trimmed, blank and repeated ones dropped.
+        """
+        trimmed = (term.strip() for term in technical_terms)
+        terms = tuple(dict.fromkeys(term for term in trimmed if term))
+        return cls(
+            query=replace(query, channels=build_channels(query.text, terms, **channels)),
+            technical_terms=terms,
+            budget=budget,
+            surroundings=surroundings or Surroundings(),
+        )

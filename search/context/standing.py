@@ -1,0 +1,78 @@
+"""The chunks and documents that a pack may hold: under the workspace, rights and filters of its search."""
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.db.models import F, Func, Q, QuerySet, TextField, Value
+
+from search.context.imports import Import
+from search.models import Chunk, Document
+from search.scope import Scope
+
+# Of all imports of all hits in one place, so many paths and folders are looked for.
+_MAX_CANDIDATES: Final = 5_000
+_MAX_DOCUMENTS: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A version of a source, in which files import each other."""
+
+    source_id: uuid.UUID
+    version_id: uuid.UUID
+
+    @classmethod
+    def of(cls, chunk: Chunk) -> "Place":
+        """Give where the chunk's document is."""
+        return cls(source_id=chunk.document.source_id, version_id=chunk.document.version_id)
+
+
+def standing_chunks(scope: Scope) -> "QuerySet[Chunk]":
+    """Give the queryset of chunks that a search under `scope` could find."""
+    chunks: QuerySet[Chunk] = Chunk.objects.in_workspace(scope.workspace_id).filter(
+        scope.document_conditions("document__"), document__workspace=scope.workspace_id
+    )
+    kinds = [kind.value for kind in scope.filters.kind]
+    return chunks.filter(kind__in=kinds) if kinds else chunks
+
+
+def standing_documents(scope: Scope) -> "QuerySet[Document]":
+    """Give the queryset of documents that a search under `scope` could find."""
+    documents: QuerySet[Document] = Document.objects.in_workspace(scope.workspace_id)
+    return documents.filter(scope.document_conditions())
+
+
+def imported_documents(scope: Scope, place: Place, imports: Sequence[Import]) -> dict[str, int]:
+    """Give the documents in `place` at which the imports may point, ids by path; in order, and bounded."""
+    paths = dict.fromkeys(path for each in imports for path in each.paths)
+    folders = dict.fromkeys(folder for each in imports for folder in each.folders)
+    folder: Func = Func(F("path"), Value("/[^/]*$"), Value(""), function="regexp_replace", output_field=TextField())
+    rows = (
+        standing_documents(scope)
+        .alias(folder=folder)
+        .filter(
+            Q(path__in=list(paths)[:_MAX_CANDIDATES]) | Q(folder__in=list(folders)[:_MAX_CANDIDATES]),
+            source=place.source_id,
+            version=place.version_id,
+        )
+        .order_by("path")
+        .values_list("path", "id")[:_MAX_DOCUMENTS]
+    )
+    return dict(rows)
+
+
+def read_chunks(scope: Scope, chunk_ids: Iterable[str]) -> dict[str, Chunk]:
+    """Give those of the chunks that stand, by id, with document, source and version."""
+    ids = [uuid.UUID(hex=chunk_id) for chunk_id in chunk_ids]
+    rows = (
+        standing_chunks(scope)
+        .filter(
+            chunk_id__in=ids,
+            document__source__workspace=scope.workspace_id,
+            document__version__workspace=scope.workspace_id,
+        )
+        .select_related("document__source", "document__version")
+    )
+    return {chunk.chunk_id.hex: chunk for chunk in rows}

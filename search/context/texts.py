@@ -1,0 +1,98 @@
+"""The text of segments: the file's own lines where they are cited, else the passages that were found."""
+
+import uuid
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from search.context.lines import DocumentLines, Range, read_document_lines
+from search.models import Chunk
+from search.retrieval.citation import Citation, citation_from_span
+from search.retrieval.expansion import Reached
+from search.retrieval.packing import Passage, Segment
+
+# What is read of these files is not what stands in their lines.
+_RENDERED: Final = frozenset({"text/html", "application/xhtml+xml"})
+
+
+class SegmentTexts:
+    """The texts of one pack's chunks, each document's lines read once."""
+
+    def __init__(self, workspace_id: uuid.UUID, chunks: Mapping[str, Chunk]) -> None:
+        self._chunks = chunks
+        self._lines = _lines_of_documents(workspace_id, chunks)
+        self._verbatim = {chunk_id for chunk_id, chunk in chunks.items() if self._is_in_its_lines(chunk)}
+
+    def passage(self, reached: Reached) -> Passage:
+        """Give the chunk as it is packed; the heading lines right above its text belong to it."""
+        chunk = self._chunks[reached.chunk_id]
+        citation = _citation(chunk)
+        if reached.chunk_id in self._verbatim:
+            citation = self._with_headings(chunk, citation)
+        return Passage(
+            chunk_id=reached.chunk_id,
+            doc_id=chunk.document.doc_id.hex,
+            citation=citation,
+            score=reached.score,
+            ordinal=chunk.ordinal,
+        )
+
+    def is_blank(self, doc_id: str, start: int, end: int) -> bool:
+        """Say whether these lines of a document are blank; lines that are not known are not."""
+        return self._lines[doc_id].is_blank(start, end)
+
+    def is_verbatim(self, segment: Segment) -> bool:
+        """Say whether the segment's text is exactly the lines that it cites."""
+        return self._sliced(segment) is not None
+
+    def text(self, segment: Segment) -> str:
+        """Give the cited lines; of what isn't cited by line, or has too long a line, its chunks' texts."""
+        sliced = self._sliced(segment)
+        if sliced is not None:
+            return sliced
+        return "\n".join(self._chunks[passage.chunk_id].text for passage in segment.passages)
+
+    def _sliced(self, segment: Segment) -> str | None:
+        cited = segment.citation
+        are_lines = all(passage.chunk_id in self._verbatim for passage in segment.passages)
+        if not are_lines or cited.start is None or cited.end is None:
+            return None
+        return self._lines[segment.doc_id].text(cited.start, cited.end)
+
+    def _is_in_its_lines(self, chunk: Chunk) -> bool:
+        cited = _citation(chunk)
+        if cited.start is None or cited.end is None:
+            return False
+        text = self._lines[chunk.document.doc_id.hex].text(cited.start, cited.end)
+        return text is not None and chunk.text in text
+
+    def _with_headings(self, chunk: Chunk, citation: Citation) -> Citation:
+        start = citation.start or 1
+        lines = self._lines[chunk.document.doc_id.hex]
+        for first, last in sorted(_line_ranges(chunk), reverse=True):
+            if last < start and (last + 1 == start or lines.is_blank(last + 1, start - 1)):
+                start = first
+        return replace(citation, start=start)
+
+
+def _citation(chunk: Chunk) -> Citation:
+    span = chunk.source_spans[0] if chunk.source_spans else None
+    return citation_from_span(chunk.document.path, chunk.section_label or None, span)
+
+
+def _line_ranges(chunk: Chunk) -> list[Range]:
+    return [(span["start"], span["end"]) for span in chunk.source_spans if span.get("kind") == "line"]
+
+
+def _lines_of_documents(workspace_id: uuid.UUID, chunks: Mapping[str, Chunk]) -> Mapping[str, DocumentLines]:
+    ranges: defaultdict[tuple[str, str], list[Range]] = defaultdict(list)
+    for chunk in chunks.values():
+        if chunk.document.mime not in _RENDERED:
+            ranges[chunk.document.doc_id.hex, chunk.document.content_hash] += _line_ranges(chunk)
+    lines = {
+        doc_id: read_document_lines(workspace_id, hash_, wanted)
+        for (doc_id, hash_), wanted in ranges.items()
+        if wanted
+    }
+    return defaultdict(lambda: DocumentLines({}), lines)

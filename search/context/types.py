@@ -1,0 +1,79 @@
+"""What a context pack is."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from search.context.request import BudgetUnit
+from search.retrieval.citation import Citation
+from search.retrieval.expansion import Reached, ReachedBy
+from search.retrieval.filters import TrustLevel
+from search.retrieval.types import Mode, RerankOutcome
+
+#: `estimate`: tokens where the default model's tokenizer is not installed, on the high side.
+CountedBy = Literal["code points", "model", "estimate"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackedText:
+    """A segment as it is read: text, where it lies and how it came."""
+
+    text: str
+    #: Whether the text is exactly the cited lines of the file, joined by line feeds.
+    verbatim: bool
+    citation: Citation
+    #: The best of its chunks' scores, in [0, 1].
+    score: float
+    #: How its best chunk came.
+    reached_by: ReachedBy
+    #: In the budget's unit.
+    size: int
+    #: In the document's order.
+    chunks: tuple[Reached, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackedDocument:
+    """A document with its segments, three at most, in file order."""
+
+    doc_id: str
+    doc_path: str
+    title: str
+    source: str
+    version: str | None
+    lang: str
+    tags: tuple[str, ...]
+    trust_level: TrustLevel
+    #: The best of its segments' scores.
+    score: float
+    segments: tuple[PackedText, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetUse:
+    """What the budget was, and how much of it the segments' texts take."""
+
+    unit: BudgetUnit
+    total: int
+    used: int
+    counted_by: CountedBy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextPack:
+    """The answer to a request, best file first; what was missing is named in `degraded` and `warnings`."""
+
+    information_request: str
+    technical_terms: tuple[str, ...]
+    mode: Mode
+    index_version: str
+    #: The change up to which the index that answered had come, and how many it was behind.
+    seq: int
+    lag: int
+    took_ms: float
+    degraded: tuple[str, ...]
+    warnings: tuple[str, ...]
+    rerank: RerankOutcome | None
+    budget: BudgetUse
+    #: Chunks that were found or reached and for which there was no room.
+    left_out: int
+    files: tuple[PackedDocument, ...]

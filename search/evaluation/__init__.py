@@ -1,0 +1,1 @@
+"""Judged sets: reading them, asking their queries, measuring the answers, recording how."""

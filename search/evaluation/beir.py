@@ -1,0 +1,125 @@
+"""Judged sets in the layout of BEIR: `corpus.jsonl`, `queries.jsonl`, `qrels/test.tsv`.
+
+N. Thakur, N. Reimers, A. Rücklé, A. Srivastava and I. Gurevych, "BEIR: A Heterogeneous Benchmark for
+Zero-shot Evaluation of Information Retrieval Models", NeurIPS 2021, datasets and benchmarks.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from search.retrieval.errors import InvalidJudgedSet, shown
+
+CORPUS = "corpus.jsonl"
+QUERIES = "queries.jsonl"
+QRELS = "qrels/test.tsv"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedDocument:
+    """A document of a set; title and text may be empty."""
+
+    doc_id: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedSet:
+    """What is asked of a set, and what is relevant to it."""
+
+    name: str
+    folder: Path
+    documents: int
+    #: The text of each judged query by its id, in the order of the file.
+    topics: Mapping[str, str]
+    #: Grades by query and document; above 0 is relevant.
+    qrels: Mapping[str, Mapping[str, int]]
+    #: SHA-256 of each file, by its name.
+    digests: Mapping[str, str]
+
+
+def read_judged_set(folder: Path) -> JudgedSet:
+    """Give the set in `folder`, called like it. Raises InvalidJudgedSet, naming file and line."""
+    qrels = _read_qrels(folder / QRELS)
+    asked = {_text(row, "_id", where): _text(row, "text", where) for where, row in _rows(folder / QUERIES)}
+    lacking = qrels.keys() - asked.keys()
+    if lacking:
+        raise InvalidJudgedSet(f"{folder / QUERIES} lacks the judged query {shown(min(lacking))}; add it.")
+    return JudgedSet(
+        name=folder.resolve().name,
+        folder=folder,
+        documents=sum(1 for _ in _rows(folder / CORPUS)),
+        topics={query_id: text for query_id, text in asked.items() if query_id in qrels},
+        qrels=qrels,
+        digests={name: _digest(folder / name) for name in (CORPUS, QUERIES, QRELS)},
+    )
+
+
+def read_documents(folder: Path) -> Iterator[JudgedDocument]:
+    """Give the set's documents in the order of the file. Raises InvalidJudgedSet, naming the line."""
+    known: set[str] = set()
+    for where, row in _rows(folder / CORPUS):
+        document = JudgedDocument(
+            doc_id=_text(row, "_id", where),
+            title=_text({"title": "", **row}, "title", where),
+            text=_text(row, "text", where),
+        )
+        if document.doc_id in known:
+            raise InvalidJudgedSet(f"{where}: the document {shown(document.doc_id)} is there twice.")
+        known.add(document.doc_id)
+        yield document
+
+
+def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, line in _lines(path):
+        where = f"{path}, line {number}"
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise InvalidJudgedSet(f"{where} is not JSON: {error}.") from error
+        if not isinstance(row, dict):
+            raise InvalidJudgedSet(f"{where} is no JSON object.")
+        yield where, row
+
+
+def _text(row: Mapping[str, Any], name: str, where: str) -> str:
+    value = row.get(name)
+    if not isinstance(value, str):
+        raise InvalidJudgedSet(f"{where}: {name!r} is {shown(value)}; it must be a text.")
+    return value
+
+
+def _read_qrels(path: Path) -> dict[str, dict[str, int]]:
+    """Give query, document, grade of each line; a first line whose grade is no number is the header."""
+    qrels: dict[str, dict[str, int]] = {}
+    for number, line in _lines(path):
+        fields = line.rstrip("\r\n").split("\t")
+        if number == 1 and not fields[-1].lstrip("-").isdigit():
+            continue
+        try:
+            query_id, doc_id, grade = fields
+            qrels.setdefault(query_id, {})[doc_id] = int(grade)
+        except ValueError as error:
+            raise InvalidJudgedSet(
+                f"{path}, line {number} is not a query, a document and a grade, apart by tabs."
+            ) from error
+    if not qrels:
+        raise InvalidJudgedSet(f"{path} judges nothing; give a set with judgements.")
+    return qrels
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    try:
+        with path.open(encoding="utf-8") as file:
+            yield from ((number, line) for number, line in enumerate(file, start=1) if line.strip())
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidJudgedSet(f"{path} can't be read ({error}); a set has it, in UTF-8.") from error
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,1 @@
+"""Sources presented as documentation libraries: found by name, asked for snippets, written out for tools."""

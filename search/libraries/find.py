@@ -1,0 +1,147 @@
+"""Finding libraries by name."""
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Final
+
+from django.db.models import Case, F, FloatField, Q, Value, When
+
+from kebab.people.models import Workspace
+from search.engine import search
+from search.libraries.library import Version, versions_of, visible_libraries
+from search.libraries.typed import quoted_expression
+from search.models import Source
+from search.retrieval.errors import InvalidQuery
+from search.retrieval.filters import SearchFilters
+from search.retrieval.types import Mode, SearchQuery
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_LIMIT: Final = 10
+MAX_LIMIT: Final = 50
+
+_TITLE_EQUALS = 100.0
+_TITLE_STARTS = 50.0
+_DESCRIPTION_CONTAINS = 20.0
+_SNIPPETS_A_POINT = 100.0
+_POINTS_A_TRUST = 10.0
+# Less than any two scores differ by: snippets count in hundredths, trust in whole points.
+_HALF_A_HUNDREDTH = 0.005
+# One search shows the first libraries that hold a text; the others are asked again, a few times.
+_HITS = 200
+_ROUNDS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundLibrary:
+    """A library with why it ranks where it does."""
+
+    source: Source
+    versions: tuple[Version, ...]
+    score: float
+
+
+def find_libraries(
+    workspace: Workspace, name: str, *, query: str = "", limit: int = DEFAULT_LIMIT
+) -> list[FoundLibrary]:
+    """Give the libraries whose title, id, description or content has `name`, best first.
+
+    `100 if the title equals it + 50 if the title starts with it + 20 if the description contains it +
+    snippets / 100 + trust score × 10`; content adds no points. Where scores are equal, the best snippet for
+    `query` decides, then the id. Only libraries that have been indexed at least once.
+    """
+    candidates = _candidates(workspace, name)
+    ranked = _broken_ties(workspace, _with_ties(candidates, limit), query)[:limit]
+    versions = versions_of(workspace, ranked)
+    return [
+        FoundLibrary(source=source, versions=versions[source.pk], score=round(source.points, 2))
+        for source in ranked
+    ]
+
+
+def _candidates(workspace: Workspace, name: str) -> Any:
+    indexed = visible_libraries(workspace).filter(last_indexed_at__isnull=False)
+    named = Q(title__icontains=name) | Q(library_id__icontains=name) | Q(description__icontains=name)
+    others = indexed.exclude(named).values_list("key", flat=True)
+    holding = first_hits(workspace, _every_term(name), others)
+    return indexed.filter(named | Q(key__in=list(holding))).annotate(points=_points(name))
+
+
+def _points(name: str) -> Any:
+    return (
+        _if(Q(title__iexact=name), _TITLE_EQUALS)
+        + _if(Q(title__istartswith=name), _TITLE_STARTS)
+        + _if(Q(description__icontains=name), _DESCRIPTION_CONTAINS)
+        + F("total_snippets") / Value(_SNIPPETS_A_POINT, output_field=FloatField())
+        + F("trust_score") * Value(_POINTS_A_TRUST, output_field=FloatField())
+    )
+
+
+def _if(condition: Q, points: float) -> Case:
+    zero = Value(0.0, output_field=FloatField())
+    return Case(When(condition, then=Value(points, output_field=FloatField())), default=zero)
+
+
+def _with_ties(candidates: Any, limit: int) -> list[Any]:
+    """The best `limit` candidates, and those that tie with the last of them."""
+    best = list(candidates.order_by("-points", "library_id")[:limit])
+    if len(best) < limit:
+        return best
+    least = best[-1].points - _HALF_A_HUNDREDTH
+    return list(candidates.filter(points__gte=least).order_by("-points", "library_id"))
+
+
+def _broken_ties(workspace: Workspace, ranked: Sequence[Any], query: str) -> list[Any]:
+    ties = [list(group) for _, group in groupby(ranked, key=lambda source: round(source.points, 2))]
+    tied = [source.key for group in ties if len(group) > 1 for source in group]
+    scores = first_hits(workspace, _plain(query), tied) if query.strip() else {}
+    return [
+        source
+        for group in ties
+        for source in sorted(group, key=lambda one: (-scores.get(one.key, 0.0), one.library_id))
+    ]
+
+
+def first_hits(workspace: Workspace, text: str, keys: Iterable[str]) -> dict[str, float]:
+    """Give those of the sources `keys` that words of `text` are found in, with their best hit's score.
+
+    Each search asks those that the ones before didn't show, so that one big source hides no other.
+    """
+    left = set(keys)
+    found: dict[str, float] = {}
+    for _ in range(_ROUNDS):
+        if not left:
+            break
+        shown = _shown(workspace, text, left)
+        if not shown:
+            break  # also when it took too long: content only ever adds
+        found |= shown
+        left -= shown.keys()
+    return found
+
+
+def _shown(workspace: Workspace, text: str, keys: Iterable[str]) -> dict[str, float]:
+    query = SearchQuery(
+        text=text,
+        mode=Mode.LEXICAL,
+        k=_HITS,
+        filters=SearchFilters(source=tuple(sorted(keys))),
+        snippet_chars=1,
+    )
+    try:
+        hits = search(workspace, query).hits
+    except InvalidQuery as error:
+        logger.debug("no library by its content: %s", error)
+        return {}
+    return {hit.source: hit.score for hit in reversed(hits)}
+
+
+def _every_term(name: str) -> str:
+    return f"'{quoted_expression(name)}'"
+
+
+def _plain(query: str) -> str:
+    """Words alone: what breaks ties is no place for FTS5 syntax, nor for its errors."""
+    return f"{query} ." if query.strip().startswith("'") else query

@@ -1,0 +1,93 @@
+"""Libraries and snippets as text for agents, exact to the byte."""
+
+import re
+from collections.abc import Sequence
+
+from search.libraries.find import FoundLibrary
+from search.libraries.snippets import LibrarySnippet
+from search.retrieval.filters import ChunkKind
+
+NO_LIBRARIES = "No libraries found matching your search."
+DEFAULT_BRANCH = "default branch"
+SEPARATOR = "\n\n---\n\n"
+
+_BACKTICKS = re.compile("`{3,}")
+# CommonMark 0.31, fenced code blocks: three or more marks, indented by at most three spaces.
+_FENCE = re.compile(r"^ {0,3}(?P<marks>`{3,}|~{3,})(?P<info>.*)$", re.MULTILINE)
+
+
+def libraries_text(found: Sequence[FoundLibrary]) -> str:
+    """Give the libraries numbered from 1, a blank line between two."""
+    if not found:
+        return NO_LIBRARIES
+    return "\n\n".join(_library_text(number, each) for number, each in enumerate(found, start=1))
+
+
+def snippets_text(rules: Sequence[str], snippets: Sequence[LibrarySnippet]) -> str:
+    """Give the rules, then the snippets; '' when there is neither."""
+    parts = [rules_text(rules), *map(snippet_text, snippets)]
+    return SEPARATOR.join(part for part in parts if part)
+
+
+def rules_text(rules: Sequence[str]) -> str:
+    """Give the rules under their heading; '' without any."""
+    return "\n".join(["## Library Rules", *(f"- {_line(rule)}" for rule in rules)]) if rules else ""
+
+
+def snippet_text(snippet: LibrarySnippet) -> str:
+    """Give title and breadcrumb where it has them, then its text, code in a fence."""
+    head = [
+        f"### {_line(snippet.title)}" if snippet.title else "",
+        f"*{_line(snippet.breadcrumb)}*" if snippet.breadcrumb else "",
+    ]
+    return "\n".join([*filter(None, head), _body(snippet)])
+
+
+def _library_text(number: int, found: FoundLibrary) -> str:
+    source = found.source
+    tags = ", ".join(_line(version.tag) for version in found.versions)
+    return "\n".join(
+        [
+            f"{number}. {_line(source.title) or source.key}",
+            f"   Library ID: {source.library_id}",
+            f"   Description: {_line(source.description) or 'No description'}",
+            f"   Snippets: {source.total_snippets} | Trust Score: {source.trust_score:.1f}/10",
+            f"   Available Versions: {tags or DEFAULT_BRANCH}",
+        ]
+    )
+
+
+def _body(snippet: LibrarySnippet) -> str:
+    """The text, so that no fence of its own swallows what follows.
+
+    Code from Markdown comes with its fences, unless it is a part of a longer block.
+    """
+    fences = _fences(snippet.text)
+    is_left_open = len(fences) % 2 == 1
+    if snippet.kind is ChunkKind.CODE and (is_left_open or not fences or not snippet.is_markdown):
+        return _fenced(snippet.text, snippet.language or "")
+    return f"{snippet.text}\n{fences[-1]}" if is_left_open else snippet.text
+
+
+def _fenced(text: str, language: str) -> str:
+    longest = max((len(marks) for marks in _BACKTICKS.findall(text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _fences(text: str) -> list[str]:
+    """The marks of the fences in order, each opening one followed by its closing one if there is any."""
+    fences: list[str] = []
+    for match in _FENCE.finditer(text):
+        marks, info = match["marks"], match["info"]
+        if len(fences) % 2 == 0:
+            is_fence = marks[0] == "~" or "`" not in info
+        else:
+            is_fence = marks.startswith(fences[-1]) and not info.strip()
+        if is_fence:
+            fences.append(marks)
+    return fences
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,122 @@
+"""Snippets: a library's chunks, found by search and read whole."""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from kebab.people.models import Workspace
+from search.engine import search
+from search.libraries.library import ChosenLibrary
+from search.libraries.typed import quoted_expression, typed_expression
+from search.models import Chunk
+from search.retrieval.citation import Citation
+from search.retrieval.errors import InvalidQuery
+from search.retrieval.filters import ChunkKind, SearchFilters
+from search.retrieval.types import Mode, SearchHit, SearchQuery, SearchResult
+
+DEFAULT_LIMIT = 20
+MAX_LIMIT = 100
+#: `offset + limit` stays within the most hits of a search.
+MAX_OFFSET = 900
+_MARKDOWN = frozenset({"text/markdown", "text/mdx"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LibrarySnippet:
+    """A chunk as a library shows it."""
+
+    #: Its section's label, '' where it has none; so is the breadcrumb.
+    title: str
+    breadcrumb: str
+    text: str
+    kind: ChunkKind
+    #: The programming language of code.
+    language: str | None
+    #: In [0, 1], higher is better.
+    score: float
+    chunk_id: str
+    doc_id: str
+    citation: Citation
+    #: Whether its text may bring its own fences.
+    is_markdown: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundSnippets:
+    """Snippets, best first, and what the search was missing."""
+
+    snippets: tuple[LibrarySnippet, ...]
+    degraded: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnippetPage:
+    """Which part of the list, and of which kinds; no kind is all kinds."""
+
+    kinds: tuple[ChunkKind, ...] = ()
+    limit: int = DEFAULT_LIMIT
+    offset: int = 0
+
+
+def search_snippets(
+    workspace: Workspace, library: ChosenLibrary, typed: str, page: SnippetPage
+) -> FoundSnippets:
+    """Find snippets for what is being typed, by its words alone: the last one may be a beginning.
+
+    What FTS5 refuses is asked again with every term quoted. Raises InvalidQuery when even that takes too
+    long.
+    """
+    query = SearchQuery(
+        text=_raw(typed_expression(typed)),
+        mode=Mode.LEXICAL,
+        k=page.offset + page.limit,
+        filters=filters_of(library, page.kinds),
+    )
+    try:
+        result = search(workspace, query)
+    except InvalidQuery:
+        result = search(workspace, replace(query, text=_raw(quoted_expression(typed))))
+    return found_snippets(workspace, result, result.hits[page.offset :])
+
+
+def filters_of(library: ChosenLibrary, kinds: tuple[ChunkKind, ...] = ()) -> SearchFilters:
+    """Give the filters that keep to one version of a library; naming none keeps to the default branch."""
+    version = (library.version,) if library.version else ()
+    return SearchFilters(source=(library.source.key,), version=version, kind=kinds)
+
+
+def found_snippets(workspace: Workspace, result: SearchResult, hits: Sequence[SearchHit]) -> FoundSnippets:
+    """Give the hits' chunks, read whole in one query; one that went meanwhile is left out."""
+    chunks = _chunks(workspace, hits)
+    return FoundSnippets(
+        snippets=tuple(_snippet(hit, chunks[hit.chunk_id]) for hit in hits if hit.chunk_id in chunks),
+        degraded=result.degraded,
+        warnings=result.warnings,
+    )
+
+
+def _chunks(workspace: Workspace, hits: Sequence[SearchHit]) -> dict[str, Chunk]:
+    ids = [uuid.UUID(hex=hit.chunk_id) for hit in hits]
+    chunks = Chunk.objects.in_workspace(workspace).filter(chunk_id__in=ids, document__workspace=workspace.pk)
+    read = chunks.select_related("document").only("text", "breadcrumb", "kind", "language", "document__mime")
+    return {chunk.chunk_id.hex: chunk for chunk in read}
+
+
+def _snippet(hit: SearchHit, chunk: Chunk) -> LibrarySnippet:
+    return LibrarySnippet(
+        title=hit.section_label,
+        breadcrumb=chunk.breadcrumb,
+        text=chunk.text,
+        kind=ChunkKind(chunk.kind),
+        language=chunk.language or None,
+        score=hit.score,
+        chunk_id=hit.chunk_id,
+        doc_id=hit.doc_id,
+        citation=hit.citation,
+        is_markdown=chunk.document.mime in _MARKDOWN,
+    )
+
+
+def _raw(expression: str) -> str:
+    return f"'{expression}'"

@@ -1,0 +1,92 @@
+"""Libraries and snippets as JSON-ready dicts. What is absent is None, never left out."""
+
+from collections.abc import Sequence
+
+from search.libraries.context import LibraryContext
+from search.libraries.find import FoundLibrary
+from search.libraries.library import ChosenLibrary, Version
+from search.libraries.snippets import FoundSnippets, LibrarySnippet
+from search.retrieval.wire import Wire, citation_to_wire, time_to_wire
+
+LIBRARIES_VERSION = "library_search.v1"
+SNIPPETS_VERSION = "snippet_search.v1"
+CONTEXT_VERSION = "context.v1"
+
+
+def libraries_to_wire(name: str, query: str, found: Sequence[FoundLibrary]) -> Wire:
+    """Give a `library_search.v1`."""
+    return {
+        "schema_version": LIBRARIES_VERSION,
+        "library_name": name,
+        "query": query,
+        "results": [_found_to_wire(each) for each in found],
+    }
+
+
+def snippets_to_wire(library: ChosenLibrary, query: str, found: FoundSnippets) -> Wire:
+    """Give a `snippet_search.v1`."""
+    return {
+        "schema_version": SNIPPETS_VERSION,
+        "library": _library_to_wire(library),
+        "query": query,
+        "snippets": [_snippet_to_wire(snippet) for snippet in found.snippets],
+        "degraded": list(found.degraded),
+        "warnings": list(found.warnings),
+    }
+
+
+def context_to_wire(context: LibraryContext) -> Wire:
+    """Give a `context.v1`."""
+    return {
+        "schema_version": CONTEXT_VERSION,
+        "library": _library_to_wire(context.library),
+        "query": context.query,
+        "rules": list(context.rules),
+        "snippets": [_snippet_to_wire(snippet) for snippet in context.snippets],
+        "total_tokens": context.total_tokens,
+        "degraded": list(context.degraded),
+        "warnings": list(context.warnings),
+    }
+
+
+def _found_to_wire(found: FoundLibrary) -> Wire:
+    source = found.source
+    return {
+        "id": source.library_id,
+        "title": source.title,
+        "description": source.description,
+        "total_snippets": source.total_snippets,
+        "trust_score": source.trust_score,
+        "stars": source.stars,
+        "versions": [_version_to_wire(version) for version in found.versions],
+        "state": source.state,
+        "last_indexed_at": time_to_wire(source.last_indexed_at),
+        "score": found.score,
+    }
+
+
+def _version_to_wire(version: Version) -> Wire:
+    return {"tag": version.tag, "title": version.title or None}
+
+
+def _library_to_wire(library: ChosenLibrary) -> Wire:
+    return {
+        "id": library.source.library_id,
+        "version": library.version or None,
+        "title": library.source.title,
+        "description": library.source.description,
+    }
+
+
+def _snippet_to_wire(snippet: LibrarySnippet) -> Wire:
+    return {
+        "title": snippet.title,
+        "breadcrumb": snippet.breadcrumb,
+        "text": snippet.text,
+        "kind": snippet.kind.value,
+        "language": snippet.language,
+        "score": snippet.score,
+        "chunk_id": snippet.chunk_id,
+        "doc_id": snippet.doc_id,
+        "citation": citation_to_wire(snippet.citation),
+    }

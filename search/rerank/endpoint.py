@@ -1,0 +1,88 @@
+"""A reranker over HTTP."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from kebab.outgoing.endpoint import JsonEndpoint
+from kebab.outgoing.errors import AddressRefused, RequestFailed, StatusRefused
+from search.rerank.options import RerankOptions
+from search.rerank.shapes import SHAPES, Shape
+from search.retrieval.errors import RerankerUnavailable
+
+# Refused for what was asked, not for who asks or how often: the next question may be answered.
+_ABOUT_THE_REQUEST = frozenset({400, 413, 422})
+
+
+def make_endpoint_scorer(options: RerankOptions) -> "EndpointScorer":
+    """Give what asks the endpoint that `options`, which have no problems, name."""
+    headers = {"Authorization": f"Bearer {options.api_key}"} if options.api_key else {}
+    return EndpointScorer(
+        JsonEndpoint(options.endpoint_url, headers=headers, private_hosts=options.private_hosts),
+        shape=SHAPES[options.kind],
+        name=options.kind,
+        model=options.model,
+    )
+
+
+class EndpointScorer:
+    """Asks an endpoint that speaks one of the shapes."""
+
+    def __init__(
+        self,
+        endpoint: JsonEndpoint,
+        *,
+        shape: Shape,
+        name: str,
+        model: str,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._endpoint = endpoint
+        self._shape = shape
+        self._name = name
+        self._model = model
+        self._clock = clock
+
+    @property
+    def name(self) -> str:
+        """The shape's name."""
+        return self._name
+
+    @property
+    def gives_logits(self) -> bool:
+        """Whether the shape gives logits."""
+        return self._shape.gives_logits
+
+    def score(self, query: str, passages: Sequence[str], *, limit_s: float) -> list[float]:
+        """Give the passages' scores, asked in as many requests as the shape needs.
+
+        Raises: RerankerUnavailable.
+        """
+        ends_at = self._clock() + limit_s
+        scores: list[float] = []
+        for at in range(0, len(passages), self._shape.max_passages):
+            some = passages[at : at + self._shape.max_passages]
+            scores += self._ask(query, some, limit_s=ends_at - self._clock())
+        return scores
+
+    def close(self) -> None:
+        """Close the kept connections."""
+        self._endpoint.close()
+
+    def _ask(self, query: str, passages: Sequence[str], *, limit_s: float) -> list[float]:
+        try:
+            answer = self._endpoint.post(self._shape.body(query, passages, self._model), limit_s=limit_s)
+        except RequestFailed as error:
+            raise RerankerUnavailable(
+                f"the reranker {error}",
+                remedy=_remedy(error),
+                is_fault=not (isinstance(error, StatusRefused) and error.status in _ABOUT_THE_REQUEST),
+            ) from error
+        return self._shape.scores(answer, len(passages))
+
+
+def _remedy(error: RequestFailed) -> str:
+    if isinstance(error, AddressRefused):
+        return "Name its host in KEBAB_PRIVATE_HOSTS if it is yours."
+    if isinstance(error, StatusRefused) and error.status in {401, 403}:
+        return "Check KEBAB_RERANK_API_KEY."
+    return "Check KEBAB_RERANK_URL and that something answers there."

@@ -1,0 +1,97 @@
+"""A cross-encoder in this process, read from a folder by fastembed. Nothing is ever downloaded."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from search.retrieval.errors import RerankerUnavailable
+
+if TYPE_CHECKING:
+    from fastembed.rerank.cross_encoder import TextCrossEncoder
+
+INSTALL: Final = "pip install --no-deps -r deploy/requirements-rerank.txt"
+_TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
+# As exporters name it; the first that is there is taken.
+_GRAPHS = ("onnx/model.onnx", "model.onnx", "onnx/model_quantized.onnx", "onnx/model_int8.onnx")
+# The deadline is looked at between two batches.
+_BATCH = 8
+
+
+class LocalScorer:
+    """Reads the model with the first query and keeps it; `threads` of the processor compute."""
+
+    gives_logits = True
+
+    def __init__(self, folder: Path, *, threads: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._folder = folder
+        self._threads = threads
+        self._clock = clock
+        self._loading = threading.Lock()
+        self._model: TextCrossEncoder | None = None
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self._folder.name
+
+    def score(self, query: str, passages: Sequence[str], *, limit_s: float) -> list[float]:
+        """Give the passages' logits. Raises: RerankerUnavailable, past the limit after a batch of eight."""
+        ends_at = self._clock() + limit_s
+        scores: list[float] = []
+        for score in self._loaded(limit_s).rerank(query, passages, batch_size=_BATCH):
+            scores.append(score)
+            if self._clock() > ends_at:
+                raise RerankerUnavailable(f"the local model needs more than {limit_s:g} s")
+        return scores
+
+    def close(self) -> None:
+        """Let go of the model."""
+        with self._loading:
+            self._model = None
+
+    def _loaded(self, limit_s: float) -> "TextCrossEncoder":
+        if not self._loading.acquire(timeout=limit_s):
+            raise RerankerUnavailable("the local model is still being loaded", is_fault=False)
+        try:
+            if self._model is None:
+                self._model = load_cross_encoder(self._folder, threads=self._threads)
+            return self._model
+        finally:
+            self._loading.release()
+
+
+def load_cross_encoder(folder: Path, *, threads: int) -> "TextCrossEncoder":
+    """Give the model in `folder`, read without the network. Raises: RerankerUnavailable with the remedy."""
+    graph = graph_in(folder)
+    try:
+        from fastembed.common.model_description import ModelSource
+        from fastembed.rerank.cross_encoder import TextCrossEncoder
+    except ImportError as error:
+        raise RerankerUnavailable("the local reranker is not installed", remedy=f"Run: {INSTALL}") from error
+    name = f"{folder.resolve()}/{graph}"
+    if name.lower() not in {known["model"].lower() for known in TextCrossEncoder.list_supported_models()}:
+        # fastembed wants a source; with a path of its own it never asks there.
+        TextCrossEncoder.add_custom_model(name, sources=ModelSource(hf=folder.name), model_file=graph)
+    return TextCrossEncoder(
+        name,
+        cache_dir=str(folder),
+        threads=threads,
+        cuda=False,
+        local_files_only=True,
+        specific_model_path=str(folder),
+    )
+
+
+def graph_in(folder: Path) -> str:
+    """Give the model's graph, relative to `folder`. Raises: RerankerUnavailable with what is missing."""
+    missing = [name for name in _TOKENIZER_FILES if not (folder / name).is_file()]
+    graph = next((name for name in _GRAPHS if (folder / name).is_file()), None)
+    if graph is None or missing:
+        wanted = ", ".join(missing + ([] if graph else [" or ".join(_GRAPHS)]))
+        raise RerankerUnavailable(
+            "the local reranker's model is missing",
+            remedy=f"{folder} lacks {wanted}; point KEBAB_RERANK_MODEL to a folder that has them.",
+        )
+    return graph

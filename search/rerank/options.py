@@ -1,0 +1,132 @@
+"""What the settings say about the reranker, and what is wrong in it."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
+
+from django.conf import settings
+
+from kebab.outgoing.addresses import names_its_address
+from search.rerank.shapes import SHAPES
+
+NONE: Final = "none"
+LOCAL: Final = "local"
+KINDS: Final = (NONE, LOCAL, *SHAPES)
+
+_HEADER_VALUE = re.compile(r"[\x21-\x7e]*")
+_MAX_LIMIT_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerankOptions:
+    """The settings of the reranker as they were given."""
+
+    kind: str
+    url: str
+    #: The model's name for an endpoint; its folder for a local one.
+    model: str
+    api_key: str = field(repr=False)
+    limit_ms: int
+    #: Names whose addresses may be private; in the URL, an address as such and `localhost` are among them.
+    private_hosts: frozenset[str]
+
+    @classmethod
+    def from_settings(cls) -> "RerankOptions":
+        """Give what the settings say, right or wrong."""
+        host = _parts(settings.KEBAB_RERANK_URL)[1]
+        written = frozenset({host}) if host and names_its_address(host) else frozenset[str]()
+        return cls(
+            kind=settings.KEBAB_RERANKER,
+            url=settings.KEBAB_RERANK_URL,
+            model=settings.KEBAB_RERANK_MODEL,
+            api_key=settings.KEBAB_RERANK_API_KEY,
+            limit_ms=settings.KEBAB_RERANK_LIMIT_MS,
+            private_hosts=settings.KEBAB_PRIVATE_HOSTS | written,
+        )
+
+    @property
+    def endpoint_url(self) -> str:
+        """The URL with `/rerank` at its end: it may be given with or without."""
+        parts = urlsplit(self.url)
+        path = parts.path.rstrip("/")
+        return parts._replace(path=path if path.endswith("/rerank") else f"{path}/rerank").geturl()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """What is wrong with one setting, and the remedy."""
+
+    setting: str
+    message: str
+    remedy: str
+
+
+def problems(options: RerankOptions) -> list[Problem]:
+    """Give what is wrong with the settings, as far as that can be said without a model or a network."""
+    if options.kind not in KINDS:
+        return [
+            Problem(
+                setting="KEBAB_RERANKER",
+                message=f"KEBAB_RERANKER is {options.kind!r}",
+                remedy=f"Give one of {', '.join(KINDS)}.",
+            )
+        ]
+    if options.kind == NONE:
+        return []
+    return [*_wrong_limit(options), *_wrong_model(options), *_wrong_endpoint(options)]
+
+
+def _wrong_limit(options: RerankOptions) -> Iterator[Problem]:
+    if not 1 <= options.limit_ms <= _MAX_LIMIT_MS:
+        yield Problem(
+            setting="KEBAB_RERANK_LIMIT_MS",
+            message=f"KEBAB_RERANK_LIMIT_MS is {options.limit_ms}",
+            remedy=f"Give 1 to {_MAX_LIMIT_MS} milliseconds.",
+        )
+
+
+def _wrong_model(options: RerankOptions) -> Iterator[Problem]:
+    if not options.model and (options.kind == LOCAL or SHAPES[options.kind].needs_model):
+        what = "the folder of a cross-encoder" if options.kind == LOCAL else "the model to ask for"
+        yield Problem(
+            setting="KEBAB_RERANK_MODEL",
+            message=f"KEBAB_RERANK_MODEL is not set, and KEBAB_RERANKER is {options.kind}",
+            remedy=f"Set it to {what}.",
+        )
+
+
+def _wrong_endpoint(options: RerankOptions) -> Iterator[Problem]:
+    if options.kind == LOCAL:
+        return
+    parts, host = _parts(options.url)
+    # The URL isn't repeated: people put keys into it.
+    if parts is None or host is None or parts.scheme not in {"http", "https"}:
+        yield Problem(
+            setting="KEBAB_RERANK_URL",
+            message="KEBAB_RERANK_URL is not the URL of an endpoint",
+            remedy="Give one like http://127.0.0.1:8080/rerank or https://api.jina.ai/v1/rerank.",
+        )
+    elif parts.username is not None or parts.password is not None:
+        yield Problem(
+            setting="KEBAB_RERANK_URL",
+            message="KEBAB_RERANK_URL has a name or a password in it",
+            remedy="Put the key into KEBAB_RERANK_API_KEY.",
+        )
+    if _HEADER_VALUE.fullmatch(options.api_key) is None:
+        yield Problem(
+            setting="KEBAB_RERANK_API_KEY",
+            message="KEBAB_RERANK_API_KEY holds characters that no header may have",
+            remedy="Give the key alone, without white space.",
+        )
+
+
+def _parts(url: str) -> tuple[SplitResult | None, str | None]:
+    """Give the parts of a URL and its host; None for what can't be read."""
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 - raises for one that is no port
+    except ValueError:
+        return None, None
+    return parts, parts.hostname

@@ -1,0 +1,29 @@
+"""What a model or an endpoint has to do to be a reranker; limit and breaker come around it."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+
+class Scorer(Protocol):
+    """Scores passages within a time; safe to call from several threads."""
+
+    @property
+    def name(self) -> str:
+        """How the log names it."""
+        ...
+
+    @property
+    def gives_logits(self) -> bool:
+        """Whether its scores are logits, of any size; else they lie in [0, 1]."""
+        ...
+
+    def score(self, query: str, passages: Sequence[str], *, limit_s: float) -> list[float]:
+        """Give the passages' scores, in order, higher is better; it stops soon after `limit_s` seconds.
+
+        Raises: RerankerUnavailable.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of connections and memory; it may score again."""
+        ...

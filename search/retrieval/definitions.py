@@ -1,0 +1,214 @@
+"""Where a passage says what a name is: in its heading, in code that defines it, or just in passing."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from search.retrieval.scripts import is_unspaced
+
+SEPARATOR = " > "
+
+# Between the container of a name and its last part.
+_MEMBER = re.compile(r"(?:::|->|[.#])(?=[^\W\d])")
+_BETWEEN_NAMES = re.compile(r"\s*[,;|]\s*|\s+(?:and|or|vs\.?|/)\s+")
+_PATH = re.compile(r"\S*[/.]\S*")
+
+# What stands around a name in its line, from the line's start and to its end.
+_QUOTES = "[`'\"]*"
+_MODIFIERS = r"[ \t]*(?:[a-z]+ +){0,4}"
+_DEFINITIONS = (
+    # def name, export class name, #define name
+    (
+        re.compile(
+            _MODIFIERS + r"(?:def|class|function\*?|func|fn|fun|interface|type|enum|struct|union|trait|module"
+            r"|namespace|package|const|let|var|val|sub|proc|macro_rules!|#[ \t]*define|typedef\b.*"
+            r"|CREATE TABLE|create table)[ \t]+"
+        ),
+        re.compile(""),
+    ),
+    # name = value, name: type = value
+    (re.compile(_MODIFIERS), re.compile(r"(?:[ \t]*:[^=]*)?[ \t]*=(?![=>])")),
+    # name: value, - "name": value
+    (re.compile(rf"[ \t]*(?:[-*+] +)?{_QUOTES}"), re.compile(rf"{_QUOTES}\??:(?!:)")),
+    # static int name(parameters) {
+    (
+        re.compile(
+            r"[ \t]*(?!(?:return|await|yield|new|else|throw|raise|if|elif|while|for|in|not|and|or|print"
+            r"|import|from|case)\b)(?:[\w:<>\[\],~]+[ \t*&]+){1,5}"
+        ),
+        re.compile(r"[ \t]*\((?:.*[{(,;)])?[ \t]*$"),
+    ),
+)
+_ENTRY_BEFORE = re.compile(r"[ \t|>*+-]*[`*_'\"\[<]*")
+_CALL_AFTER = re.compile(rf"(?:\(.*\))?{_QUOTES}")
+_CONTAINER_BEFORE = re.compile(rf"(?:\S*(?:::|->|[.#/]))?{_QUOTES}")
+
+# The part of Okapi bm25 that counts a term in a text: k1 1.2, b 0.75, and 600 characters for the mean length.
+_K1, _B, _MEAN_CHARS = 1.2, 0.75, 600
+
+
+class Place(IntEnum):
+    """How a passage has a name, the best first."""
+
+    #: The last heading is the name.
+    HEADING = 0
+    #: The last heading lists it among others, or has it behind its container: `ActionClient.orThrow()`.
+    LISTED = 1
+    #: The last heading begins with it: `/arch (ARM64)`.
+    BEGINS = 2
+    #: It is somewhere in the last heading: `Compiler Error C2065`.
+    NAMED = 3
+    #: Code defines it: `def name`, `#define name`, `name =`.
+    CODE = 4
+    #: A heading further up, the title or the file is it.
+    ABOVE = 5
+    #: A line begins with it, as in a list or table of options.
+    ENTRY = 6
+    MENTIONED = 7
+    NOWHERE = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A chunk as it is indexed."""
+
+    chunk_id: str
+    breadcrumb: str
+    text: str
+
+
+def rank_passages(names: Sequence[str], passages: Iterable[Passage]) -> list[tuple[str, float]]:
+    """Give the chunks that have any of `names`, which are not empty, each with its strength in (0, 1].
+
+    Order: strength descending, chunk id ascending. Strength is the mean over the names: by place, places with
+    the letters' case as asked before all others, then by how often the text has the name for its length.
+    """
+    sought = [_Sought(name) for name in names]
+    strengths = {each.chunk_id: sum(one.strength(each) for one in sought) / len(sought) for each in passages}
+    return sorted(
+        ((id_, found) for id_, found in strengths.items() if found), key=lambda one: (-one[1], one[0])
+    )
+
+
+def member_of(name: str) -> tuple[str, str] | None:
+    """Give the container and the last part of a name: `vector` and `push_back` of `std::vector::push_back`."""
+    parts = [part for part in _MEMBER.split(name) if part]
+    return (parts[-2], parts[-1]) if len(parts) > 1 else None
+
+
+class _Sought:
+    """A name as asked, in letters of any case, and as a member of what stands above it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = _Name(name)
+        self._any_case = _Name(name, re.IGNORECASE)
+        below = member_of(name)
+        self._container = None if below is None else _Name(below[0])
+        self._member = None if below is None else _Name(below[1])
+
+    def strength(self, passage: Passage) -> float:
+        place = min(self._name.place(passage), self._place_as_member(passage))
+        if place < Place.NOWHERE:
+            return _strength(place, self._name.share(passage.text))
+        place = self._any_case.place(passage)
+        # A name in other letters is found where it is defined; in passing it may be another word.
+        if place > Place.ABOVE:
+            return 0.0
+        return _strength(Place.NOWHERE + place, self._any_case.share(passage.text))
+
+    def _place_as_member(self, passage: Passage) -> Place:
+        if self._member is None or self._container is None or not self._container.is_in(passage.breadcrumb):
+            return Place.NOWHERE
+        place = self._member.place(passage)
+        return place if place <= Place.CODE else Place.NOWHERE
+
+
+def _strength(step: int, share: float) -> float:
+    """Give what `step` places behind the best is worth; `share` never makes up for a step."""
+    return 1.0 - (step + 1.0 - share) / (2 * Place.NOWHERE)
+
+
+class _Name:
+    """One spelling of a name: where it stands on its own."""
+
+    def __init__(self, name: str, flags: int = 0) -> None:
+        self._pattern = re.compile(_bordered(name), flags)
+
+    def is_in(self, text: str) -> bool:
+        return self._pattern.search(text) is not None
+
+    def share(self, text: str) -> float:
+        """Give how much `text` is about the name, in [0, 1)."""
+        count = len(self._pattern.findall(text))
+        return count / (count + _K1 * (1 - _B + _B * len(text) / _MEAN_CHARS))
+
+    def place(self, passage: Passage) -> Place:
+        *above, heading = passage.breadcrumb.split(SEPARATOR)
+        in_heading = self._place_in_heading(heading)
+        if not above and in_heading > Place.HEADING and _PATH.fullmatch(heading):
+            above, in_heading = [heading], Place.NOWHERE  # the breadcrumb of code is its file
+        if in_heading < Place.NOWHERE:
+            return in_heading
+        in_text = self._place_in_text(passage.text)
+        if in_text > Place.ABOVE and any(self._place_in_heading(part) < Place.NAMED for part in above):
+            return Place.ABOVE
+        return in_text
+
+    def _place_in_heading(self, heading: str) -> Place:
+        found = self._pattern.search(heading)
+        if found is None:
+            return Place.NOWHERE
+        has_lead = bool(heading[: found.start()].strip("`'\" "))
+        if self._is_whole(heading):
+            return Place.LISTED if has_lead else Place.HEADING
+        if any(self._is_whole(item) for item in _BETWEEN_NAMES.split(heading)):
+            return Place.LISTED
+        return Place.NAMED if has_lead else Place.BEGINS
+
+    def _is_whole(self, heading: str) -> bool:
+        """Whether `heading` is the name, as a call perhaps, and perhaps behind its container."""
+        return any(
+            _CONTAINER_BEFORE.fullmatch(heading, 0, found.start())
+            and _CALL_AFTER.fullmatch(heading, found.end())
+            for found in self._pattern.finditer(heading)
+        )
+
+    def _place_in_text(self, text: str) -> Place:
+        return min(
+            (_place_in_line(text, *found.span()) for found in self._pattern.finditer(text)),
+            default=Place.NOWHERE,
+        )
+
+
+def _place_in_line(text: str, start: int, end: int) -> Place:
+    line_start, line_end = text.rfind("\n", 0, start) + 1, text.find("\n", end)
+    before = text[line_start:start]
+    after = text[end : len(text) if line_end < 0 else line_end]
+    if _is_defined(before, after):
+        return Place.CODE
+    return Place.ENTRY if _ENTRY_BEFORE.fullmatch(before) else Place.MENTIONED
+
+
+def _is_defined(before: str, after: str) -> bool:
+    return any(
+        stands_before.fullmatch(before) and stands_after.match(after)
+        for stands_before, stands_after in _DEFINITIONS
+    )
+
+
+def _bordered(name: str) -> str:
+    """Give a pattern of `name` on its own: no letter, digit or `_` goes on at either end of it.
+
+    White space in it is any white space. A name with a hyphen doesn't go on with one either.
+    """
+    hyphen = "|-" if "-" in name else ""
+    letters = r"\s+".join(map(re.escape, name.split()))
+    return f"(?<!{_going_on(name[0])}{hyphen}){letters}(?!{_going_on(name[-1])}{hyphen})"
+
+
+def _going_on(edge: str) -> str:
+    """Give what may not stand beside `edge`: a script without spaces may stand beside ASCII, and goes on."""
+    if is_unspaced(edge):
+        return r"[^\s\S]"
+    return r"(?a:\w)" if edge.isascii() else r"\w"

@@ -1,0 +1,162 @@
+"""At which gate a chunk, or the best chunk of a document, fell on its way into the hits."""
+
+import re
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from search.mirror.lexical import LexicalLeg
+from search.models import Change, Chunk, ChunkVector, Document
+from search.retrieval.pipeline import Ranked
+from search.retrieval.stages import AfterFusion
+from search.scope import Scope, conditions
+
+# A document with more chunks is judged by its first ones.
+_MAX_CHUNKS = 1_000
+_ID = re.compile("[0-9a-f]{32}")
+# Of the words in `Scope.values`, those that a caller knows by another name.
+_FILTER_NAMES = {
+    "path": "path_glob",
+    "trust": "trust_min",
+    "tags": "tags_any",
+    "after": "ingested_after",
+}
+
+
+class Gate(IntEnum):
+    """Where a chunk fell; a later gate is a higher number."""
+
+    UNKNOWN = 0
+    FILTERED = 1
+    NOT_INDEXED = 2
+    NO_QUERY_TERM = 3
+    OUTSIDE_WINDOW = 4
+    CAP = 5
+    CUTOFF = 6
+    RETURNED = 7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What became of one chunk."""
+
+    gate: Gate
+    detail: str
+    chunk_id: str | None = None
+    #: Its place in the fused list, from 1, where it came that far.
+    fused_rank: int | None = None
+    #: Its place in each leg's list.
+    ranks: Mapping[str, int] | None = None
+
+    def as_json(self, target: str) -> dict[str, object]:
+        """Give the verdict on `target` as JSON-ready values."""
+        return {
+            "id": target,
+            "gate": self.gate.name.lower(),
+            "detail": self.detail,
+            "chunk_id": self.chunk_id,
+            "fused_rank": self.fused_rank,
+            "ranks": None if self.ranks is None else dict(self.ranks),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a search did, as far as it is needed to say why something is not in it."""
+
+    scope: Scope
+    lexical: LexicalLeg
+    ranked: Ranked
+    after: AfterFusion
+    #: The hits' chunk ids, best first.
+    returned: Sequence[str]
+
+
+def why_not(target: str, outcome: Outcome) -> Verdict:
+    """Say what became of `target`, 32 hex digits of a chunk or a document.
+
+    One that the caller may not see is answered as one that does not exist. Of a document it is the chunk
+    that came furthest.
+    """
+    chunks = _chunks(target, outcome.scope)
+    if not chunks:
+        return Verdict(gate=Gate.UNKNOWN, detail="There is no such chunk or document.")
+    document = chunks[0].document
+    stopped = _filtered(document, outcome.scope) or _unindexed(document, outcome)
+    if stopped is not None:
+        return stopped
+    positions = {found.chunk_id: rank for rank, found in enumerate(outcome.ranked.fused, start=1)}
+    furthest = min(chunks, key=lambda chunk: positions.get(chunk.chunk_id.hex, len(positions) + 1))
+    return _judge(furthest, positions.get(furthest.chunk_id.hex), outcome)
+
+
+def _chunks(target: str, scope: Scope) -> list[Chunk]:
+    if _ID.fullmatch(target) is None:
+        return []
+    chunks = Chunk.objects.in_workspace(scope.workspace_id).filter(document__workspace=scope.workspace_id)
+    chunks = chunks.select_related("document")
+    id_ = uuid.UUID(hex=target)
+    return list(chunks.filter(chunk_id=id_)) or list(
+        chunks.filter(document__doc_id=id_).order_by("ordinal")[:_MAX_CHUNKS]
+    )
+
+
+def _filtered(document: Document, scope: Scope) -> Verdict | None:
+    one = Document.objects.in_workspace(scope.workspace_id).filter(pk=document.pk)
+    failed = [
+        _FILTER_NAMES.get(name, name)
+        for name, value in scope.values.items()
+        if not one.filter(conditions({name: value}, scope.workspace_id)).exists()
+    ]
+    if not failed:
+        return None
+    return Verdict(gate=Gate.FILTERED, detail=f"Filtered by {', '.join(failed)}.")
+
+
+def _unindexed(document: Document, outcome: Outcome) -> Verdict | None:
+    changes = Change.objects.in_workspace(outcome.scope.workspace_id).filter(doc_id=document.doc_id)
+    seq = changes.order_by("-seq").values_list("seq", flat=True).first() or 0
+    shown = outcome.lexical.seq
+    if shown is None or seq <= shown:
+        return None
+    return Verdict(
+        gate=Gate.NOT_INDEXED, detail=f"Not indexed yet: it is change {seq}, this node has come to {shown}."
+    )
+
+
+def _judge(chunk: Chunk, position: int | None, outcome: Outcome) -> Verdict:
+    chunk_id = chunk.chunk_id.hex
+    kinds = outcome.scope.filters.kind
+    if kinds and chunk.kind not in [kind.value for kind in kinds]:
+        return Verdict(gate=Gate.FILTERED, detail="Filtered by kind.", chunk_id=chunk_id)
+    gate, detail = _fall(chunk_id, position, outcome)
+    ranks = {} if position is None else outcome.ranked.fused[position - 1].ranks
+    return Verdict(gate=gate, detail=detail, chunk_id=chunk_id, fused_rank=position, ranks=ranks)
+
+
+def _fall(chunk_id: str, position: int | None, outcome: Outcome) -> tuple[Gate, str]:
+    if chunk_id in outcome.returned:
+        return Gate.RETURNED, f"It is hit {outcome.returned.index(chunk_id) + 1}."
+    if position is None:
+        return _unfound(chunk_id, outcome)
+    if chunk_id in outcome.after.over_cap:
+        return Gate.CAP, f"Rank {position}; cut by the cap: enough of its document stand before it."
+    if chunk_id in outcome.after.below_cutoff:
+        return Gate.CUTOFF, f"Rank {position}; below the cutoff."
+    return Gate.OUTSIDE_WINDOW, f"Rank {position}, outside the window of {len(outcome.returned)}."
+
+
+def _unfound(chunk_id: str, outcome: Outcome) -> tuple[Gate, str]:
+    legs = ", ".join(f"{len(found)} by the {name} leg" for name, found in outcome.ranked.lists.items())
+    if outcome.lexical.match is not None and outcome.lexical.snippets([chunk_id], 1):
+        return Gate.OUTSIDE_WINDOW, f"It has query terms, but is not among the candidates: {legs}."
+    detail = f"No query term in it, and not among the candidates: {legs}."
+    if "vector" in outcome.ranked.lists and not _has_vector(chunk_id, outcome.scope):
+        detail += " It has no vector yet."
+    return Gate.NO_QUERY_TERM, detail
+
+
+def _has_vector(chunk_id: str, scope: Scope) -> bool:
+    vectors = ChunkVector.objects.in_workspace(scope.workspace_id).filter(chunk_id=uuid.UUID(hex=chunk_id))
+    return scope.space is not None and vectors.filter(space=scope.space.space_id).exists()

@@ -1,0 +1,46 @@
+"""Holds what the API answers in tests to the published schemas."""
+
+from functools import cache
+from typing import Any
+
+import jsonschema
+from referencing import Registry, Resource
+
+from search.wire.schemas import load_schema, schema_names
+
+#: Name of the URL pattern and the schema of what it answers with 200 in JSON.
+ANSWERS = {
+    "api-search": "search_response.v1",
+    "api-search-bulk": "bulk_response.v1",
+    "api-library-search": "library_search.v1",
+    "api-snippet-search": "snippet_search.v1",
+    "api-context": "context.v1",
+    "api-context-pack": "context_pack.v1",
+}
+_PROBLEM = "application/problem+json"
+
+
+def validate(name: str, document: Any) -> None:
+    """Raises jsonschema's ValidationError unless `document` is as the published schema `name` says."""
+    _validator(name).validate(document)
+
+
+def check_response(response: Any) -> None:
+    """Raises ValidationError for a problem or an answer that is not as its schema says."""
+    content_type = response.headers.get("Content-Type", "")
+    if content_type.startswith(_PROBLEM):
+        validate("problem.v1", response.json())
+    elif response.status_code == 200 and content_type.startswith("application/json"):
+        name = ANSWERS.get(response.resolver_match.url_name)
+        if name is not None:
+            validate(name, response.json())
+
+
+@cache
+def _validator(name: str) -> jsonschema.Draft202012Validator:
+    schemas = {f"{each}.json": Resource.from_contents(load_schema(each)) for each in schema_names()}
+    return jsonschema.Draft202012Validator(
+        load_schema(name),
+        registry=Registry().with_resources(schemas.items()),
+        format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER,
+    )

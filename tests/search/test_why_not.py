@@ -1,0 +1,128 @@
+"""At which gate something fell: each gate once, and nothing about what the caller may not see."""
+
+import pytest
+
+from search.corpus import delete_documents
+from search.models import Chunk, Document
+from search.retrieval.types import Mode
+from tests.corpus.making import make_workspace, write
+from tests.search.asking import ask, embed, sync
+
+
+def chunk_of(workspace, path, ordinal=0):
+    return Chunk.objects.in_workspace(workspace).get(document__path=path, ordinal=ordinal).chunk_id.hex
+
+
+def verdict(workspace, target, text="apple", mode=Mode.LEXICAL, **options):
+    result = ask(workspace, text, mode, why_not=target, **options)
+    return result.explain["why_not"]
+
+
+def test_what_is_a_hit_is_said_to_be_one(workspace):
+    write(workspace, "a.md", "apple")
+    sync(workspace)
+    said = verdict(workspace, chunk_of(workspace, "a.md"))
+    assert (said["gate"], said["fused_rank"], said["ranks"]) == ("returned", 1, {"lexical": 1})
+
+
+@pytest.mark.parametrize("target", ["0" * 32, "f" * 32])
+def test_what_does_not_exist_is_unknown(workspace, target):
+    write(workspace, "a.md", "apple")
+    sync(workspace)
+    assert verdict(workspace, target)["gate"] == "unknown"
+
+
+def test_another_workspace_s_chunk_answers_as_one_that_does_not_exist(workspace):
+    other = make_workspace()
+    write(other, "secret.md", "apple")
+    theirs, missing = (
+        verdict(workspace, chunk_of(other, "secret.md")),
+        verdict(workspace, "0" * 32),
+    )
+    assert {**theirs, "id": None} == {**missing, "id": None}
+
+
+def test_a_deleted_document_is_unknown(workspace):
+    write(workspace, "a.md", "apple")
+    sync(workspace)
+    target = chunk_of(workspace, "a.md")
+    delete_documents(workspace, [Document.objects.get(path="a.md").doc_id])
+    assert verdict(workspace, target)["gate"] == "unknown"
+
+
+def test_a_filter_that_stops_it_is_named(workspace):
+    write(workspace, "a.md", "apple")
+    sync(workspace)
+    said = verdict(workspace, chunk_of(workspace, "a.md"), path_glob=("b/*.md",), lang=("xx",))
+    assert said["gate"] == "filtered"
+    assert "path_glob" in said["detail"]
+    assert "lang" in said["detail"]
+
+
+def test_what_this_node_has_not_indexed_yet_is_said_with_numbers(workspace):
+    write(workspace, "a.md", "apple")
+    sync(workspace)
+    write(workspace, "b.md", "apple")
+    said = verdict(workspace, chunk_of(workspace, "b.md"))
+    assert (said["gate"], "change 2" in said["detail"], "come to 1" in said["detail"]) == (
+        "not_indexed",
+        True,
+        True,
+    )
+
+
+def test_a_chunk_without_the_words_has_no_query_term(workspace):
+    write(workspace, "a.md", "pear")
+    sync(workspace)
+    assert verdict(workspace, chunk_of(workspace, "a.md"))["gate"] == "no_query_term"
+
+
+def test_a_chunk_behind_the_last_hit_is_outside_the_window(workspace):
+    for n in range(5):
+        write(workspace, f"{n}.md", f"apple {'pear ' * n}")
+    sync(workspace)
+    said = verdict(workspace, chunk_of(workspace, "4.md"), k=2)
+    assert (said["gate"], said["fused_rank"]) == ("outside_window", 5)
+
+
+def test_what_the_cap_took_out_is_said(workspace):
+    write(workspace, "a.md", *(f"apple {'pear ' * n}" for n in range(3)))
+    sync(workspace)
+    assert verdict(workspace, chunk_of(workspace, "a.md", 2), per_file_cap=1)["gate"] == "cap"
+
+
+def test_what_the_cutoff_took_out_is_said(workspace):
+    for n in range(10):
+        write(workspace, f"{n}.md", f"apple {'pear ' * n}")
+    sync(workspace)
+    said = verdict(workspace, chunk_of(workspace, "9.md"), cutoff=True, per_file_cap=0)
+    assert said["gate"] == "cutoff"
+
+
+def test_of_a_document_the_chunk_that_came_furthest_is_judged(workspace):
+    write(workspace, "a.md", "pear", "apple")
+    sync(workspace)
+    said = verdict(workspace, Document.objects.get(path="a.md").doc_id.hex)
+    assert (said["gate"], said["chunk_id"]) == ("returned", chunk_of(workspace, "a.md", 1))
+
+
+def test_a_chunk_without_a_vector_is_said_to_have_none(workspace):
+    write(workspace, "a.md", "apple")
+    embed(workspace)
+    write(workspace, "b.md", "pear")
+    sync(workspace)
+    said = verdict(workspace, chunk_of(workspace, "b.md"), mode=Mode.HYBRID)
+    assert said["gate"] == "no_query_term"
+    assert "no vector" in said["detail"]
+
+
+def test_explain_names_the_rule_the_lists_and_the_terms_of_the_fusion(workspace):
+    write(workspace, "a.md", "apple")
+    embed(workspace)
+    sync(workspace)
+    explain = ask(workspace, "apple", Mode.HYBRID, explain=True).explain
+    assert explain["match"]["every"] == '"apple"'
+    assert [found["rank"] for found in explain["legs"]["lexical"]] == [1]
+    assert explain["fused"][0]["rrf_terms"] == {"lexical": 1 / 61, "vector": 1 / 61}
+    assert {"lexical", "vector", "read_back", "fusion"} <= explain["timings_ms"].keys()
+    assert "why_not" not in explain

@@ -1,0 +1,237 @@
+"""Imports become paths by simple rules: each rule on lines as they stand in real projects."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search.context.imports import IMPORT_LANGUAGES, MAX_IMPORTS, imports_of
+
+
+def first_found(text, path, language, *existing):
+    """Give, for each import, the first of its paths that exists."""
+    found = []
+    for each in imports_of(text, path, language):
+        found += [next((path for path in each.paths if path in existing), None)]
+    return [path for path in found if path is not None]
+
+
+def names_of(text, path, language):
+    return [each.names for each in imports_of(text, path, language)]
+
+
+@pytest.mark.parametrize(
+    ("line", "path", "expected"),
+    [
+        ("import kebab.people.access", "search/api/query.py", "kebab/people/access.py"),
+        ("import kebab.people as people, os", "search/api/query.py", "kebab/people/__init__.py"),
+        ("import os, kebab.people", "search/api/query.py", "kebab/people/__init__.py"),
+        ("from kebab.people.access import Access", "search/api/query.py", "kebab/people/access.py"),
+        ("from kebab.people import access", "search/api/query.py", "kebab/people/access.py"),
+        ("    from kebab.people import access  # late", "search/api/query.py", "kebab/people/access.py"),
+        ("from . import access", "kebab/people/tokens.py", "kebab/people/access.py"),
+        ("from .access import Access", "kebab/people/tokens.py", "kebab/people/access.py"),
+        ("from ..people.access import Access", "kebab/api/views.py", "kebab/people/access.py"),
+        ("from .. import people", "kebab/api/views.py", "kebab/people/__init__.py"),
+        ("from kebab.people import (\n    admin,\n    access,  # who\n)", "a.py", "kebab/people/access.py"),
+        ("from kebab.people import admin, \\\n    access", "a.py", "kebab/people/access.py"),
+        ("from app.db import Session", "services/a/app/main.py", "services/a/app/db.py"),
+        ("from app.db import Session", "tests/test_db.py", "src/app/db.py"),
+    ],
+)
+def test_python(line, path, expected):
+    existing = (
+        "kebab/people/access.py",
+        "kebab/people/__init__.py",
+        "services/a/app/db.py",
+        "services/b/app/db.py",
+        "src/app/db.py",
+    )
+    assert expected in first_found(line, path, "python", *existing)
+
+
+def test_python_imports_come_in_order_with_the_names_they_take():
+    text = "from a import B, c as d\nimport e\nfrom .f import (g, # not h\n  i)\n"
+    assert names_of(text, "x/y.py", "python") == [("B", "c"), (), (), (), ("g", "i"), (), ()]
+
+
+@pytest.mark.parametrize(
+    "line", ["# from a import b", "x = 'import a'", "from_ import a", "from ... import a", "import"]
+)
+def test_what_is_no_python_import_names_no_file(line):
+    assert imports_of(line, "a.py", "python") == []
+
+
+@pytest.mark.parametrize(
+    ("line", "path", "expected"),
+    [
+        ("import { Button } from './button';", "src/ui/form.ts", "src/ui/button.tsx"),
+        ('import Button from "./button"', "src/ui/form.ts", "src/ui/button.tsx"),
+        ("import {a}from'./button'", "src/ui/form.ts", "src/ui/button.tsx"),
+        ("import type { Props } from '../types'", "src/ui/form.ts", "src/types/index.ts"),
+        ("import {\n  one,\n  two as three,\n} from '../types';", "src/ui/form.ts", "src/types/index.ts"),
+        ("export * from './button'", "src/ui/index.ts", "src/ui/button.tsx"),
+        ("import './setup.js'", "src/main.ts", "src/setup.ts"),
+        ("import { x } from './setup.js'", "src/main.ts", "src/setup.ts"),
+        ("const { x } = require('./lib/load')", "index.js", "lib/load.js"),
+        ("const x = await import('./lib/load')", "index.js", "lib/load.js"),
+        ("load(() => import('./lib/load'))", "index.js", "lib/load.js"),
+        ("import data from './data.json'", "src/main.ts", "src/data.json"),
+        ("import Page from './Page.vue'", "src/main.ts", "src/Page.vue"),
+        ("import * as all from '.'", "src/types/a.ts", "src/types/index.ts"),
+    ],
+)
+def test_javascript(line, path, expected):
+    existing = (
+        "src/ui/button.tsx",
+        "src/types/index.ts",
+        "src/setup.ts",
+        "lib/load.js",
+        "src/data.json",
+        "src/Page.vue",
+    )
+    assert first_found(line, path, "typescript", *existing) == [expected]
+
+
+@pytest.mark.parametrize("line", ["import React from 'react'", "import x from '../../../out'", "from './a'"])
+def test_packages_and_what_lies_outside_are_no_files_of_javascript(line):
+    assert imports_of(line, "src/ui/a.js", "javascript") == []
+
+
+def test_javascript_names_are_those_between_import_and_from():
+    text = (
+        "export const limit = 5\nimport React, { useState as state, type FC } from './react'\n"
+        "const { readFile, writeFile: write } = require('./fs')\n"
+    )
+    assert names_of(text, "a.ts", "typescript") == [
+        ("React", "useState", "state", "FC"),
+        ("readFile", "writeFile", "write"),
+    ]
+
+
+GO = """package server
+
+import (
+	"fmt"
+	store "github.com/acme/shop/internal/storage"
+	"github.com/acme/shop/v2/api"
+)
+
+import "example.org/shop/log"
+
+var s = store.Open(store.Options{}) // api.Serve
+"""
+
+
+def test_go_packages_are_folders_below_the_module():
+    storage, api, log = imports_of(GO, "cmd/server/main.go", "go")
+    assert "internal/storage" in storage.folders and "cmd/server/internal/storage" in storage.folders
+    assert storage.names == ("Open", "Options") and storage.paths == ()
+    assert "api" in api.folders and api.names == ("Serve",)
+    assert log.folders[:3] == ("cmd/server/shop/log", "cmd/shop/log", "shop/log")
+    assert "log" in log.folders
+
+
+def test_go_s_own_packages_are_left_out():
+    assert imports_of('import "net/http"\nimport (\n\t"os"\n)\n', "main.go", "go") == []
+
+
+@pytest.mark.parametrize(
+    ("line", "path", "expected"),
+    [
+        (
+            "import org.acme.shop.Cart;",
+            "src/main/java/org/acme/Main.java",
+            "src/main/java/org/acme/shop/Cart.java",
+        ),
+        (
+            "import org.acme.shop.Cart;",
+            "src/test/java/org/acme/MainTest.java",
+            "src/main/java/org/acme/shop/Cart.java",
+        ),
+        (
+            "import static org.acme.shop.Cart.empty;",
+            "src/main/java/org/acme/Main.java",
+            "src/main/java/org/acme/shop/Cart.java",
+        ),
+        ("import org.acme.shop.Cart;", "org/acme/web/Main.java", "org/acme/shop/Cart.java"),
+    ],
+)
+def test_java(line, path, expected):
+    text = f"package org.acme;\n\n{line}\n"
+    existing = ("src/main/java/org/acme/shop/Cart.java", "org/acme/shop/Cart.java")
+    assert first_found(text, path, "java", *existing) == [expected]
+
+
+def test_java_names_the_class_and_what_is_taken_of_it():
+    text = "import a.b.Cart;\nimport static a.b.Cart.empty;\nimport a.b.*;\n"
+    assert names_of(text, "a/b/Main.java", "java") == [("Cart",), ("Cart", "empty")]
+
+
+@pytest.mark.parametrize(
+    ("line", "path", "expected"),
+    [
+        ("mod parser;", "src/lib.rs", ["src/parser.rs"]),
+        ("pub(crate) mod lexer;", "src/parser.rs", ["src/parser/lexer.rs"]),
+        ("mod lexer;", "src/parser/mod.rs", ["src/parser/lexer.rs"]),
+        ("use crate::parser::lexer::Token;", "src/main.rs", ["src/parser/lexer.rs"]),
+        ("use crate::parser::Parser;", "crates/a/src/x.rs", ["crates/a/src/parser/mod.rs"]),
+        ("use super::lexer::Token;", "src/parser/tree.rs", ["src/parser/lexer.rs"]),
+        ("use super::super::parser;", "src/a/b.rs", ["src/parser.rs"]),
+        ("use self::lexer::*;", "src/parser.rs", ["src/parser/lexer.rs"]),
+        (
+            "pub use crate::parser::{self, lexer::{Token, Kind as K}};",
+            "src/a.rs",
+            ["src/parser.rs", "src/parser/lexer.rs", "src/parser/lexer.rs"],
+        ),
+        ("use std::fmt;\nuse serde::Serialize;", "src/a.rs", []),
+    ],
+)
+def test_rust(line, path, expected):
+    existing = ("src/parser.rs", "src/parser/lexer.rs", "crates/a/src/parser/mod.rs")
+    assert first_found(line, path, "rust", *existing) == expected
+
+
+def test_rust_names_the_last_part_of_a_path():
+    assert names_of("use crate::a::{B, c::*};", "src/x.rs", "rust") == [("B",), ()]
+
+
+def test_other_languages_have_no_imports_here():
+    assert imports_of('#include "a.h"', "a.c", "cpp") == []
+
+
+def test_no_more_imports_than_the_limit_are_followed():
+    text = "".join(f"import m{n}\n" for n in range(500))
+    assert len(imports_of(text, "a.py", "python")) == MAX_IMPORTS
+
+
+PIECES = st.sampled_from(
+    [
+        *"\n\t .,;:{}()*'\"#/\\",
+        "import ",
+        "from ",
+        "use ",
+        "crate::",
+        "super::",
+        "mod ",
+        "self",
+        "package ",
+        "static ",
+        "require(",
+        "export ",
+        "a",
+        "b.c",
+        "../",
+        "./",
+        "..",
+        " as ",
+        "github.com/",
+        "ü",
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=60).map("".join), st.sampled_from(IMPORT_LANGUAGES))
+def test_no_text_fails_and_no_path_leaves_the_source(text, language):
+    for each in imports_of(text, "a/b/c.x", language):
+        for place in (*each.paths, *each.folders):
+            assert place and not place.startswith(("/", "..")) and "/../" not in place

@@ -1,0 +1,114 @@
+"""What is being typed becomes an FTS5 expression, and FTS5 never refuses all forms of it."""
+
+import apsw
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from search.libraries.typed import as_typed, quoted_expression, typed_expression
+from search.retrieval.match import parse_query
+
+TYPED = st.lists(
+    st.sampled_from(
+        ["how", "to", "ab", "AND", "OR", "NOT", "NEAR", '"', '""', "*", "**", "fo*", "(", ")", "'"]
+    )
+    | st.sampled_from(
+        ["^x", "a:b", "+", "-", "{a b}", '"a b"', '"a"*', "部署", "\x00", "e\u0301", ",", "1,2"]
+    )
+    | st.text(max_size=8),
+    max_size=12,
+).flatmap(lambda words: st.sampled_from(["", " ", "  ", "\t"]).map(lambda space: space.join(words)))
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("how to use hooks", "how to use hooks*"),
+        ("ab", "ab"),
+        ("react*", "react*"),
+        ("foo (bar)", "foo bar*"),
+        ("", ""),
+        ("  (  ) ", ""),
+        (" useState(  initial ", "useState initial*"),
+        ("abc", "abc*"),
+        ("hooks ab", "hooks ab"),
+    ],
+)
+def test_what_is_typed_is_tidied_and_its_last_term_opened(typed, expected):
+    assert as_typed(typed) == expected
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("hook", '"hook"*'),
+        ("how to use hooks", '"how" "to" "use" "hooks"*'),
+        ('how "to use" hooks', '"how" "to use" "hooks"*'),
+        ('"to use"', '"to use"*'),
+        ("effect* clean ab", '"effect"* "clean" "ab"'),
+        ("state OR effect", '"state" OR "effect"*'),
+        ("state AND effect NOT memo", '"state" AND "effect" NOT "memo"*'),
+        ("OR state", '"OR" "state"*'),
+        ("state OR", '"state" "OR"'),
+        ("state AND", '"state" "AND"*'),
+        ("state OR OR effect", '"state" "OR" OR "effect"*'),
+        ("state or effect", '"state" "or" "effect"*'),
+        ('use"State', '"use""State"*'),
+        ('"use state', '"""use" "state"*'),
+        ('"a b"c', '"""a" "b""c"*'),
+        ("C++ a:b ^x", '"C++" "a:b" "^x"'),
+        ("* ** x", '"x"'),
+        ('""', ""),
+        ("NEAR(a b)", '"NEAR" "a" "b"'),
+    ],
+)
+def test_phrases_operators_and_stars_are_kept_and_the_rest_is_quoted(typed, expected):
+    assert typed_expression(typed) == expected
+
+
+def test_every_term_can_be_quoted_as_it_stands():
+    assert quoted_expression('state* AND "a b (c)') == '"state" "AND" """a" "b" "c"'
+    assert quoted_expression(" () ") == ""
+
+
+@pytest.fixture(scope="module")
+def index():
+    connection = apsw.Connection(":memory:")
+    connection.execute("CREATE VIRTUAL TABLE t USING fts5 (text, tokenize = 'porter unicode61')")
+    for text in ("how to use hooks in react", "to and fro", "state effect"):
+        connection.execute("INSERT INTO t VALUES (?)", (text,))
+    return connection
+
+
+def matches(index, expression):
+    raw = parse_query(f"'{expression}'").raw
+    if raw is None:
+        assert not expression.strip("\x00'") or not any(c.isprintable() for c in expression)
+        return []
+    return [row[0] for row in index.execute("SELECT rowid FROM t WHERE t MATCH ?", (raw,))]
+
+
+@given(typed=TYPED)
+@example('"a b" AND "')
+@example("'")
+@example("a AND * b")
+def test_fts5_takes_the_typed_expression_or_the_quoted_one(index, typed):
+    try:
+        matches(index, typed_expression(typed))
+    except apsw.SQLError:
+        matches(index, quoted_expression(typed))
+
+
+@pytest.mark.parametrize(
+    ("typed", "rows"),
+    [
+        ("how to", [1]),
+        ("to", [1, 2]),
+        ("hoo", [1]),
+        ("to and", [2]),
+        ('"to use"', [1]),
+        ("state OR fro", [2, 3]),
+    ],
+)
+def test_stop_words_count_and_the_last_word_may_be_a_beginning(index, typed, rows):
+    assert matches(index, typed_expression(typed)) == rows

@@ -1,0 +1,128 @@
+"""What is added to the hits, with the contract's factors, and never at the cost of a hit."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search.retrieval.expansion import (
+    IMPORT_FACTOR,
+    NEIGHBOUR_FACTOR,
+    NEIGHBOUR_STEPS,
+    SIBLING_FACTOR,
+    Expansion,
+    Reached,
+    expand,
+)
+
+
+def hit(chunk_id, score):
+    return Reached(chunk_id=chunk_id, score=score)
+
+
+def following(reached_by, factor, links):
+    return Expansion(reached_by=reached_by, factor=factor, follow=lambda chunk_ids: links)
+
+
+def neighbours(**links):
+    return following("neighbour", NEIGHBOUR_FACTOR, links)
+
+
+def siblings(**links):
+    return following("sibling", SIBLING_FACTOR, links)
+
+
+def imports(**links):
+    return following("import", IMPORT_FACTOR, links)
+
+
+def told(expanded):
+    return [(reached.chunk_id, pytest.approx(reached.score), reached.reached_by) for reached in expanded]
+
+
+def test_the_factors_are_the_contract_s():
+    assert (NEIGHBOUR_FACTOR, SIBLING_FACTOR, IMPORT_FACTOR, NEIGHBOUR_STEPS) == (0.8, 0.7, 0.6, 1)
+
+
+def test_each_way_lowers_the_hit_s_score_by_its_factor():
+    ways = [neighbours(a={"n": 1}), siblings(a={"s": 1}), imports(a={"i": 1})]
+    assert told(expand([hit("a", 0.9)], ways)) == [
+        ("a", 0.9, "hit"),
+        ("n", 0.72, "neighbour"),
+        ("s", 0.63, "sibling"),
+        ("i", 0.54, "import"),
+    ]
+
+
+def test_every_step_to_a_neighbour_lowers_its_score_once_more():
+    assert told(expand([hit("a", 1.0)], [neighbours(a={"b": 1, "c": 2, "d": 3})])) == [
+        ("a", 1.0, "hit"),
+        ("b", 0.8, "neighbour"),
+        ("c", 0.64, "neighbour"),
+        ("d", 0.512, "neighbour"),
+    ]
+
+
+def test_a_chunk_reached_twice_has_its_best_score():
+    ways = [siblings(a={"x": 1}, b={"x": 1}), neighbours(b={"x": 1})]
+    assert told(expand([hit("a", 0.9), hit("b", 0.85)], ways))[2:] == [("x", 0.68, "neighbour")]
+    assert told(expand([hit("a", 1.0), hit("b", 0.85)], ways))[2:] == [("x", 0.7, "sibling")]
+
+
+def test_a_hit_stays_a_hit_and_is_never_lowered():
+    ways = [neighbours(a={"b": 1}, b={"a": 1})]
+    assert told(expand([hit("a", 0.9), hit("b", 0.8)], ways)) == [("a", 0.9, "hit"), ("b", 0.8, "hit")]
+    assert told(expand([hit("a", 0.9), hit("b", 0.1)], ways)) == [("a", 0.9, "hit"), ("b", 0.72, "hit")]
+
+
+def test_only_hits_lead_on():
+    assert told(expand([hit("a", 0.9)], [neighbours(a={"b": 1}, b={"c": 1})])) == [
+        ("a", 0.9, "hit"),
+        ("b", 0.72, "neighbour"),
+    ]
+
+
+def test_of_equal_scores_hits_come_first_then_by_way_and_id():
+    ways = [
+        following("sibling", 1.0, {"a": {"c": 1, "b": 1}}),
+        following("neighbour", 1.0, {"a": {"z": 1}}),
+    ]
+    assert [reached.chunk_id for reached in expand([hit("a", 0.5)], ways)] == ["a", "z", "b", "c"]
+
+
+def test_the_best_of_what_is_reached_are_added_and_no_more_than_the_limit():
+    links = {"a": {f"n{steps}": steps for steps in range(1, 9)}}
+    expanded = expand([hit("a", 0.9), hit("b", 0.01)], [neighbours(**links)], max_added=3)
+    assert [reached.chunk_id for reached in expanded] == ["a", "n1", "n2", "n3", "b"]
+
+
+def test_without_a_way_the_hits_stay_alone():
+    assert told(expand([hit("b", 0.2), hit("a", 0.4)], [])) == [("a", 0.4, "hit"), ("b", 0.2, "hit")]
+    assert expand([], [neighbours(a={"b": 1})]) == []
+
+
+def test_each_way_is_asked_about_all_hits_at_once():
+    asked = []
+
+    def follow(chunk_ids):
+        asked.append(list(chunk_ids))
+        return {}
+
+    expand([hit("a", 0.9), hit("b", 0.2)], [Expansion(reached_by="sibling", factor=0.7, follow=follow)])
+    assert asked == [["a", "b"]]
+
+
+NAMES = st.sampled_from("abcdef")
+LINKS = st.dictionaries(NAMES, st.dictionaries(NAMES, st.integers(1, 3), max_size=4), max_size=4)
+
+
+@given(st.dictionaries(NAMES, st.floats(0, 1), max_size=5), LINKS, LINKS, st.randoms())
+def test_order_never_matters_and_no_hit_is_lowered_or_lost(scores, near, beside, random):
+    hits = [hit(chunk_id, score) for chunk_id, score in scores.items()]
+    ways = [neighbours(**near), siblings(**beside)]
+    expanded = expand(hits, ways)
+    found = {reached.chunk_id: reached for reached in expanded}
+    assert len(found) == len(expanded)
+    for chunk_id, score in scores.items():
+        assert found[chunk_id].score >= score and found[chunk_id].reached_by == "hit"
+    random.shuffle(hits)
+    assert expand(hits, ways[::-1]) == expanded
