@@ -1,0 +1,33 @@
+"""The lexical leg against its own scoring expression, run by FTS5 without any shortcut."""
+
+from kebab.people.models import Workspace
+from search.engine import lexical_leg, mirror_reading
+from search.mirror.lexical import BREADCRUMB_WEIGHT, TEXT_WEIGHT, compile_match
+from search.retrieval.filters import SearchFilters
+from search.scope import resolve_scope
+
+_UNSHORTENED = """
+SELECT c.chunk_id FROM (
+    SELECT rowid, bm25(chunks_fts, 0.0, 0.0, ?, ?) AS score FROM chunks_fts WHERE chunks_fts MATCH ?
+) f JOIN chunks c ON c.chunk = f.rowid
+ORDER BY f.rowid IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?) DESC, f.score, c.chunk_id LIMIT 10
+"""
+
+
+def top_ten_agreement(workspace: Workspace, queries: list[str]) -> float:
+    """Give the share of the unshortened top tens that the leg gives, too."""
+    scope = resolve_scope(workspace, SearchFilters())
+    same = wanted = 0
+    for query in queries:
+        found = {candidate.chunk_id for candidate in lexical_leg(workspace, scope, query).search(10)}
+        reading = mirror_reading(workspace, scope)
+        with reading.connection() as connection:
+            connection.set_progress_handler(None)
+            match = compile_match(query, connection)
+            if match is None:
+                continue
+            values = (BREADCRUMB_WEIGHT, TEXT_WEIGHT, match.widest, match.every)
+            unshortened = {chunk_id for (chunk_id,) in connection.execute(_UNSHORTENED, values)}
+        same += len(found & unshortened)
+        wanted += len(unshortened)
+    return same / wanted
