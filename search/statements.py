@@ -32,6 +32,10 @@ class Statement:
     sql: str
     parameters: tuple[Any, ...]
 
+    def limited(self) -> "Statement":
+        """Give the statement with its number of rows in the slot `limit`."""
+        return Statement(f"{self.sql} LIMIT %s", (*self.parameters, Slot("limit")))
+
     def rows(self, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         """Run it; `values` fills the slots by name. JSON columns come as text."""
         with connection.cursor() as cursor:

@@ -1,13 +1,8 @@
 """The vector leg: the query's embedding against the workspace's live space."""
 
-import uuid
-from typing import Any
-
 from django.db import OperationalError
-from django.db.models import Subquery
 
 from search.embedders.base import Embedder
-from search.models import Chunk, ChunkVector, SourceVersion
 from search.retrieval.errors import EmbedderUnavailable, LegTimeout
 from search.retrieval.match import parse_query
 from search.retrieval.score import vector_score
@@ -50,36 +45,9 @@ class VectorLeg:
             return []
         query_vector = self._embedder.embed_query(self._text)
         try:
-            nearest = nearest_chunks(self._rows(), self.space, query_vector, limit=limit)
+            nearest = nearest_chunks(self._scope, self.space, query_vector, limit=limit)
         except OperationalError as error:
             if "statement timeout" not in str(error):
                 raise
             raise LegTimeout("The vector leg ran out of time.") from error
         return [Candidate(chunk_id=id_.hex, score=vector_score(cosine)) for id_, cosine in nearest]
-
-    def _rows(self) -> Any:
-        scope = self._scope
-        rows = ChunkVector.objects.in_workspace(scope.workspace_id)
-        if scope.source_keys or scope.version_tags:
-            rows = rows.filter(version_id__in=self._versions())
-        if scope.narrows_documents:
-            rows = rows.filter(chunk_id__in=Subquery(self._chunks().values("chunk_id")))
-        return rows
-
-    def _versions(self) -> list[uuid.UUID]:
-        versions = SourceVersion.objects.in_workspace(self._scope.workspace_id)
-        if self._scope.source_keys:
-            versions = versions.filter(
-                source__workspace=self._scope.workspace_id, source__key__in=self._scope.source_keys
-            )
-        if self._scope.version_tags:
-            versions = versions.filter(tag__in=self._scope.version_tags)
-        return list(versions.values_list("pk", flat=True))
-
-    def _chunks(self) -> Any:
-        chunks = Chunk.objects.in_workspace(self._scope.workspace_id)
-        if self._scope.filters.kind:
-            chunks = chunks.filter(kind__in=[kind.value for kind in self._scope.filters.kind])
-        return chunks.filter(
-            self._scope.document_conditions("document__"), document__workspace=self._scope.workspace_id
-        )

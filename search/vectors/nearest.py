@@ -8,17 +8,21 @@ the exact scan answers, so that a filter never makes the list shorter than `limi
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import QuerySet
+from django.db.models import BigIntegerField, QuerySet, UUIDField
 from django.db.models.functions import Cast
 from pgvector import HalfVector
 from pgvector.django import CosineDistance, HalfVectorField
 
-from search.models import ChunkVector
+from search.models import Chunk, ChunkVector, SourceVersion
+from search.scope import Scope, conditions
+from search.statements import Slot, Statement, compiled
 from search.vectors.spaces import LiveSpace
 
 # Recall grows with it; with 200, on 42,120 chunks, it was 0.984 for the top 100 and 0.997 for the top 10.
@@ -26,40 +30,108 @@ _EF_SEARCH = 100
 # pgvector takes no more.
 _MOST_EF_SEARCH = 1_000
 
+_WORKSPACE = Slot("workspace", UUIDField())
+#: What a shape of query narrows rows by: names of `Scope.values`, and `kind`.
+Narrowing = frozenset[str]
+
 
 def nearest_chunks(
-    vectors: "QuerySet[ChunkVector]", space: LiveSpace, query_vector: np.ndarray, *, limit: int
+    scope: Scope, space: LiveSpace, query_vector: np.ndarray, *, limit: int
 ) -> list[tuple[uuid.UUID, float]]:
     """Give up to `limit` (chunk id, cosine similarity), most similar first, ties by chunk id.
 
-    `vectors` are the rows that the caller may see under the query's filters; `query_vector` is `(dim,)`.
+    Only of chunks that the scope lets through; `query_vector` is `(dim,)`.
     """
-    candidates = vectors.filter(space=space.space_id)
-    literal = HalfVector(query_vector.astype(np.float16))
-    if not space.is_indexed:
-        return _exact(candidates, literal, limit)
-    found = _by_index(candidates, space, literal, limit)
-    return found if len(found) >= limit else _exact(candidates, literal, limit)
-
-
-def _exact(
-    vectors: "QuerySet[ChunkVector]", literal: HalfVector, limit: int
-) -> list[tuple[uuid.UUID, float]]:
-    ranked = vectors.annotate(distance=CosineDistance("embedding", literal)).order_by("distance", "chunk_id")
+    narrowing, values = _narrowing(scope)
+    values |= {"space": space.space_id, "vector": _literal(query_vector), "limit": limit}
+    if space.is_indexed:
+        ef_search = min(_MOST_EF_SEARCH, max(_EF_SEARCH, 2 * limit))
+        with _limited({"hnsw.ef_search": str(ef_search), "hnsw.iterative_scan": "strict_order"}):
+            found = _by_index(narrowing, space.dim).rows(values)
+        if len(found) >= limit:
+            return _with_similarity(sorted(found, key=lambda row: (row[1], row[0])))
     with _limited():
-        return _with_similarity(ranked.values_list("chunk_id", "distance")[:limit])
+        return _with_similarity(_exactly(narrowing).rows(values))
 
 
-def _by_index(
-    vectors: "QuerySet[ChunkVector]", space: LiveSpace, literal: HalfVector, limit: int
-) -> list[tuple[uuid.UUID, float]]:
+def similarities(
+    scope: Scope, space: LiveSpace, query_vector: np.ndarray, chunk_ids: Sequence[str]
+) -> dict[str, float]:
+    """Give the cosine similarity of those of `chunk_ids` that have a vector in `space`, by chunk id."""
+    values = {
+        "workspace": scope.workspace_id,
+        "space": space.space_id,
+        "vector": _literal(query_vector),
+        "chunk_ids": f"{{{','.join(chunk_ids)}}}",
+    }
+    with _limited():
+        return {id_.hex: similarity for id_, similarity in _with_similarity(_of_chunks().rows(values))}
+
+
+def _literal(vector: np.ndarray) -> str:
+    return str(HalfVector(vector.astype(np.float16)).to_text())
+
+
+def _narrowing(scope: Scope) -> tuple[Narrowing, dict[str, Any]]:
+    values = scope.values
+    if scope.filters.kind:
+        values["kind"] = [kind.value for kind in scope.filters.kind]
+    narrowing = frozenset(values)
+    values["workspace"] = scope.workspace_id
+    if _ON_VERSIONS & narrowing:
+        values["versions"] = f"{{{','.join(str(id_) for id_ in _versions(scope))}}}"
+    return narrowing, values
+
+
+# Conditions that choose versions, which a vector's row knows itself.
+_ON_VERSIONS = frozenset({"source", "version"})
+
+
+def _versions(scope: Scope) -> list[uuid.UUID]:
+    versions = SourceVersion.objects.in_workspace(scope.workspace_id)
+    if scope.source_keys:
+        versions = versions.filter(source__workspace=scope.workspace_id, source__key__in=scope.source_keys)
+    if scope.version_tags:
+        versions = versions.filter(tag__in=scope.version_tags)
+    return list(versions.values_list("pk", flat=True))
+
+
+@cache
+def _exactly(narrowing: Narrowing) -> Statement:
+    distance = CosineDistance("embedding", Slot("vector"))
+    nearest = _rows(narrowing).annotate(distance=distance).order_by("distance", "chunk_id")
+    return compiled(nearest.values_list("chunk_id", "distance")).limited()
+
+
+@cache
+def _by_index(narrowing: Narrowing, dim: int) -> Statement:
     # The index is on this very expression; without the cast, rows of a column without dimensions.
-    column = Cast("embedding", HalfVectorField(dimensions=space.dim))
-    nearest = vectors.annotate(distance=CosineDistance(column, literal)).order_by("distance")
-    ef_search = min(_MOST_EF_SEARCH, max(_EF_SEARCH, 2 * limit))
-    with _limited({"hnsw.ef_search": str(ef_search), "hnsw.iterative_scan": "strict_order"}):
-        found = list(nearest.values_list("chunk_id", "distance")[:limit])
-    return _with_similarity(sorted(found, key=lambda row: (row[1], row[0])))
+    column = Cast("embedding", HalfVectorField(dimensions=dim))
+    nearest = _rows(narrowing).annotate(distance=CosineDistance(column, Slot("vector"))).order_by("distance")
+    return compiled(nearest.values_list("chunk_id", "distance")).limited()
+
+
+@cache
+def _of_chunks() -> Statement:
+    rows = _rows(frozenset()).filter(chunk_id__any_of=Slot("chunk_ids"))
+    return compiled(rows.values_list("chunk_id", CosineDistance("embedding", Slot("vector"))))
+
+
+def _rows(narrowing: Narrowing) -> "QuerySet[ChunkVector]":
+    rows = ChunkVector.objects.filter(workspace_id=_WORKSPACE, space_id=Slot("space", BigIntegerField()))
+    if narrowing & _ON_VERSIONS:
+        rows = rows.filter(version_id__any_of=Slot("versions"))
+    if narrowing - _ON_VERSIONS:
+        rows = rows.filter(chunk_id__in=_chunks(narrowing).values("chunk_id"))
+    return rows
+
+
+def _chunks(narrowing: Narrowing) -> "QuerySet[Chunk]":
+    chunks = Chunk.objects.filter(workspace_id=_WORKSPACE, document__workspace=_WORKSPACE)
+    if "kind" in narrowing:
+        chunks = chunks.filter(kind__any_of=Slot("kind"))
+    slots = {name: Slot(name) for name in sorted(narrowing - {"kind"})}
+    return chunks.filter(conditions(slots, _WORKSPACE, "document__"))
 
 
 @contextmanager

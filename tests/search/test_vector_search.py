@@ -9,11 +9,13 @@ from django.db import connection
 
 from search.embedders.hashing import HashEmbedder
 from search.embedding import query_embedder
-from search.models import ChunkVector, EmbeddingSpace
+from search.models import EmbeddingSpace
+from search.retrieval.filters import SearchFilters
 from search.retrieval.types import Mode
+from search.scope import resolve_scope
 from search.vectors.fill import count_without_vector
 from search.vectors.index import drop_index, ensure_index, index_name
-from search.vectors.nearest import nearest_chunks
+from search.vectors.nearest import nearest_chunks, similarities
 from search.vectors.spaces import ensure_live_space, live_space
 from tests.corpus.making import make_workspace, write
 from tests.corpus.together import at_once
@@ -39,9 +41,9 @@ def combinations(count):
     return [f"{WORDS[n % 12]} {WORDS[n // 12 % 12]} number{n}" for n in range(count)]
 
 
-def nearest(workspace, vector, limit, **filters):
-    rows = ChunkVector.objects.in_workspace(workspace).filter(**filters)
-    return nearest_chunks(rows, live_space(workspace), vector, limit=limit)
+def nearest(workspace, vector, limit):
+    scope = resolve_scope(workspace, SearchFilters())
+    return nearest_chunks(scope, scope.space, vector, limit=limit)
 
 
 def test_the_nearest_chunk_comes_first(workspace):
@@ -202,7 +204,7 @@ def test_the_index_is_what_answers(indexed):
     vector = np.zeros(64, np.float32)
     vector[3] = 1
     with connection.execute_wrapper(explaining := Explaining()):
-        nearest_chunks(ChunkVector.objects.in_workspace(indexed), space, vector, limit=5)
+        nearest(indexed, vector, 5)
     assert any(f"::halfvec({space.dim})" in sql for sql in explaining.seen)
 
 
@@ -223,3 +225,11 @@ def test_a_filter_never_shortens_the_list_while_matches_exist(indexed):
         assert len(hits) == 8
         assert {hit.doc_path for hit in hits} == {"rare.md"}
     assert len(ask(indexed, "kappa", Mode.VECTOR, k=300).hits) == 300
+
+
+def test_the_stored_vectors_give_the_similarity_of_any_chunk(indexed):
+    scope = resolve_scope(indexed, SearchFilters())
+    vector = query_embedder().embed_query("apple")
+    found = {id_.hex: similarity for id_, similarity in nearest_chunks(scope, scope.space, vector, limit=20)}
+    asked = [*found, "0" * 32]
+    assert similarities(scope, scope.space, vector, asked) == pytest.approx(found)
