@@ -57,7 +57,8 @@ $(INSTALLED): $(BIN)/python requirements.txt deploy/requirements-model.txt
 	@chmod +x $(BIN)/kebab
 	@touch $@
 
-$(TESTS_INSTALLED): $(INSTALLED) tests/requirements.txt
+$(TESTS_INSTALLED): $(INSTALLED) tests/requirements.txt deploy/requirements-rerank.txt
 	@echo "Installing what the tests need ..."
 	@$(PIP) install -r tests/requirements.txt
+	@$(PIP) install --no-deps -r deploy/requirements-rerank.txt
 	@touch $@

@@ -112,7 +112,7 @@ KEBAB_RERANK_LIMIT_MS = _whole_number("KEBAB_RERANK_LIMIT_MS", 1_500)
 KEBAB_PRIVATE_HOSTS = frozenset(name.lower() for name in _items("KEBAB_PRIVATE_HOSTS"))
 KEBAB_WAIT_LIMIT_S = 30
 KEBAB_BULK_LIMIT_S = _whole_number("KEBAB_BULK_LIMIT_S", 10)
-# Ranked lists kept in Redis for one caller's next pages, in a quarter of an hour: some 10,000 of 190 hits.
+# Ranked lists kept in Redis for one caller's next pages, in a quarter of an hour: some 7,000 of 190 hits.
 KEBAB_CURSOR_LIMIT_BYTES = _whole_number("KEBAB_CURSOR_LIMIT_BYTES", 64_000_000)
 KEBAB_UPLOAD_LIMIT_BYTES = _whole_number("KEBAB_UPLOAD_LIMIT_BYTES", 100_000_000)
 # An HNSW index is worth its build above this many vectors of a workspace; below it the exact scan wins.

@@ -41,3 +41,11 @@ class HybridRetriever(_WorkspaceRetriever):
     """Finds chunks by words and meaning, fused."""
 
     mode = Mode.HYBRID
+
+
+class RerankedRetriever(HybridRetriever):
+    """Finds chunks by words and meaning; a reranker, where one is configured, orders the first 60 again."""
+
+    def search(self, query: SearchQuery) -> list[SearchHit]:
+        """Give up to `query.k` hits, 60 at most, best first, ranks 1, 2, 3, …"""
+        return super().search(replace(query, rerank=True))

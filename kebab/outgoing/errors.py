@@ -5,7 +5,7 @@ RequestFailed
 ├── OutOfTime           no whole answer within the limit
 └── StatusRefused       an answer other than 2xx
 
-A message completes a sentence whose subject is the other side ("did not answer within 1.5 s"). It names no
+A message completes a sentence whose subject is the other side ("did not answer in time"). It names no
 address and nothing that was sent, so that it may be shown to anybody.
 """
 

@@ -6,9 +6,11 @@ indexed by overlapping pairs of signs, other languages have their own stems, and
 """
 
 from search.analysis.fts5 import TOKENIZER, analysed_phrase, register_tokenizer
+from search.analysis.stems import ANALYSIS_VERSION
 from search.analysis.tokens import Token, analyse, is_prefix, query_terms, query_tokens, relaxed_terms
 
 __all__ = [
+    "ANALYSIS_VERSION",
     "TOKENIZER",
     "Token",
     "analyse",

@@ -1,5 +1,6 @@
 """Stems: English for all Latin words, their own for other languages and scripts."""
 
+import re
 import unicodedata
 from functools import cache
 from threading import Lock
@@ -8,6 +9,9 @@ from typing import Final
 import Stemmer
 
 from search.retrieval.scripts import fold
+
+#: Names the libraries that the terms of a text depend on.
+ANALYSIS_VERSION = f"snowball {Stemmer.version()}, unicode {unicodedata.unidata_version}"
 
 #: ISO 639-1 code -> algorithm of Snowball (M. F. Porter, "Snowball: a language for stemming
 #: algorithms", 2001) for the languages whose words have a second stem.
@@ -41,6 +45,7 @@ _BY_SCRIPT: Final = {
     "TAMIL": "tamil",
 }
 _MIN_STEMMED_CHARS = 3
+_DIGIT = re.compile(r"\d")
 # A stemmer keeps state while it works.
 _one_at_a_time = Lock()
 
@@ -48,7 +53,7 @@ _one_at_a_time = Lock()
 def stem(word: str) -> str:
     """Give the index term of `word`: folded, and stemmed by its script; with a digit in it, as it is."""
     folded = fold(word)
-    if len(folded) < _MIN_STEMMED_CHARS or any(character.isdigit() for character in folded):
+    if len(folded) < _MIN_STEMMED_CHARS or _DIGIT.search(folded):
         return folded
     script = unicodedata.name(folded[0], "").partition(" ")[0]
     algorithm = _BY_SCRIPT.get(script)

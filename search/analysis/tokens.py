@@ -1,6 +1,6 @@
 """A text as tokens, for the index and for queries."""
 
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
@@ -15,9 +15,10 @@ Token = tuple[Any, ...]
 # A chunk is analysed twice in a row, for the postings and by FTS5, column by column.
 _RECENT_TEXTS = 4
 # So many of a text's first words tell its language.
-_TELLING_WORDS = 100
-# The words of a large workspace; some 20 MB when full.
+_TELLING_WORDS = 64
+# The words of a large workspace; some 20 MB a language when full.
 _KNOWN_RUNS = 65_536
+_KNOWN_LANGUAGES = 4
 _LONGEST_KNOWN = 40
 
 
@@ -39,7 +40,7 @@ class _KnownRuns(dict[str, str | tuple[Part, ...]]):
         return found
 
 
-_known_runs = cache(_KnownRuns)
+_known_runs = lru_cache(maxsize=_KNOWN_LANGUAGES)(_KnownRuns)
 
 
 @lru_cache(maxsize=_RECENT_TEXTS)
@@ -51,19 +52,21 @@ def analyse(text: str) -> tuple[Token, ...]:
     """
     is_ascii = text.isascii()
     pieces = (ASCII_RUN if is_ascii else RUN).split(text)
-    lengths = map(len, pieces) if is_ascii else (len(piece.encode()) for piece in pieces)
+    lengths = map(len, pieces) if is_ascii else map(len, map(str.encode, pieces))
     borders = list(accumulate(lengths))
     runs = pieces[1::2]
     language = language_of(map(str.lower, runs[:_TELLING_WORDS]))
-    known = _known_runs(None if language == "en" else language)
-    tokens: list[Token] = []
-    for token in zip(borders[::2], borders[1::2], map(known.__getitem__, runs), strict=False):
-        start, _, found = token
-        if found.__class__ is str:
-            tokens.append(token)
-        else:
-            tokens += [(start + low, start + high, *terms) for low, high, *terms in found]
-    return tuple(tokens)
+    found = list(map(_known_runs(None if language == "en" else language).__getitem__, runs))
+    return tuple(_flat(list(zip(borders[::2], borders[1::2], found, strict=False)), found))
+
+
+def _flat(tokens: list[Token], found: list[str | tuple[Part, ...]]) -> list[Token]:
+    """Put the tokens of those runs that have more than a term in their places."""
+    several = [at for at, of_run in enumerate(found) if of_run.__class__ is not str]
+    for at in reversed(several):
+        start, _, parts = tokens[at]
+        tokens[at : at + 1] = [(start + low, start + high, *terms) for low, high, *terms in parts]
+    return tokens
 
 
 def query_terms(term: str, language: str | None = None) -> tuple[tuple[str, ...], ...]:
@@ -75,7 +78,7 @@ def query_terms(term: str, language: str | None = None) -> tuple[tuple[str, ...]
     if not last:
         return ()
     if not before and not is_unspaced(last[0]):
-        return (whole_terms(last, None if language == "en" else language),)
+        return (whole_terms(last, language),)
     positions = [(part[2],) for run in [*before, last] for part in parts_of(run, None)]
     # The text may go on after the last run: its last sign is then in a pair.
     is_within = is_unspaced(last[0]) and len(signs_of(last)) > 1

@@ -1,6 +1,8 @@
 """One word, or one run of an unspaced script, as tokens."""
 
-from itertools import accumulate
+import re
+from itertools import accumulate, pairwise
+from operator import add
 from typing import Any
 
 from search.analysis.stems import OWN, stem, stem_in
@@ -11,7 +13,9 @@ Part = tuple[Any, ...]
 
 # Longer words are keys and hashes: their beginning tells them apart.
 _MAX_TERM_CHARS = 128
+_FEW_PARTS = 3
 _SYMBOLS = "+#."
+_NUMBERED = re.compile(r"[^\W\d_]{2,}(\d+)")
 
 
 def parts_of(run: str, language: str | None) -> tuple[Part, ...]:
@@ -25,11 +29,16 @@ def parts_of(run: str, language: str | None) -> tuple[Part, ...]:
 def _word(run: str, language: str | None) -> tuple[Part, ...]:
     word = run.strip(_SYMBOLS)
     (_, end), *rest = borders_of(word)
-    own = (fold(run),) if word != run else ()
-    terms = dict.fromkeys((*_terms(word[:end], language), *_terms(word, language), *own))
-    octets = list(accumulate((len(sign.encode()) for sign in word), initial=0))
-    inner = ((octets[low], octets[high], *_terms(word[low:high], language)) for low, high in rest)
-    return ((0, len(run.encode()), *terms), *inner)
+    terms = _terms(word, language)
+    if rest:
+        terms = (*_terms(word[:end], language), *terms)
+    if word != run:
+        terms = (*terms, fold(run))
+    here = (0, len(run.encode()), *dict.fromkeys(terms))
+    if not rest:
+        return (here,)
+    octets = list(accumulate(map(len, map(str.encode, word)), initial=0))
+    return (here, *((octets[low], octets[high], *_terms(word[low:high], language)) for low, high in rest))
 
 
 def _terms(word: str, language: str | None) -> tuple[str, ...]:
@@ -43,11 +52,10 @@ def _terms(word: str, language: str | None) -> tuple[str, ...]:
 
 def _pairs(run: str) -> tuple[Part, ...]:
     signs = signs_of(run)
-    folded = [fold(sign) for sign in signs]
-    octets = list(accumulate((len(sign.encode()) for sign in signs), initial=0))
-    last = len(signs) - 1
-    pairs = ((octets[at], octets[at + 2], folded[at] + folded[at + 1]) for at in range(last))
-    return (*pairs, (octets[last], octets[last + 1], folded[last]))
+    folded = list(map(fold, signs))
+    octets = list(accumulate(map(len, map(str.encode, signs)), initial=0))
+    pairs = zip(octets, octets[2:], map(add, folded, folded[1:]), strict=False)
+    return (*pairs, (octets[-2], octets[-1], folded[-1]))
 
 
 def whole_terms(run: str, language: str | None) -> tuple[str, ...]:
@@ -57,16 +65,21 @@ def whole_terms(run: str, language: str | None) -> tuple[str, ...]:
 
 
 def borders_of(word: str) -> list[tuple[int, int]]:
-    """Give where the parts of an identifier lie: HTTP and Server in `HTTPServer`.
+    """Give where the parts of an identifier lie: HTTP and Server in `HTTPServer`, sha and 256 in `sha256`."""
+    borders: list[tuple[int, int]] = []
+    for low, high in pairwise([*_capitals(word), len(word)]):
+        number = _NUMBERED.fullmatch(word, low, high)
+        borders += [(low, number.start(1)), number.span(1)] if number else [(low, high)]
+    return borders
 
-    What would fall into parts of less than two letters on average (LaTeX, a key in base 64) has none.
-    """
+
+def _capitals(word: str) -> list[int]:
+    """Give where parts begin; too short to be words (LaTeX, a key in base 64), they are one."""
     if word[1:] == word[1:].lower() or word.isupper():
-        return [(0, len(word))]
+        return [0]
     starts = [0, *(at for at in range(1, len(word)) if _begins_part(word, at))]
-    if len(word) < 2 * len(starts):
-        return [(0, len(word))]
-    return list(zip(starts, [*starts[1:], len(word)], strict=True))
+    least_chars = 2 if len(starts) <= _FEW_PARTS else 3
+    return starts if len(word) >= least_chars * len(starts) else [0]
 
 
 def _begins_part(word: str, at: int) -> bool:

@@ -1,10 +1,19 @@
 """How a text is measured against a budget."""
 
+import re
 from collections.abc import Callable
+from functools import lru_cache
+from typing import Final
 
 from search.context.request import BudgetUnit
 from search.context.types import CountedBy
 from search.embedders.tokenizer import TokenCounter
+
+# No token spans these, so that the tokens of a text are those of its words.
+_WORD: Final = re.compile(r"[^ \t\r\n]+")
+# 40,000 characters take 1 ms where their words are known, 15 ms where none is, 21 ms encoded whole; and a
+# segment is measured again with each passage that might join it.
+_WORDS_KEPT: Final = 20_000
 
 
 def counting(unit: BudgetUnit) -> tuple[Callable[[str], int], CountedBy]:
@@ -16,5 +25,14 @@ def counting(unit: BudgetUnit) -> tuple[Callable[[str], int], CountedBy]:
     """
     if unit is BudgetUnit.CHARS:
         return len, "code points"
-    counter = TokenCounter()
-    return counter.count, "model" if counter.is_exact else "estimate"
+    counted_by: CountedBy = "model" if TokenCounter().is_exact else "estimate"
+
+    def count(text: str) -> int:
+        return sum(_tokens_of_word(word, counted_by) for word in _WORD.findall(text))
+
+    return count, counted_by
+
+
+@lru_cache(maxsize=_WORDS_KEPT)
+def _tokens_of_word(word: str, counted_by: CountedBy) -> int:
+    return TokenCounter().count(word)

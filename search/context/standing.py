@@ -48,12 +48,14 @@ def imported_documents(scope: Scope, place: Place, imports: Sequence[Import]) ->
     """Give the documents in `place` at which the imports may point, ids by path; in order, and bounded."""
     paths = dict.fromkeys(path for each in imports for path in each.paths)
     folders = dict.fromkeys(folder for each in imports for folder in each.folders)
-    folder: Func = Func(F("path"), Value("/[^/]*$"), Value(""), function="regexp_replace", output_field=TextField())
+    folder: Func = Func(
+        F("path"), Value("/[^/]*$"), Value(""), function="regexp_replace", output_field=TextField()
+    )
     rows = (
         standing_documents(scope)
         .alias(folder=folder)
         .filter(
-            Q(path__in=list(paths)[:_MAX_CANDIDATES]) | Q(folder__in=list(folders)[:_MAX_CANDIDATES]),
+            Q(path__any_of=list(paths)[:_MAX_CANDIDATES]) | Q(folder__any_of=list(folders)[:_MAX_CANDIDATES]),
             source=place.source_id,
             version=place.version_id,
         )

@@ -1,6 +1,5 @@
 """Finding libraries by name."""
 
-import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -11,13 +10,11 @@ from django.db.models import Case, F, FloatField, Q, Value, When
 from kebab.people.models import Workspace
 from search.engine import search
 from search.libraries.library import Version, versions_of, visible_libraries
-from search.libraries.typed import quoted_expression
+from search.libraries.snippets import has_every_term
+from search.libraries.typed import plain_terms
 from search.models import Source
-from search.retrieval.errors import InvalidQuery
 from search.retrieval.filters import SearchFilters
 from search.retrieval.types import Mode, SearchQuery
-
-logger = logging.getLogger(__name__)
 
 DEFAULT_LIMIT: Final = 10
 MAX_LIMIT: Final = 50
@@ -65,7 +62,7 @@ def _candidates(workspace: Workspace, name: str) -> Any:
     indexed = visible_libraries(workspace).filter(last_indexed_at__isnull=False)
     named = Q(title__icontains=name) | Q(library_id__icontains=name) | Q(description__icontains=name)
     others = indexed.exclude(named).values_list("key", flat=True)
-    holding = first_hits(workspace, _every_term(name), others)
+    holding = _first_hits(workspace, name, others, with_every_term=True)
     return indexed.filter(named | Q(key__in=list(holding))).annotate(points=_points(name))
 
 
@@ -96,7 +93,7 @@ def _with_ties(candidates: Any, limit: int) -> list[Any]:
 def _broken_ties(workspace: Workspace, ranked: Sequence[Any], query: str) -> list[Any]:
     ties = [list(group) for _, group in groupby(ranked, key=lambda source: round(source.points, 2))]
     tied = [source.key for group in ties if len(group) > 1 for source in group]
-    scores = first_hits(workspace, _plain(query), tied) if query.strip() else {}
+    scores = _first_hits(workspace, query, tied, with_every_term=False)
     return [
         source
         for group in ties
@@ -104,44 +101,31 @@ def _broken_ties(workspace: Workspace, ranked: Sequence[Any], query: str) -> lis
     ]
 
 
-def first_hits(workspace: Workspace, text: str, keys: Iterable[str]) -> dict[str, float]:
-    """Give those of the sources `keys` that words of `text` are found in, with their best hit's score.
+def _first_hits(
+    workspace: Workspace, text: str, keys: Iterable[str], *, with_every_term: bool
+) -> dict[str, float]:
+    """Those of the sources `keys` that all or some words of `text` are found in, with their best hit's score.
 
     Each search asks those that the ones before didn't show, so that one big source hides no other.
     """
     left = set(keys)
     found: dict[str, float] = {}
     for _ in range(_ROUNDS):
-        if not left:
-            break
-        shown = _shown(workspace, text, left)
+        shown = _shown(workspace, text, left, with_every_term) if left else {}
         if not shown:
-            break  # also when it took too long: content only ever adds
+            break
         found |= shown
         left -= shown.keys()
     return found
 
 
-def _shown(workspace: Workspace, text: str, keys: Iterable[str]) -> dict[str, float]:
+def _shown(workspace: Workspace, text: str, keys: Iterable[str], with_every_term: bool) -> dict[str, float]:
     query = SearchQuery(
-        text=text,
+        text=plain_terms(text),
         mode=Mode.LEXICAL,
         k=_HITS,
         filters=SearchFilters(source=tuple(sorted(keys))),
         snippet_chars=1,
     )
-    try:
-        hits = search(workspace, query).hits
-    except InvalidQuery as error:
-        logger.debug("no library by its content: %s", error)
-        return {}
-    return {hit.source: hit.score for hit in reversed(hits)}
-
-
-def _every_term(name: str) -> str:
-    return f"'{quoted_expression(name)}'"
-
-
-def _plain(query: str) -> str:
-    """Words alone: what breaks ties is no place for FTS5 syntax, nor for its errors."""
-    return f"{query} ." if query.strip().startswith("'") else query
+    hits = search(workspace, query).hits
+    return {hit.source: hit.score for hit in reversed(hits) if has_every_term(hit) or not with_every_term}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from kebab.people.models import Workspace
 from search.engine import search
 from search.libraries.library import ChosenLibrary
-from search.libraries.typed import quoted_expression, typed_expression
+from search.libraries.typed import plain_terms, typed_expression
 from search.models import Chunk
 from search.retrieval.citation import Citation
 from search.retrieval.errors import InvalidQuery
@@ -64,11 +64,10 @@ def search_snippets(
 ) -> FoundSnippets:
     """Find snippets for what is being typed, by its words alone: the last one may be a beginning.
 
-    What FTS5 refuses is asked again with every term quoted. Raises InvalidQuery when even that takes too
-    long.
+    What FTS5 refuses, or takes too long over, is asked again with every term quoted.
     """
     query = SearchQuery(
-        text=_raw(typed_expression(typed)),
+        text=f"'{typed_expression(typed)}'",
         mode=Mode.LEXICAL,
         k=page.offset + page.limit,
         filters=filters_of(library, page.kinds),
@@ -76,8 +75,14 @@ def search_snippets(
     try:
         result = search(workspace, query)
     except InvalidQuery:
-        result = search(workspace, replace(query, text=_raw(quoted_expression(typed))))
-    return found_snippets(workspace, result, result.hits[page.offset :])
+        result = search(workspace, replace(query, text=plain_terms(typed)))
+    hits = [hit for hit in result.hits if has_every_term(hit)]
+    return found_snippets(workspace, result, hits[page.offset :])
+
+
+def has_every_term(hit: SearchHit) -> bool:
+    """Whether the chunk has all that was asked for: a plain query is filled up with those that have some."""
+    return hit.retrieval.tier != "some"
 
 
 def filters_of(library: ChosenLibrary, kinds: tuple[ChunkKind, ...] = ()) -> SearchFilters:
@@ -116,7 +121,3 @@ def _snippet(hit: SearchHit, chunk: Chunk) -> LibrarySnippet:
         citation=hit.citation,
         is_markdown=chunk.document.mime in _MARKDOWN,
     )
-
-
-def _raw(expression: str) -> str:
-    return f"'{expression}'"

@@ -1,11 +1,13 @@
 """What a person is still typing, as an FTS5 expression: stop words stay, the last term may be a beginning.
 
-Each expression is for the engine's raw form `'…'`. Where FTS5 refuses one, `quoted_expression` is asked.
+The expression is for the engine's raw form `'…'`. Where that is refused, `plain_terms` is asked.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from search.retrieval.match import parse_query
 
 #: Characters from which on the last term is looked for as a beginning.
 MIN_PREFIX_CHARS = 3
@@ -42,10 +44,10 @@ def typed_expression(text: str) -> str:
     return " ".join(_placed(words))
 
 
-def quoted_expression(text: str) -> str:
-    """Give the expression that looks for every term, all of them, and no beginning; '' when there is none."""
-    runs = text.translate(_PARENTHESES).replace("*", " ").split()
-    return " ".join(map(_quoted, runs))
+def plain_terms(text: str) -> str:
+    """Give the terms alone, without any syntax: as a plain query the engine quotes each of them."""
+    terms = " ".join(text.translate(_PARENTHESES).replace("*", " ").split())
+    return terms if parse_query(terms).raw is None else terms.replace("'", " ")
 
 
 def _word(match: re.Match[str]) -> _Word | None:

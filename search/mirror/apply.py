@@ -87,6 +87,8 @@ class Applier:
             kept.add(chunk_id)
             if (chunk.kind, chunk.row_version) != (kind, row_version):
                 self._connection.execute(_RESTATE_CHUNK, (chunk.kind, chunk.row_version, row))
+            if chunk.kind != kind:
+                self._postings.restate(row, doc, chunk)
         self._delete_chunks(outdated)
         for chunk in state.chunks:
             if chunk.chunk_id not in kept:
@@ -103,4 +105,4 @@ class Applier:
         added = (chunk.chunk_id, doc, chunk.kind, chunk.row_version)
         row = self._connection.execute(_ADD_CHUNK, added).fetchone()[0]
         self._connection.execute(_ADD_TEXT, (row, chunk.chunk_id, doc_id, chunk.breadcrumb, chunk.text))
-        self._postings.add(row, doc, chunk.breadcrumb, chunk.text)
+        self._postings.add(row, doc, chunk)

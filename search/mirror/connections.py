@@ -11,6 +11,7 @@ import apsw
 from search.analysis import register_tokenizer
 from search.mirror import schema
 from search.mirror.errors import MirrorAbsent, MirrorBusy, MirrorDamaged, MirrorOutdated
+from search.mirror.postings import RecentTables
 
 # How many idle readers a process keeps open, over all workspaces.
 _IDLE_READERS = 64
@@ -41,7 +42,7 @@ def create_file(path: Path) -> apsw.Connection:
     register_tokenizer(connection)
     connection.pragma("journal_mode", "wal")
     _configure_writer(connection).execute(schema.CREATE)
-    connection.pragma("user_version", schema.SCHEMA_VERSION)
+    connection.pragma("user_version", schema.FILE_VERSION)
     return connection
 
 
@@ -50,8 +51,9 @@ def open_reader(path: Path) -> apsw.Connection:
     with naming_damage(path):
         connection = _checked(path, apsw.SQLITE_OPEN_READONLY)
         connection.pragma("query_only", True)
-        connection.pragma("cache_size", -16_000)
-        connection.pragma("mmap_size", 268_435_456)
+        # Mapped into memory a query of 180,000 chunks takes 2.8 ms instead of 3.3, but a web process grows by
+        # what is mapped, once for each of its readers.
+        connection.pragma("cache_size", -4_000)
     return connection
 
 
@@ -75,9 +77,9 @@ def _checked(path: Path, flags: int) -> apsw.Connection:
         raise MirrorAbsent(f"The mirror file {path.name} is gone.") from error
     except (apsw.BusyError, apsw.LockedError, apsw.ReadOnlyError) as error:
         raise MirrorBusy(f"The mirror file {path.name} is in use: {error}") from error
-    if version != schema.SCHEMA_VERSION:
+    if version != schema.FILE_VERSION:
         connection.close()
-        raise MirrorOutdated(f"{path.name} has schema {version}; this code reads {schema.SCHEMA_VERSION}.")
+        raise MirrorOutdated(f"{path.name} has schema {version}; this code reads {schema.FILE_VERSION}.")
     register_tokenizer(connection)
     return connection
 
@@ -92,6 +94,8 @@ class ReaderPool:
         self._idle = idle
         self._lock = threading.Lock()
         self._readers: OrderedDict[apsw.Connection, Path] = OrderedDict()
+        #: What queries read of their mirrors over and over.
+        self.tables = RecentTables()
 
     @contextmanager
     def reader(self, path: Path) -> Iterator[apsw.Connection]:

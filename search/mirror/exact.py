@@ -1,23 +1,46 @@
 """The exact leg: chunks that have a quoted phrase or a name of the query to the letter, definitions first."""
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 import apsw
 
 from search.mirror.errors import MirrorError
 from search.mirror.filters import Clause, filter_clause
 from search.mirror.reading import MirrorReading
-from search.retrieval.definitions import Passage, member_of, rank_passages
+from search.retrieval.definitions import Passage, has_definition, member_of, rank_namesakes, rank_passages
 from search.retrieval.errors import LegTimeout
-from search.retrieval.exact import exact_terms
-from search.retrieval.match import in_columns, quoted
+from search.retrieval.exact import exact_terms, lone_name
+from search.retrieval.match import quoted
 from search.retrieval.scripts import has_token
 from search.retrieval.types import Candidate
 
-# Texts that are read to the letter, over all names of a query: first where a heading has one, then the others.
+# Texts that are read to the letter, over all names of a query.
 _READ = 400
+# Words before a name that code declares, and before one that has others below it.
+_DECLARING = (
+    "def",
+    "class",
+    "function",
+    "func",
+    "fn",
+    "define",
+    "struct",
+    "interface",
+    "type",
+    "enum",
+    "const",
+)
+_CONTAINING = ("class", "struct", "interface", "impl", "trait", "enum", "module", "object", "type")
 
 _BEST = (
     "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? {clause}"
     " ORDER BY bm25(chunks_fts, 0.0, 0.0, ?, ?), rowid LIMIT ?"
+)
+_BELOW = (
+    "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? AND rowid IN (SELECT c.chunk FROM chunks c"
+    " WHERE c.doc IN (SELECT o.doc FROM chunks o WHERE o.chunk IN (SELECT rowid FROM chunks_fts"
+    " WHERE chunks_fts MATCH ?))) {clause} ORDER BY rowid LIMIT ?"
 )
 _PASSAGE = "SELECT chunk_id, breadcrumb, text FROM chunks_fts WHERE rowid = ?"
 
@@ -27,52 +50,95 @@ class ExactLeg:
 
     def __init__(self, reading: MirrorReading, text: str) -> None:
         self._reading = reading
-        #: What is looked for; without any there is nothing to ask.
-        self.names = exact_terms(text)
+        self._names = exact_terms(text)
+        self._word = None if self._names else lone_name(text)
+
+    @property
+    def has_names(self) -> bool:
+        """Whether there is anything to look for."""
+        return bool(self._names) or self._word is not None
 
     def search(self, limit: int) -> list[Candidate]:
         """Give up to `limit` candidates: where a name is defined or documented, then where it stands.
 
         Raises LegTimeout with what was found in time.
         """
-        rows: dict[int, Passage] = {}
+        passages: dict[int, Passage] = {}
         is_complete = True
         try:
             with self._reading.connection() as connection:
+                search = _Search(connection, filter_clause(self._reading.scope), passages)
                 try:
-                    for name in self.names:
-                        self._read(connection, name, rows)
+                    search.read(self._names, self._word)
                 except apsw.InterruptError:
                     is_complete = False
         except MirrorError as error:
             raise LegTimeout(f"The mirror of this node is not ready: {error}") from error
-        ranked = rank_passages(self.names, rows.values())[:limit]
-        found = [Candidate(chunk_id=chunk_id, score=strength) for chunk_id, strength in ranked]
+        found = [Candidate(chunk_id=id_, score=strength) for id_, strength in self._ranked(passages.values())]
         if not is_complete:
-            raise LegTimeout("The exact leg ran out of time.", partial=found)
-        return found
+            raise LegTimeout("The exact leg ran out of time.", partial=found[:limit])
+        return found[:limit]
 
-    def _read(self, connection: apsw.Connection, name: str, rows: dict[int, Passage]) -> None:
-        """Add the passages that may have `name`: no more for one name than its share of all texts."""
-        clause = filter_clause(self._reading.scope)
-        share = _READ // len(self.names)
-        best = _best(connection, _in_headings(name), clause, (1.0, 0.0), share)
-        best += _best(connection, _anywhere(name), clause, (1.0, 1.0), share)
-        for row in list(dict.fromkeys(best))[:share]:
-            if row not in rows:
-                chunk_id, breadcrumb, text = connection.execute(_PASSAGE, (row,)).fetchone()
-                rows[row] = Passage(chunk_id=chunk_id, breadcrumb=breadcrumb, text=text)
+    def _ranked(self, passages: Iterable[Passage]) -> list[tuple[str, float]]:
+        return (
+            rank_passages(self._names, passages)
+            if self._word is None
+            else rank_namesakes(self._word, passages)
+        )
 
 
-def _best(
-    connection: apsw.Connection, expression: str, clause: Clause, weights: tuple[float, float], limit: int
-) -> list[int]:
-    values = (expression, *clause.values, *weights, limit)
-    return [row for (row,) in connection.execute(_BEST.format(clause=clause.sql), values)]
+class _Search:
+    """Reads what may have the names into `passages`, by row."""
+
+    def __init__(self, connection: apsw.Connection, clause: Clause, passages: dict[int, Passage]) -> None:
+        self._connection = connection
+        self._clause = clause
+        self._passages = passages
+
+    def read(self, names: tuple[str, ...], word: str | None) -> None:
+        if word is not None:
+            self._add([*self._best(f"breadcrumb : {quoted(word)}", _READ), *self._declared(word, _READ)])
+        for name in names:
+            self._read_name(name, _READ // len(names) // 2)
+
+    def _read_name(self, name: str, limit: int) -> None:
+        """Look further only while nothing has been found that defines the name."""
+        self._add(self._best(_in_headings(name), limit))
+        if has_definition(name, self._passages.values()):
+            self._add(self._best(_anywhere(name), limit))
+            return
+        anywhere = self._best(_anywhere(name), limit)
+        if len(anywhere) == limit:
+            self._add(self._declared(name, limit))
+        self._add(anywhere)
+        below = member_of(name)
+        if below is not None and all(map(has_token, below)):
+            container = _any_of(_CONTAINING, below[0])
+            values = (quoted(below[1]), container, *self._clause.values, limit)
+            self._add(self._rows(_BELOW, values), below=name)
+
+    def _declared(self, name: str, limit: int) -> list[int]:
+        return self._best(_any_of(_DECLARING, name), limit)
+
+    def _best(self, expression: str, limit: int) -> list[int]:
+        weights = (1.0, 0.0) if expression.startswith("breadcrumb") else (1.0, 1.0)
+        return self._rows(_BEST, (expression, *self._clause.values, *weights, limit))
+
+    def _rows(self, sql: str, values: tuple[str | float, ...]) -> list[int]:
+        return [row for (row,) in self._connection.execute(sql.format(clause=self._clause.sql), values)]
+
+    def _add(self, rows: Iterable[int], below: str | None = None) -> None:
+        for row in rows:
+            if row not in self._passages:
+                chunk_id, breadcrumb, text = self._connection.execute(_PASSAGE, (row,)).fetchone()
+                self._passages[row] = Passage(chunk_id=chunk_id, breadcrumb=breadcrumb, text=text)
+            if below is not None:
+                known = self._passages[row]
+                self._passages[row] = replace(known, below=known.below | {below})
 
 
 def _in_headings(name: str) -> str:
-    return in_columns(" OR ".join([quoted(name), *_as_member(name, "{} {}")]), ["breadcrumb"])
+    return f"breadcrumb : ({' OR '.join([quoted(name), *_as_member(name, '({} AND {})')])})"
 
 
 def _anywhere(name: str) -> str:
@@ -85,3 +151,7 @@ def _as_member(name: str, form: str) -> list[str]:
     if below is None or not all(map(has_token, below)):
         return []
     return [form.format(*map(quoted, below))]
+
+
+def _any_of(words: Iterable[str], name: str) -> str:
+    return " OR ".join(quoted(f"{word} {name}") for word in words)

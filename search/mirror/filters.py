@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import apsw
 import numpy as np
 
+from search.mirror.postings import ChunkTable
 from search.retrieval.glob import compile_glob
 from search.scope import Scope
 
@@ -19,36 +20,40 @@ _IN = {
     "doc_id": "d.doc_id IN (SELECT value FROM json_each(?))",
     "source": "d.source_key IN (SELECT value FROM json_each(?))",
     "version": "d.version_tag IN (SELECT value FROM json_each(?))",
-    "kind": "c.kind IN (SELECT value FROM json_each(?))",
 }
+_KIND = "c.kind IN (SELECT value FROM json_each(?))"
 _CHUNKS = "SELECT c.chunk FROM chunks c JOIN documents d ON d.doc = c.doc WHERE "
 _DOCUMENTS = "SELECT d.doc FROM documents d WHERE "
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """The conditions on chunk `c` and document `d`, empty for none, with the values they bind."""
+    """The conditions on a document `d`, with the values they bind, and the kinds of chunk; empty for none."""
 
-    conditions: str
-    values: tuple[str | float, ...]
+    on_document: str = ""
+    document_values: tuple[str | float, ...] = ()
+    kinds: tuple[str, ...] = ()
 
     @property
     def sql(self) -> str:
         """What follows a MATCH: empty, or `AND rowid IN (…)`."""
-        return f"AND rowid IN ({_CHUNKS}{self.conditions})" if self.conditions else ""
+        conditions = [sql for sql in (self.on_document, _KIND if self.kinds else "") if sql]
+        return f"AND rowid IN ({_CHUNKS}{' AND '.join(conditions)})" if conditions else ""
 
-    def mask(self, connection: apsw.Connection, docs: np.ndarray) -> np.ndarray:
-        """Give (n,) bool, whether each chunk passes; `docs` (n,) are the documents' rows, by chunk row."""
-        if not self.conditions:
-            return docs != 0
-        if "c.kind" in self.conditions:
-            mask = np.zeros(len(docs), bool)
-            mask[_rows(connection, _CHUNKS + self.conditions, self.values)] = True
-            return mask
-        passing = np.zeros(int(docs.max(initial=0)) + 1, bool)
-        found = _rows(connection, _DOCUMENTS + self.conditions, self.values)
-        passing[found[found < len(passing)]] = True
-        return passing[docs]
+    @property
+    def values(self) -> tuple[str | float, ...]:
+        """What `sql` binds."""
+        return (*self.document_values, json.dumps(self.kinds)) if self.kinds else self.document_values
+
+    def mask(self, connection: apsw.Connection, chunks: ChunkTable) -> np.ndarray:
+        """Give (n,) bool, whether the chunk at each row passes."""
+        passes = chunks.docs != 0
+        if self.on_document:
+            passing = np.zeros(int(chunks.docs.max(initial=0)) + 1, bool)
+            found = _rows(connection, _DOCUMENTS + self.on_document, self.document_values)
+            passing[found[found < len(passing)]] = True
+            passes &= passing[chunks.docs]
+        return passes & chunks.are_of(self.kinds) if self.kinds else passes
 
 
 def filter_clause(scope: Scope) -> Clause:
@@ -59,7 +64,6 @@ def filter_clause(scope: Scope) -> Clause:
         "trust": filters.trust_min.or_better() if filters.trust_min else (),
         "media": filters.media,
         "doc_id": filters.doc_id,
-        "kind": filters.kind,
         "source": scope.source_keys,
         "version": scope.version_tags,
     }
@@ -72,8 +76,8 @@ def filter_clause(scope: Scope) -> Clause:
         wanted.append((_PATH, ()))
     if filters.ingested_after is not None:
         wanted.append((_AFTER, (filters.ingested_after.timestamp(),)))
-    conditions = " AND ".join(sql for sql, _ in wanted)
-    return Clause(conditions, tuple(value for _, values in wanted for value in values))
+    on_document = " AND ".join(sql for sql, _ in wanted)
+    return Clause(on_document, tuple(value for _, values in wanted for value in values), filters.kind)
 
 
 def bind_path_filter(connection: apsw.Connection, patterns: tuple[str, ...]) -> None:

@@ -10,13 +10,19 @@ from search import analysis
 from search.mirror import schema
 from search.mirror.errors import MirrorError
 from search.mirror.filters import Clause, filter_clause
-from search.mirror.postings import Contribution, Scores, read_chunk_table, read_postings
+from search.mirror.postings import (
+    Contribution,
+    Scores,
+    document_frequency,
+    read_postings,
+)
 from search.mirror.reading import MirrorReading
 from search.mirror.sync import applied_seq
 from search.retrieval.errors import InvalidQuery, LegTimeout, shown
 from search.retrieval.match import (
     Unit,
     check_prefixes,
+    check_size,
     compile_all,
     compile_any,
     match_of,
@@ -53,7 +59,6 @@ _SNIPPET = (
     "SELECT snippet(chunks_fts, 3, ?, ?, '…', ?) FROM chunks_fts WHERE chunks_fts MATCH ?"
     " AND rowid = (SELECT chunk FROM chunks WHERE chunk_id = ?)"
 )
-_FREQUENCY = "SELECT doc FROM chunks_vocab WHERE term = ?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +69,8 @@ class Match:
     every: str
     #: Any of the content terms; '' where relaxing adds nothing.
     some: str
+    #: What snippets mark; '' where it is `every`.
+    marked: str = ""
     is_raw: bool
     every_units: tuple[Unit, ...] = ()
     some_units: tuple[Unit, ...] = ()
@@ -71,7 +78,7 @@ class Match:
     @property
     def widest(self) -> str:
         """The expression that every hit matches, for snippets."""
-        return self.some or self.every
+        return self.marked or self.every
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +121,8 @@ class LexicalLeg:
         except MirrorError as error:
             self.seq = None
             raise LegTimeout(f"The mirror of this node is not ready: {error}") from error
+        except apsw.InterruptError as error:
+            raise LegTimeout("The lexical leg ran out of time.") from error
 
     def score(self, chunk_ids: Sequence[str]) -> dict[str, float]:
         """Give the leg's score of each of these chunks, 0.0 where no term is in it. Raises LegTimeout."""
@@ -123,7 +132,7 @@ class LexicalLeg:
                 rows = dict(connection.execute(_CHUNK_ROWS, (_json(f'"{id_}"' for id_ in chunk_ids),)))
                 if match is None or match.is_raw:
                     return dict.fromkeys(chunk_ids, 0.0)
-                sums = self._scored(connection, match, Clause("", ())).scores
+                sums = self._scored(connection, match, Clause()).scores
         except (MirrorError, apsw.InterruptError) as error:
             raise LegTimeout(f"The lexical scores are not known: {error}") from error
         # A chunk that this mirror doesn't know yet can't have been scored by it.
@@ -165,6 +174,8 @@ class LexicalLeg:
         self, connection: apsw.Connection, match: Match, clause: Clause, limit: int
     ) -> list[Candidate]:
         ranking = self._scored(connection, match, clause)
+        # To name what was found takes milliseconds, and is not left out when the time is up.
+        connection.set_progress_handler(None)
         every = np.flatnonzero(ranking.has_every & ranking.passes)
         found = _best(connection, ranking.scores, every, limit, "all")
         is_relaxed = len(every) < limit and bool(match.some)
@@ -177,8 +188,8 @@ class LexicalLeg:
         return found
 
     def _scored(self, connection: apsw.Connection, match: Match, clause: Clause) -> _Ranking:
-        chunks = read_chunk_table(connection)
-        passes = clause.mask(connection, chunks.docs)
+        chunks = self._reading.chunk_table(connection)
+        passes = clause.mask(connection, chunks)
         scores = Scores(chunks, (BREADCRUMB_WEIGHT, TEXT_WEIGHT))
         is_complete = True
         try:
@@ -212,15 +223,17 @@ def compile_match(text: str, connection: apsw.Connection) -> Match | None:
     """Give what `text` matches in this mirror; None when it has nothing to look for. Raises InvalidQuery."""
     parsed = parse_query(text)
     if parsed.raw is not None:
+        check_size(parsed.raw)
         check_prefixes(parsed.raw)
         return Match(every=parsed.raw, some="", is_raw=True)
-    plain = match_of(parsed.terms, analysis, lambda term: _document_frequency(connection, term))
+    plain = match_of(parsed.terms, analysis, lambda term: document_frequency(connection, term))
     if plain is None:
         return None
     every, some = compile_all(plain.every), compile_any(plain.some)
     return Match(
         every=every,
         some=some if some != every else "",
+        marked=compile_any(plain.marked),
         is_raw=False,
         every_units=plain.every,
         some_units=plain.some,
@@ -249,8 +262,3 @@ def _chunk_ids(connection: apsw.Connection, rows: Iterable[int]) -> dict[int, st
 
 def _json(literals: Iterable[str]) -> str:
     return f"[{','.join(literals)}]"
-
-
-def _document_frequency(connection: apsw.Connection, term: str) -> int:
-    row = connection.execute(_FREQUENCY, (term,)).fetchone()
-    return int(row[0]) if row else 0

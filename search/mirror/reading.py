@@ -11,6 +11,8 @@ from search.mirror.connections import ReaderPool
 from search.mirror.errors import MirrorDamaged
 from search.mirror.files import MirrorFiles
 from search.mirror.filters import bind_path_filter
+from search.mirror.postings import ChunkTable
+from search.mirror.sync import applied_seq
 from search.scope import Scope
 
 logger = logging.getLogger(__name__)
@@ -49,6 +51,10 @@ class MirrorReading:
             logger.error("mirror of %s is withdrawn: %s", self.scope.workspace_id, damage)
             self._files.withdraw(path)
             raise
+
+    def chunk_table(self, connection: apsw.Connection) -> ChunkTable:
+        """Give the table of chunks that a connection given here shows. Raises MirrorDamaged."""
+        return self._pool.tables.get(connection, applied_seq(connection))
 
     def is_late(self) -> bool:
         """Say whether the time is up."""

@@ -1,11 +1,16 @@
 """The mirror's tables and every statement that makes them. A file of another version is rebuilt."""
 
+from zlib import crc32
+
 import apsw
 
+from search.analysis import ANALYSIS_VERSION
 from search.mirror.errors import SqliteTooOld
 
-#: Kept as `user_version`; raise it with any change to the tables or to what is written into them.
-SCHEMA_VERSION = 2
+#: Raise it with any change to the tables or to what is written into them.
+SCHEMA_VERSION = 3
+#: Kept as `user_version`: a file of another schema, or of other index terms for the same text, is built anew.
+FILE_VERSION = SCHEMA_VERSION << 16 | crc32(ANALYSIS_VERSION.encode()) & 0xFFFF
 
 # A WAL race in 3.7.0-3.51.2 corrupts files; crafted FTS5 content overflowed before 3.53.2.
 _OLDEST_SQLITE = (3, 53, 2)
@@ -61,7 +66,12 @@ CREATE TABLE postings (
     entries BLOB NOT NULL,
     PRIMARY KEY (part, term)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE blocks (block INTEGER PRIMARY KEY, lengths BLOB NOT NULL, docs BLOB NOT NULL) STRICT;
+CREATE TABLE blocks (
+    block INTEGER PRIMARY KEY,
+    lengths BLOB NOT NULL,
+    docs BLOB NOT NULL,
+    kinds BLOB NOT NULL
+) STRICT;
 """
 
 READ_META = "SELECT value FROM meta WHERE key = ?"

@@ -142,7 +142,6 @@ def _build(
     try:
         documents, seq = _fill(connection, workspace_id, on_document)
         connection.execute(schema.OPTIMIZE)
-        connection.execute(schema.INTEGRITY_CHECK)
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     finally:
         connection.close()

@@ -4,8 +4,9 @@ import time
 from collections.abc import Callable, Sequence
 
 from kebab.outgoing.endpoint import JsonEndpoint
-from kebab.outgoing.errors import AddressRefused, RequestFailed, StatusRefused
+from kebab.outgoing.errors import AddressRefused, OutOfTime, RequestFailed, StatusRefused
 from search.rerank.options import RerankOptions
+from search.rerank.scorer import out_of_time
 from search.rerank.shapes import SHAPES, Shape
 from search.retrieval.errors import RerankerUnavailable
 
@@ -59,9 +60,14 @@ class EndpointScorer:
         """
         ends_at = self._clock() + limit_s
         scores: list[float] = []
-        for at in range(0, len(passages), self._shape.max_passages):
-            some = passages[at : at + self._shape.max_passages]
-            scores += self._ask(query, some, limit_s=ends_at - self._clock())
+        try:
+            for at in range(0, len(passages), self._shape.max_passages):
+                some = passages[at : at + self._shape.max_passages]
+                scores += self._ask(query, some, limit_s=ends_at - self._clock())
+        except OutOfTime as error:
+            raise out_of_time(limit_s) from error
+        except RequestFailed as error:
+            raise _unavailable(error) from error
         return scores
 
     def close(self) -> None:
@@ -69,15 +75,13 @@ class EndpointScorer:
         self._endpoint.close()
 
     def _ask(self, query: str, passages: Sequence[str], *, limit_s: float) -> list[float]:
-        try:
-            answer = self._endpoint.post(self._shape.body(query, passages, self._model), limit_s=limit_s)
-        except RequestFailed as error:
-            raise RerankerUnavailable(
-                f"the reranker {error}",
-                remedy=_remedy(error),
-                is_fault=not (isinstance(error, StatusRefused) and error.status in _ABOUT_THE_REQUEST),
-            ) from error
+        answer = self._endpoint.post(self._shape.body(query, passages, self._model), limit_s=limit_s)
         return self._shape.scores(answer, len(passages))
+
+
+def _unavailable(error: RequestFailed) -> RerankerUnavailable:
+    was_refused = isinstance(error, StatusRefused) and error.status in _ABOUT_THE_REQUEST
+    return RerankerUnavailable(f"the reranker {error}", remedy=_remedy(error), is_fault=not was_refused)
 
 
 def _remedy(error: RequestFailed) -> str:

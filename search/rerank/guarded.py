@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 
 from search.rerank.breaker import Breaker
-from search.rerank.scorer import Scorer
-from search.retrieval.errors import RerankerUnavailable
+from search.rerank.scorer import Scorer, out_of_time
 from search.retrieval.rerank import checked_scores
 
 #: Characters of a query, and of a passage, that are read; a cross-encoder reads some 2,000 of both together.
@@ -48,7 +47,4 @@ class GuardedReranker:
             return future.result(self._limit_s)
         except TimeoutError as error:
             future.cancel()
-            raise RerankerUnavailable(
-                f"the reranker did not answer within {self._limit_s:g} s",
-                remedy="A higher KEBAB_RERANK_LIMIT_MS gives it longer.",
-            ) from error
+            raise out_of_time(self._limit_s) from error

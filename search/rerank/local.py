@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from search.rerank.scorer import out_of_time
 from search.retrieval.errors import RerankerUnavailable
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class LocalScorer:
         for score in self._loaded(limit_s).rerank(query, passages, batch_size=_BATCH):
             scores.append(score)
             if self._clock() > ends_at:
-                raise RerankerUnavailable(f"the local model needs more than {limit_s:g} s")
+                raise out_of_time(limit_s)
         return scores
 
     def close(self) -> None:

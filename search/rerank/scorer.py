@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from search.retrieval.errors import RerankerUnavailable
+
 
 class Scorer(Protocol):
     """Scores passages within a time; safe to call from several threads."""
@@ -27,3 +29,11 @@ class Scorer(Protocol):
     def close(self) -> None:
         """Let go of connections and memory; it may score again."""
         ...
+
+
+def out_of_time(limit_s: float) -> RerankerUnavailable:
+    """Give the error for scores that did not come within the limit."""
+    return RerankerUnavailable(
+        f"the reranker did not answer within {limit_s:g} s",
+        remedy="A higher KEBAB_RERANK_LIMIT_MS gives it longer.",
+    )

@@ -5,47 +5,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+from search.retrieval.declarations import is_declared, is_defined, is_entry
 from search.retrieval.scripts import is_unspaced
 
 SEPARATOR = " > "
 
+_CALL = "()"
 # Between the container of a name and its last part.
 _MEMBER = re.compile(r"(?:::|->|[.#])(?=[^\W\d])")
 _BETWEEN_NAMES = re.compile(r"\s*[,;|]\s*|\s+(?:and|or|vs\.?|/)\s+")
 _PATH = re.compile(r"\S*[/.]\S*")
+_QUOTES = "`'\" "
+_CALL_AFTER = re.compile(r"(\(.*\))?[`'\"]*")
+_CONTAINER_BEFORE = re.compile(r"(?:\S*(?:::|->|[.#/]))?[`'\"]*")
 
-# What stands around a name in its line, from the line's start and to its end.
-_QUOTES = "[`'\"]*"
-_MODIFIERS = r"[ \t]*(?:[a-z]+ +){0,4}"
-_DEFINITIONS = (
-    # def name, export class name, #define name
-    (
-        re.compile(
-            _MODIFIERS + r"(?:def|class|function\*?|func|fn|fun|interface|type|enum|struct|union|trait|module"
-            r"|namespace|package|const|let|var|val|sub|proc|macro_rules!|#[ \t]*define|typedef\b.*"
-            r"|CREATE TABLE|create table)[ \t]+"
-        ),
-        re.compile(""),
-    ),
-    # name = value, name: type = value
-    (re.compile(_MODIFIERS), re.compile(r"(?:[ \t]*:[^=]*)?[ \t]*=(?![=>])")),
-    # name: value, - "name": value
-    (re.compile(rf"[ \t]*(?:[-*+] +)?{_QUOTES}"), re.compile(rf"{_QUOTES}\??:(?!:)")),
-    # static int name(parameters) {
-    (
-        re.compile(
-            r"[ \t]*(?!(?:return|await|yield|new|else|throw|raise|if|elif|while|for|in|not|and|or|print"
-            r"|import|from|case)\b)(?:[\w:<>\[\],~]+[ \t*&]+){1,5}"
-        ),
-        re.compile(r"[ \t]*\((?:.*[{(,;)])?[ \t]*$"),
-    ),
-)
-_ENTRY_BEFORE = re.compile(r"[ \t|>*+-]*[`*_'\"\[<]*")
-_CALL_AFTER = re.compile(rf"(?:\(.*\))?{_QUOTES}")
-_CONTAINER_BEFORE = re.compile(rf"(?:\S*(?:::|->|[.#/]))?{_QUOTES}")
-
-# The part of Okapi bm25 that counts a term in a text: k1 1.2, b 0.75, and 600 characters for the mean length.
-_K1, _B, _MEAN_CHARS = 1.2, 0.75, 600
+# The part of Okapi bm25 that counts a term in a text: k1 1.2, b 0.75; 600 bytes for the mean length.
+_K1, _B, _MEAN_BYTES = 1.2, 0.75, 600
 
 
 class Place(IntEnum):
@@ -59,14 +34,21 @@ class Place(IntEnum):
     BEGINS = 2
     #: It is somewhere in the last heading: `Compiler Error C2065`.
     NAMED = 3
-    #: Code defines it: `def name`, `#define name`, `name =`.
-    CODE = 4
+    #: Code declares it with a word for that: `def name`, `#define name`.
+    DECLARED = 4
+    #: Code defines it otherwise: `name = value`, `name: value`, `int name(int other);`.
+    DEFINED = 5
     #: A heading further up, the title or the file is it.
-    ABOVE = 5
+    ABOVE = 6
     #: A line begins with it, as in a list or table of options.
-    ENTRY = 6
-    MENTIONED = 7
-    NOWHERE = 8
+    ENTRY = 7
+    MENTIONED = 8
+    NOWHERE = 9
+
+
+# Where a word is a name for sure; a capitalised one is written so in any heading.
+_NAMESAKES = frozenset({Place.HEADING, Place.LISTED, Place.BEGINS, Place.DECLARED})
+_CAPITALISED_NAMESAKES = frozenset({Place.DECLARED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,19 +58,46 @@ class Passage:
     chunk_id: str
     breadcrumb: str
     text: str
+    #: Those of the names asked for whose container another chunk of the document declares.
+    below: frozenset[str] = frozenset()
 
 
 def rank_passages(names: Sequence[str], passages: Iterable[Passage]) -> list[tuple[str, float]]:
-    """Give the chunks that have any of `names`, which are not empty, each with its strength in (0, 1].
+    """Give the chunks that have any of `names`, each with its strength in (0, 1].
 
     Order: strength descending, chunk id ascending. Strength is the mean over the names: by place, places with
     the letters' case as asked before all others, then by how often the text has the name for its length.
     """
     sought = [_Sought(name) for name in names]
-    strengths = {each.chunk_id: sum(one.strength(each) for one in sought) / len(sought) for each in passages}
-    return sorted(
-        ((id_, found) for id_, found in strengths.items() if found), key=lambda one: (-one[1], one[0])
+    return _ranked((each.chunk_id, sum(one.strength(each) for one in sought) / len(sought)) for each in passages)
+
+
+def rank_namesakes(word: str, passages: Iterable[Passage]) -> list[tuple[str, float]]:
+    """Give the chunks that have `word` for a name: their heading is or lists it, or code declares it.
+
+    A capitalised word is one in code alone. Order and strength are those of `rank_passages`.
+    """
+    name = _Name(word)
+    places = _CAPITALISED_NAMESAKES if word.istitle() else _NAMESAKES
+    placed = ((each, name.place(each)) for each in passages)
+    return _ranked(
+        (each.chunk_id, _strength(place, name.share(each.text))) for each, place in placed if place in places
     )
+
+
+def has_definition(name: str, passages: Iterable[Passage]) -> bool:
+    """Say whether a heading of any of `passages` has the name, or code in it defines it."""
+    sought = _Sought(name)
+    return any(sought.place(each) <= Place.DEFINED for each in passages)
+
+
+def _ranked(strengths: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
+    return sorted(((id_, found) for id_, found in strengths if found), key=lambda one: (-one[1], one[0]))
+
+
+def _strength(step: int, share: float) -> float:
+    """Give what a place is worth that is `step` behind the best; `share` never makes up for a step."""
+    return 1.0 - (step + 1.0 - share) / (2 * Place.NOWHERE)
 
 
 def member_of(name: str) -> tuple[str, str] | None:
@@ -101,14 +110,18 @@ class _Sought:
     """A name as asked, in letters of any case, and as a member of what stands above it."""
 
     def __init__(self, name: str) -> None:
+        self._asked = name
         self._name = _Name(name)
         self._any_case = _Name(name, re.IGNORECASE)
         below = member_of(name)
         self._container = None if below is None else _Name(below[0])
         self._member = None if below is None else _Name(below[1])
 
+    def place(self, passage: Passage) -> Place:
+        return min(self._name.place(passage), self._place_as_member(passage))
+
     def strength(self, passage: Passage) -> float:
-        place = min(self._name.place(passage), self._place_as_member(passage))
+        place = self.place(passage)
         if place < Place.NOWHERE:
             return _strength(place, self._name.share(passage.text))
         place = self._any_case.place(passage)
@@ -118,22 +131,21 @@ class _Sought:
         return _strength(Place.NOWHERE + place, self._any_case.share(passage.text))
 
     def _place_as_member(self, passage: Passage) -> Place:
-        if self._member is None or self._container is None or not self._container.is_in(passage.breadcrumb):
+        if self._member is None or self._container is None:
+            return Place.NOWHERE
+        if self._asked not in passage.below and not self._container.is_in(passage.breadcrumb):
             return Place.NOWHERE
         place = self._member.place(passage)
-        return place if place <= Place.CODE else Place.NOWHERE
-
-
-def _strength(step: int, share: float) -> float:
-    """Give what `step` places behind the best is worth; `share` never makes up for a step."""
-    return 1.0 - (step + 1.0 - share) / (2 * Place.NOWHERE)
+        return place if place <= Place.DEFINED else Place.NOWHERE
 
 
 class _Name:
     """One spelling of a name: where it stands on its own."""
 
     def __init__(self, name: str, flags: int = 0) -> None:
-        self._pattern = re.compile(_bordered(name), flags)
+        bare = name.removesuffix(_CALL)
+        self._is_call = bare != name
+        self._pattern = re.compile(_bordered(bare), flags)
 
     def is_in(self, text: str) -> bool:
         return self._pattern.search(text) is not None
@@ -141,7 +153,7 @@ class _Name:
     def share(self, text: str) -> float:
         """Give how much `text` is about the name, in [0, 1)."""
         count = len(self._pattern.findall(text))
-        return count / (count + _K1 * (1 - _B + _B * len(text) / _MEAN_CHARS))
+        return count / (count + _K1 * (1 - _B + _B * len(text.encode()) / _MEAN_BYTES))
 
     def place(self, passage: Passage) -> Place:
         *above, heading = passage.breadcrumb.split(SEPARATOR)
@@ -159,9 +171,9 @@ class _Name:
         found = self._pattern.search(heading)
         if found is None:
             return Place.NOWHERE
-        has_lead = bool(heading[: found.start()].strip("`'\" "))
+        has_lead = bool(heading[: found.start()].strip(_QUOTES))
         if self._is_whole(heading):
-            return Place.LISTED if has_lead else Place.HEADING
+            return Place.LISTED if has_lead or self._is_call > heading.endswith(")") else Place.HEADING
         if any(self._is_whole(item) for item in _BETWEEN_NAMES.split(heading)):
             return Place.LISTED
         return Place.NAMED if has_lead else Place.BEGINS
@@ -175,26 +187,18 @@ class _Name:
         )
 
     def _place_in_text(self, text: str) -> Place:
-        return min(
-            (_place_in_line(text, *found.span()) for found in self._pattern.finditer(text)),
-            default=Place.NOWHERE,
-        )
+        found = (_place_in_line(text, *found.span()) for found in self._pattern.finditer(text))
+        return min(found, default=Place.NOWHERE)
 
 
 def _place_in_line(text: str, start: int, end: int) -> Place:
     line_start, line_end = text.rfind("\n", 0, start) + 1, text.find("\n", end)
-    before = text[line_start:start]
-    after = text[end : len(text) if line_end < 0 else line_end]
-    if _is_defined(before, after):
-        return Place.CODE
-    return Place.ENTRY if _ENTRY_BEFORE.fullmatch(before) else Place.MENTIONED
-
-
-def _is_defined(before: str, after: str) -> bool:
-    return any(
-        stands_before.fullmatch(before) and stands_after.match(after)
-        for stands_before, stands_after in _DEFINITIONS
-    )
+    before, after = text[line_start:start], text[end : len(text) if line_end < 0 else line_end]
+    if is_declared(before):
+        return Place.DECLARED
+    if is_defined(before, after):
+        return Place.DEFINED
+    return Place.ENTRY if is_entry(before) else Place.MENTIONED
 
 
 def _bordered(name: str) -> str:

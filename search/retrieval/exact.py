@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Final
 
 from search.retrieval.match import parse_query
-from search.retrieval.scripts import RUN, has_token
+from search.retrieval.scripts import RUN, has_token, is_unspaced
 
 #: Names of one query that are looked for; each is a search of its own.
 MAX_TERMS: Final = 8
@@ -18,10 +18,14 @@ MAX_CHARS: Final = 200
 
 # Names are looked for in the first characters of a query only: in a pasted page everything is quoted.
 _READ_CHARS = 4_000
-_QUOTED = re.compile('"([^"]+)"|[“„]([^“”„]+)[“”]|«([^«»]+)»|「([^「」]+)」|`([^`]+)`')
+# Between quotes of any kind, or a tag of markup, which is a name as it is: `<Image />`.
+_QUOTED = re.compile(
+    '"([^"]+)"|[“„]([^“”„]+)[“”]|«([^«»]+)»|「([^「」]+)」|`([^`]+)`|(?<!\\w)(<[A-Za-z][\\w.:-]*\\s*/?>)'
+)
 # A run up to white space or what encloses and separates names; `()` behind it makes a function of any word.
 _RUN = re.compile(
-    r"(?P<name>[^\s\"'`“”„‘’«»()\[\]{}<>,;=|\u3000-\u303f\uff01-\uff20\uff3b-\uff65]+)(?P<call>\(\))?"
+    r"(?P<name>(?:[^\s\"'`“”„‘’«»()\[\]{}<>,;=|\u3000-\u303f\uff01-\uff20\uff3b-\uff65]|<[\w:]+>(?=::))+)"
+    r"(?P<call>\(\))?"
 )
 _EDGES = ".:!?…*-+/&^%"
 # What may begin a name: an option, a decorator, a directive, a file.
@@ -30,7 +34,7 @@ _SHAPES: Final = tuple(
     map(
         re.compile,
         (
-            r"\w(?:::|->|@)\w",
+            r"[\w>](?:::|->|@)\w",
             r"[^\W_]_|_[^\W_]",
             r"^--[A-Za-z]",
             r"^-\w*[\d-]\w",
@@ -46,25 +50,29 @@ _SHAPES: Final = tuple(
 _LETTER = re.compile("[A-Za-z]")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _MIN_CHARS = 3
+_WORD = re.compile(r"[A-Za-z]\w{0,63}", re.ASCII)
 _SURNAME = re.compile(r"Ma?c[A-Z][a-z]{2,}")
 
 
 def exact_terms(text: str) -> tuple[str, ...]:
-    """Give the quoted phrases and names of a query in order, each once, at most 8; none of a raw query.
-
-    A name comes as it is written, without the `()` of a call.
-    """
+    """Give the quoted phrases and names of a query in order, each once, at most 8; none of a raw query."""
     if parse_query(text).raw is not None:
         return ()
     found = (term for term in _terms(text[:_READ_CHARS]) if len(term) <= MAX_CHARS and has_token(term))
     return tuple(islice(dict.fromkeys(found), MAX_TERMS))
 
 
+def lone_name(text: str) -> str | None:
+    """Give the word that is the whole query: a name where headings or code have it as one, like `strtoul`."""
+    word = text.strip()
+    return word if _WORD.fullmatch(word) else None
+
+
 def _terms(text: str) -> Iterator[str]:
     end = 0
     for quoted in _QUOTED.finditer(text):
         yield from _names(text[end : quoted.start()])
-        yield " ".join(quoted[quoted.lastindex or 0].split()).removesuffix("()")
+        yield " ".join(quoted[quoted.lastindex or 0].split())
         end = quoted.end()
     yield from _names(text[end:])
 
@@ -73,12 +81,12 @@ def _names(prose: str) -> Iterator[str]:
     for run in _RUN.finditer(RUN.sub(_spaced, prose)):
         name = _trimmed(run["name"])
         if name and (run["call"] or is_name_shaped(name)):
-            yield name
+            yield name + (run["call"] or "")
 
 
 def _spaced(run: re.Match[str]) -> str:
     """Put a space where a script without spaces ends a name."""
-    return " " if run["unspaced"] else run[0]
+    return " " if is_unspaced(run[0][0]) else run[0]
 
 
 def _trimmed(run: str) -> str:

@@ -15,10 +15,12 @@ from typing import Protocol
 
 from search.retrieval.errors import InvalidQuery, shown
 from search.retrieval.scripts import has_token, is_unspaced, words_of
-from search.retrieval.stopwords import is_stop_word, language_of
+from search.retrieval.stopwords import content_terms, language_of
 
 #: OR-ing 1,000 terms over 20,000 chunks takes 1.1 s, 20,000 terms 16.8 s.
 MAX_TOKENS = 32
+#: FTS5 takes 53 s to read an OR of 50,000 words, and looks at no clock meanwhile.
+MAX_RAW_CHARS = 2_000
 #: 26 one-letter prefixes OR-ed over 100,000 chunks take 5.9 s.
 MIN_PREFIX_CHARS = 3
 # Looking up the frequency of every word of a pasted book would itself take the time that the cap saves.
@@ -28,6 +30,11 @@ _MAX_TERM_CHARS = 1_000
 
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 
+# What an apostrophe hangs on a word: l'eau, dell'arte, Newton's, don't.
+_CLITIC = re.compile(
+    "\\b[a-z\u00e0-\u00ff]{1,2}['\u2019](?=\\w)|(?<=\\w)['\u2019][a-z\u00e0-\u00ff]{1,2}\\b", re.IGNORECASE
+)
+_OPERATORS = {"and", "or", "not", "near"}
 _STRING = re.compile(r'"[^"]*"')
 # A bareword is tried from its first character alone, in one go: from each of them, time would be quadratic.
 _PREFIX = re.compile(r'(?:"([^"]*)"|(?<![^\s"()*+^:{},])([^\s"()*+^:{},]++))\s*\*')
@@ -86,6 +93,12 @@ class PlainMatch:
     #: Any of these: the terms, each in its pieces, without stop words.
     some: tuple[Unit, ...]
 
+    @property
+    def marked(self) -> tuple[Unit, ...]:
+        """What a snippet marks: the phrases as a whole, then the pieces."""
+        phrases = (unit for unit in self.every if not unit.is_word)
+        return tuple(dict.fromkeys((*phrases, *self.some)))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedQuery:
@@ -121,6 +134,15 @@ def _raw_expression(query: str) -> str | None:
         return None
     inside = query[1:-1]
     return None if "'" in _STRING.sub("", inside) else inside.strip()
+
+
+def check_size(raw: str) -> None:
+    """Refuse a raw expression that is too long, or has too many words. Raises: InvalidQuery."""
+    if len(raw) > MAX_RAW_CHARS:
+        raise InvalidQuery(f"The raw query has {len(raw)} characters; write {MAX_RAW_CHARS} at most.")
+    words = set(words_of(raw)) - _OPERATORS
+    if len(words) > MAX_TOKENS:
+        raise InvalidQuery(f"The raw query has {len(words)} words; write {MAX_TOKENS} at most.")
 
 
 def check_prefixes(raw: str) -> None:
@@ -170,10 +192,10 @@ def _searchable(terms: Sequence[str]) -> list[str]:
 
 def _content(terms: Sequence[str], analysis: Analysis, language: str | None) -> list[str]:
     """Give the pieces of the terms that say what is looked for: no stop words and no lone signs, if any."""
-    pieces = [piece for term in terms for piece in analysis.relaxed_terms(term)]
-    content = [piece for piece in pieces if not is_stop_word(piece, language)]
+    pieces = [piece for term in terms for piece in analysis.relaxed_terms(_CLITIC.sub(" ", term))]
+    content = content_terms(pieces or terms, language)
     telling = [piece for piece in content if not analysis.is_prefix(piece)]
-    return telling or content or pieces
+    return telling or list(content)
 
 
 def units_of(terms: Iterable[str], analysis: Analysis, language: str | None = None) -> tuple[Unit, ...]:

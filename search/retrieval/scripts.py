@@ -26,7 +26,8 @@ _UNSPACED_BLOCKS = (
     (0xFF66, 0xFFDC),
 )
 _UNSPACED_PLANES = "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
-_LAST_MARK = 0x1F000
+_BASIC_PLANE = 0x10000
+_BEYOND = range(_BASIC_PLANE, 0x1F000)
 
 
 def _ranges(codes: Iterable[int]) -> str:
@@ -40,36 +41,39 @@ def _ranges(codes: Iterable[int]) -> str:
     return "".join(f"{chr(low)}-{chr(high)}" for low, high in ranges)
 
 
-def _unspaced(categories: str) -> str:
-    codes = (code for low, high in _UNSPACED_BLOCKS for code in range(low, high + 1))
+def _of(categories: str, codes: Iterable[int]) -> str:
+    """Give those of `codes` whose general category begins with one of the letters, as ranges."""
     return _ranges(code for code in codes if unicodedata.category(chr(code))[0] in categories)
 
 
-_UNSPACED_MARKS = _unspaced("M")
-_UNSPACED = _unspaced("LN") + _UNSPACED_MARKS + _UNSPACED_PLANES
-_MARKS = _ranges(
-    code
-    for code in range(0x300, _LAST_MARK)
-    if unicodedata.category(chr(code))[0] == "M" and not re.match(f"[{_UNSPACED}]", chr(code))
-)
+_UNSPACED_CODES = dict.fromkeys(code for low, high in _UNSPACED_BLOCKS for code in range(low, high + 1))
+_SPACED_CODES = [code for code in range(_BASIC_PLANE) if code not in _UNSPACED_CODES]
+_UNSPACED_MARKS = _of("M", _UNSPACED_CODES)
+_UNSPACED = _of("LN", _UNSPACED_CODES) + _UNSPACED_MARKS + _UNSPACED_PLANES
+# Letters and numbers of the basic plane, which are found fastest when they are named, and private signs.
+_LETTERS = _of("LN", _SPACED_CODES) + "\ue000-\uf8ff"
 # What a word goes on over: combining marks and the soft hyphen.
-_INNER = f"\u00ad{_MARKS}"
+_INNER = "\u00ad" + _of("M", _SPACED_CODES)
 # Accents but the breve of й, Hebrew points, Arabic vowel signs, soft hyphens: written or left out at will.
 _OPTIONAL_MARKS = re.compile(
     "[\u00ad\u0300-\u0305\u0307-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u0640\u064b-\u065f\u0670\ufe00-\ufe0f]"
     "|(?<!\u0438)\u0306"
 )
 
-_LETTERS = f"[^\\W_{_UNSPACED}]"
-_SUFFIX = r"(?:\+\+(?!\+)|(?<![^\W_][A-Za-z])(?<=[A-Za-z])#(?![\w#]))?"
-_DOT_NET = r"(?<![\w.])\.(?i:net)\b"
+# `C++`, `F#` of one letter, `.NET`: what comes first is a plain sign, so that other signs are passed at once.
+_SUFFIX = r"(?:\+\+(?!\+)|#(?<=(?<![^\W_])[A-Za-z]#)(?![\w#]))?"
+_DOT_NET = r"\.(?i:net)\b(?<![\w.]\....)"
+_MARKS_BEYOND = _of("M", _BEYOND)
+_BEYOND_BASIC = (
+    f"(?=[^\\x00-\\uffff])(?:[^\\W_\\x00-\\uffff{_UNSPACED_PLANES}]|[{_MARKS_BEYOND}\U000f0000-\U0010ffff])+"
+)
 #: A run of an unspaced script, or a word; `++`, `#` and `.` come along in C++, F# and .NET.
 RUN = re.compile(
-    f"([{_UNSPACED}]+|{_LETTERS}+(?:[{_INNER}]+{_LETTERS}*)*{_SUFFIX}|{_DOT_NET}|[\ue000-\uf8ff]+)"
+    f"([{_LETTERS}]+(?:[{_INNER}]+[{_LETTERS}]*)*{_SUFFIX}|[{_UNSPACED}]+|{_DOT_NET}|{_BEYOND_BASIC})"
 )
 #: The same for a text of ASCII alone, faster.
 ASCII_RUN = re.compile(f"([A-Za-z0-9]+{_SUFFIX}|{_DOT_NET})")
-_UNSPACED_SIGN = re.compile(f"[{_UNSPACED}]")
+_OF_UNSPACED = re.compile(f"[{_UNSPACED}]")
 # A syllable of Korean letters, a half-width kana with its voice, a letter with its marks.
 _SIGN = re.compile(
     "[\u1100-\u115f\ua960-\ua97f][\u1160-\u11a7\ud7b0-\ud7c6]*[\u11a8-\u11ff\ud7cb-\ud7fb]*"
@@ -81,7 +85,7 @@ _COMPOSED = re.compile(f"[{_UNSPACED_MARKS}\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7
 
 def is_unspaced(character: str) -> bool:
     """Say whether `character` is of a script without spaces, where a word may begin inside a run."""
-    return _UNSPACED_SIGN.match(character) is not None
+    return _OF_UNSPACED.match(character) is not None
 
 
 def has_token(term: str) -> bool:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
+from search.retrieval.scripts import has_token, is_unspaced
+
 Highlight = tuple[int, int]
 #: Gives the index's tokens of a text in order: UTF-8 offsets of start and end, then the terms found there.
 Analyse = Callable[[str], Sequence[tuple[Any, ...]]]
@@ -73,7 +75,7 @@ def best_window(text: str, wanted: Set[str], analyse: Analyse, max_chars: int) -
         return _slice(text, (), len(text) - len(text.lstrip()), max_chars)
     first, last = _densest(found, max_chars)
     passage = (found[first].start, found[last].end)
-    highlights = _merged([(occurrence.start, occurrence.end) for occurrence in found])
+    highlights = _merged(text, [(occurrence.start, occurrence.end) for occurrence in found])
     return _slice(text, highlights, _start_before(text, passage, max_chars), max_chars)
 
 
@@ -85,7 +87,14 @@ class _Occurrence:
 
 
 def _occurrences(text: str, wanted: Set[str], analyse: Analyse) -> list[_Occurrence]:
-    found = [(start, end, term) for start, end, *terms in analyse(text) for term in terms if term in wanted]
+    # A lone sign is found at the start of a pair, as the index finds it.
+    signs = tuple(term for term in wanted if len(term) == 1 and is_unspaced(term))
+    found = [
+        (start, end, term)
+        for start, end, *terms in analyse(text)
+        for term in terms
+        if term in wanted or (signs and term.startswith(signs))
+    ]
     if text.isascii():
         return [_Occurrence(*occurrence) for occurrence in found]
     octets = text.encode()
@@ -135,10 +144,15 @@ def _slice(
     return window, [(low, high) for low, high in shifted if low < high]
 
 
-def _merged(highlights: Iterable[Highlight]) -> list[Highlight]:
+def _merged(text: str, highlights: Iterable[Highlight]) -> list[Highlight]:
+    """Merge highlights that overlap, or that a single sign separates: next.js is one."""
     merged: list[Highlight] = []
     for start, end in highlights:
-        if merged and start < merged[-1][1]:
+        if merged and (start <= merged[-1][1] or _is_joint(text[merged[-1][1] : start])):
             start, end = merged[-1][0], max(merged.pop()[1], end)
         merged.append((start, end))
     return merged
+
+
+def _is_joint(between: str) -> bool:
+    return len(between) == 1 and not between.isspace() and not has_token(between)

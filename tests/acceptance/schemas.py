@@ -1,6 +1,7 @@
 """The JSON Schemas that are published in docs/wire-schema/v1."""
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,11 @@ _FOLDER = Path(__file__).resolve().parents[2] / "docs" / "wire-schema" / "v1"
 
 def check(document: Any, name: str) -> None:
     """Raises ValidationError unless the document is valid against the schema of that name."""
+    _validator(name).validate(document)
+
+
+@cache
+def _validator(name: str) -> Draft202012Validator:
     schemas = {path.name: json.loads(path.read_text()) for path in _FOLDER.glob("*.json")}
     contents = ((file, Resource.from_contents(schema)) for file, schema in schemas.items())
-    Draft202012Validator(schemas[f"{name}.json"], registry=Registry().with_resources(contents)).validate(
-        document
-    )
+    return Draft202012Validator(schemas[f"{name}.json"], registry=Registry().with_resources(contents))

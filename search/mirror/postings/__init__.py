@@ -5,12 +5,18 @@ on 90,440 chunks 27 ms for the words of a heading. Here a list is read as one ar
 FTS5's own formula, so that the scores are those that `bm25()` gives. FTS5 stays the index for phrases,
 prefixes, raw expressions and snippets, and both are written in one transaction.
 
-Entries are unsigned 64-bit numbers, ascending: the chunk's row, then 8 bits each for how often the term
-stands in breadcrumb and text (255 is "at least").
+Entries are unsigned 64-bit numbers, ascending: the chunk's row, then 16 bits each for how often the term
+stands in breadcrumb and text (65,535 is "at least").
 """
 
 from search.mirror.postings.check import check_postings
-from search.mirror.postings.read import ChunkTable, read_chunk_table, read_postings
+from search.mirror.postings.read import (
+    ChunkTable,
+    RecentTables,
+    document_frequency,
+    read_chunk_table,
+    read_postings,
+)
 from search.mirror.postings.score import Contribution, Scores
 from search.mirror.postings.write import PostingsWriter
 
@@ -18,8 +24,10 @@ __all__ = [
     "ChunkTable",
     "Contribution",
     "PostingsWriter",
+    "RecentTables",
     "Scores",
     "check_postings",
+    "document_frequency",
     "read_chunk_table",
     "read_postings",
 ]

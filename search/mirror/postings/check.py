@@ -6,27 +6,37 @@ from dataclasses import dataclass
 import apsw
 
 from search.mirror.errors import MirrorDamaged
-from search.mirror.postings.entries import Postings
+from search.mirror.postings.entries import KINDS, MOST, Postings
 from search.mirror.postings.read import read_chunk_table
 
 _VOCABULARY = "SELECT term, doc, cnt FROM chunks_vocab"
 _LISTS = "SELECT term, entries FROM postings"
-_CHUNKS = "SELECT chunk, doc FROM chunks"
-# A count of so many in one column of a chunk means "at least".
-_MOST = 255
+_CHUNKS = "SELECT c.chunk, c.doc, c.kind, s.sz FROM chunks c JOIN chunks_fts_docsize s ON s.id = c.chunk"
 
 
 def check_postings(connection: apsw.Connection) -> None:
-    """Compare every term's chunks and occurrences, and every chunk's document. Raises MirrorDamaged."""
+    """Compare every term's chunks and occurrences, and what is said of every chunk. Raises MirrorDamaged."""
     counted = _counted(connection)
     known = {term: (doc, cnt) for term, doc, cnt in connection.execute(_VOCABULARY)}
     wrong = [term for term in known.keys() | counted.keys() if not _agree(known.get(term), counted.get(term))]
     if wrong:
         raise MirrorDamaged(f"{len(wrong)} terms have other postings than FTS5 knows.")
-    docs = read_chunk_table(connection).docs
-    rows = list(connection.execute(_CHUNKS))
-    if len(rows) != (docs != 0).sum() or any(docs[chunk] != doc for chunk, doc in rows):
+    table = read_chunk_table(connection)
+    columns = (table.docs.tolist(), table.kinds.tolist(), table.lengths.tolist())
+    found = {row: stated for row, stated in enumerate(zip(*columns, strict=True)) if stated[0]}
+    chunks = connection.execute(_CHUNKS)
+    if found != {row: (doc, KINDS.index(kind), _length(sizes)) for row, doc, kind, sizes in chunks}:
         raise MirrorDamaged("The table of chunks disagrees with the chunks.")
+
+
+def _length(sizes: bytes) -> int:
+    """Add up SQLite's variable-length integers: seven bits a byte, the high bit says that more follow."""
+    total = size = 0
+    for byte in sizes:
+        size = size << 7 | byte & 0x7F
+        if byte < 0x80:
+            total, size = total + size, 0
+    return total
 
 
 @dataclass(slots=True)
@@ -43,7 +53,7 @@ def _counted(connection: apsw.Connection) -> dict[str, _Count]:
         count.chunks += len(postings.rows)
         for column in (postings.in_breadcrumb, postings.in_text):
             count.occurrences += int(column.sum())
-            count.is_capped |= bool(column.max(initial=0) >= _MOST)
+            count.is_capped |= bool(column.max(initial=0) >= MOST)
     return counted
 
 

@@ -1,21 +1,26 @@
-"""How an entry of a posting list is packed."""
+"""How an entry of a posting list is packed, and what the table of chunks holds."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
-ENTRY = np.dtype("<u8")
-#: Rows to a block of the chunk table.
-BLOCK_ROWS = 4_096
+from search.mirror.errors import MirrorDamaged
 
-_COUNT_BITS = 8
-_MOST = (1 << _COUNT_BITS) - 1
+ENTRY: Final = np.dtype([("in_text", "<u2"), ("in_breadcrumb", "<u2"), ("row", "<u4")])
+#: What a chunk has more often in one column is counted as this.
+MOST: Final = 0xFFFF
+#: Rows to a block of the table of chunks.
+BLOCK_ROWS: Final = 4_096
+#: Its columns: tokens over all columns of the index, the document's row, the place of its kind in KINDS.
+COLUMNS: Final = (np.dtype("<u4"), np.dtype("<u4"), np.dtype("u1"))
+KINDS: Final = ("info", "code")
 
 
 def pack(row: int, in_breadcrumb: int, in_text: int) -> int:
-    """Give the entry of one chunk."""
-    return (row << 2 * _COUNT_BITS) | (min(in_breadcrumb, _MOST) << _COUNT_BITS) | min(in_text, _MOST)
+    """Give the entry of one chunk; neither count is over MOST."""
+    return row << 32 | in_breadcrumb << 16 | in_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +35,22 @@ class Postings:
 
     @staticmethod
     def unpacked(blobs: Iterable[bytes]) -> "Postings":
-        """Read blobs of entries; together they are ascending."""
-        entries = np.frombuffer(b"".join(blobs), ENTRY)
+        """Read blobs of entries; together they are ascending. Raises MirrorDamaged."""
+        entries = _entries(b"".join(blobs))
         return Postings(
-            (entries >> (2 * _COUNT_BITS)).astype(np.int64),
-            ((entries >> _COUNT_BITS) & _MOST).astype(np.float64),
-            (entries & _MOST).astype(np.float64),
+            entries["row"].astype(np.int64),
+            entries["in_breadcrumb"].astype(np.float64),
+            entries["in_text"].astype(np.float64),
         )
 
 
-def without_rows(entries: bytes, rows: np.ndarray) -> bytes:
-    """Give `entries` without those of `rows`."""
-    before = np.frombuffer(entries, ENTRY)
-    gone = np.isin((before >> (2 * _COUNT_BITS)).astype(np.int64), rows)
-    return before[~gone].tobytes()
+def without_rows(blob: bytes, rows: np.ndarray) -> bytes:
+    """Give the entries in `blob` without those of `rows`. Raises MirrorDamaged."""
+    entries = _entries(blob)
+    return entries[~np.isin(entries["row"], rows)].tobytes()
+
+
+def _entries(blob: bytes) -> np.ndarray:
+    if len(blob) % ENTRY.itemsize:
+        raise MirrorDamaged("A posting list ends within an entry.")
+    return np.frombuffer(blob, ENTRY)

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from search.mirror.errors import MirrorDamaged
 from search.mirror.postings.entries import Postings
-from search.mirror.postings.read import ChunkTable
+from search.mirror.postings.read import K1, ChunkTable
 
-_K1 = 1.2
-_B = 0.75
 _LEAST_IDF = 1e-6
 
 
@@ -38,8 +37,7 @@ class Scores:
         """`weights` are those of breadcrumb and text."""
         self._weights = weights
         self._count = chunks.chunk_count
-        average = chunks.lengths.sum() / self._count if self._count else 0.0
-        self._damping = _K1 * (1 - _B + _B * chunks.lengths / (average or 1.0))
+        self._damping = chunks.damping
         #: (n,) float64
         self.sums = np.zeros(len(chunks.docs))
         #: (n,) how many of the counted units a chunk has
@@ -54,14 +52,16 @@ class Scores:
         self.matched[found.rows] += 1
 
     def of_word(self, alternatives: Sequence[Postings]) -> Contribution:
-        """Score one word, of which any of `alternatives` will do."""
+        """Score one word, of which any of `alternatives` will do. Raises MirrorDamaged."""
         if not alternatives:
             return Contribution(np.empty(0, np.int64), np.empty(0))
         postings = alternatives[0] if len(alternatives) == 1 else _united(alternatives)
         rows = postings.rows
+        if len(rows) > self._count or rows.max() >= len(self._damping):
+            raise MirrorDamaged("A posting list names chunks that there are not.")
         frequency = self._weights[0] * postings.in_breadcrumb + self._weights[1] * postings.in_text
         idf = math.log((self._count - len(rows) + 0.5) / (len(rows) + 0.5))
-        scores = (frequency * (_K1 + 1.0)) / (frequency + self._damping[rows])
+        scores = (frequency * (K1 + 1.0)) / (frequency + self._damping[rows])
         return Contribution(rows, (idf if idf > 0 else _LEAST_IDF) * scores)
 
     def of_phrase(self, matches: Sequence[tuple[int, float]]) -> Contribution:

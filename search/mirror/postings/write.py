@@ -2,12 +2,15 @@
 
 from array import array
 from collections import Counter, defaultdict
+from typing import Any
 
 import apsw
 import numpy as np
 
 from search.analysis import analyse
-from search.mirror.postings.entries import BLOCK_ROWS, pack, without_rows
+from search.mirror.errors import MirrorDamaged
+from search.mirror.postings.entries import BLOCK_ROWS, COLUMNS, KINDS, MOST, pack, without_rows
+from search.mirror.snapshot import ChunkState
 
 # A part of so many chunks is not merged any more: a merge then takes half a second at most.
 _LARGEST_PART = 32_768
@@ -23,11 +26,11 @@ _LIST = "SELECT entries FROM postings WHERE part = ? AND term = ?"
 _ADD_LIST = "INSERT INTO postings (part, term, entries) VALUES (?, ?, ?)"
 _PUT_LIST = _ADD_LIST + " ON CONFLICT (part, term) DO UPDATE SET entries = excluded.entries"
 _DROP_LIST = "DELETE FROM postings WHERE part = ? AND term = ?"
-_BLOCK = "SELECT lengths, docs FROM blocks WHERE block = ?"
-_PUT_BLOCK = (
-    "INSERT INTO blocks (block, lengths, docs) VALUES (?, ?, ?)"
-    " ON CONFLICT (block) DO UPDATE SET lengths = excluded.lengths, docs = excluded.docs"
-)
+_BLOCK = "SELECT lengths, docs, kinds FROM blocks WHERE block = ?"
+_PUT_BLOCK = "INSERT OR REPLACE INTO blocks (block, lengths, docs, kinds) VALUES (?, ?, ?, ?)"
+
+
+_EMPTY_BLOCK = tuple(bytes(BLOCK_ROWS * dtype.itemsize) for dtype in COLUMNS)
 
 
 class PostingsWriter:
@@ -40,30 +43,36 @@ class PostingsWriter:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._lists: defaultdict[str, array[int]] = defaultdict(lambda: array("Q"))
-        # Row -> (length, document); (0, 0) for a removed one.
-        self._chunks: dict[int, tuple[int, int]] = {}
+        # Row -> what stands in the table of chunks; zeros for a removed one.
+        self._chunks: dict[int, tuple[int, int, int]] = {}
         self._removed: defaultdict[str, list[int]] = defaultdict(list)
         self._added = 0
 
-    def add(self, row: int, doc: int, breadcrumb: str, text: str) -> None:
+    def add(self, row: int, doc: int, chunk: ChunkState) -> None:
         """Add the chunk at `row`, of the document at row `doc`."""
-        titles, n_titles = _counted(breadcrumb)
-        words, n_words = _counted(text)
-        for term in titles.keys() | words.keys():
-            self._lists[term].append(pack(row, titles[term], words[term]))
-        self._chunks[row] = (n_titles + n_words, doc)
+        titles, words = _counted(chunk.breadcrumb), _counted(chunk.text)
+        for term, count in words.items():
+            self._lists[term].append(pack(row, titles.pop(term, 0), count))
+        for term, count in titles.items():
+            self._lists[term].append(pack(row, count, 0))
+        self.restate(row, doc, chunk)
         self._added += 1
         if self._added >= _LARGEST_PART:
             self.flush()
 
+    def restate(self, row: int, doc: int, chunk: ChunkState) -> None:
+        """Put the chunk at `row` into the table of chunks anew; its words are the same."""
+        length = len(analyse(chunk.breadcrumb)) + len(analyse(chunk.text))
+        self._chunks[row] = (length, doc, KINDS.index(chunk.kind))
+
     def remove(self, row: int, breadcrumb: str, text: str) -> None:
         """Remove the chunk at `row`, whose columns are these."""
-        for term in _counted(breadcrumb)[0].keys() | _counted(text)[0].keys():
+        for term in _counted(breadcrumb).keys() | _counted(text).keys():
             self._removed[term].append(row)
-        self._chunks[row] = (0, 0)
+        self._chunks[row] = (0, 0, 0)
 
     def flush(self) -> None:
-        """Write what was gathered; call it before the transaction commits."""
+        """Write what was gathered; call it before the transaction commits. Raises MirrorDamaged."""
         if self._added:
             part = self._connection.execute(_NEW_PART, (max(self._chunks), self._added)).fetchone()[0]
             lists = ((part, term, entries.tobytes()) for term, entries in sorted(self._lists.items()))
@@ -78,32 +87,37 @@ class PostingsWriter:
 
     def _take_out(self) -> None:
         rows = [row for rows in self._removed.values() for row in rows]
-        part_of = {row: self._connection.execute(_PART_OF, (row,)).fetchone()[0] for row in set(rows)}
+        part_of = {row: self._found(_PART_OF, row) for row in set(rows)}
         for term, gone in self._removed.items():
             for part in {part_of[row] for row in gone}:
-                (entries,) = self._connection.execute(_LIST, (part, term)).fetchone()
-                left = without_rows(entries, np.array(gone))
+                left = without_rows(self._found(_LIST, part, term), np.array(gone))
                 if left:
                     self._connection.execute(_PUT_LIST, (part, term, left))
                 else:
                     self._connection.execute(_DROP_LIST, (part, term))
+
+    def _found(self, sql: str, *values: int | str) -> Any:
+        row = self._connection.execute(sql, values).fetchone()
+        if row is None:
+            raise MirrorDamaged("The postings lack what a chunk that is removed put into them.")
+        return row[0]
 
     def _write_blocks(self) -> None:
         blocks: defaultdict[int, list[int]] = defaultdict(list)
         for row in self._chunks:
             blocks[row // BLOCK_ROWS].append(row)
         for block, rows in blocks.items():
-            found = self._connection.execute(_BLOCK, (block,)).fetchone() or (bytes(4 * BLOCK_ROWS),) * 2
-            lengths, docs = (np.frombuffer(column, "<u4").copy() for column in found)
-            places = np.array(rows) - block * BLOCK_ROWS
-            lengths[places] = [self._chunks[row][0] for row in rows]
-            docs[places] = [self._chunks[row][1] for row in rows]
-            self._connection.execute(_PUT_BLOCK, (block, lengths.tobytes(), docs.tobytes()))
+            blobs = self._connection.execute(_BLOCK, (block,)).fetchone() or _EMPTY_BLOCK
+            columns = [np.frombuffer(blob, dtype).copy() for blob, dtype in zip(blobs, COLUMNS, strict=True)]
+            stated = zip(*(self._chunks[row] for row in rows), strict=True)
+            for column, values in zip(columns, stated, strict=True):
+                column[np.array(rows) - block * BLOCK_ROWS] = values
+            self._connection.execute(_PUT_BLOCK, (block, *(column.tobytes() for column in columns)))
 
 
-def _counted(text: str) -> tuple[Counter[str], int]:
-    tokens = analyse(text)
-    return Counter([term for token in tokens for term in token[2:]]), len(tokens)
+def _counted(text: str) -> dict[str, int]:
+    counts = Counter([term for token in analyse(text) for term in token[2:]])
+    return {term: min(count, MOST) for term, count in counts.items()}
 
 
 def _merge_small_parts(connection: apsw.Connection) -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from search.libraries.typed import as_typed, quoted_expression, typed_expression
+from search.libraries.typed import as_typed, plain_terms, typed_expression
 from search.retrieval.match import parse_query
 
 TYPED = st.lists(
@@ -66,9 +66,16 @@ def test_phrases_operators_and_stars_are_kept_and_the_rest_is_quoted(typed, expe
     assert typed_expression(typed) == expected
 
 
-def test_every_term_can_be_quoted_as_it_stands():
-    assert quoted_expression('state* AND "a b (c)') == '"state" "AND" """a" "b" "c"'
-    assert quoted_expression(" () ") == ""
+def test_terms_alone_hold_no_syntax():
+    assert plain_terms('state* AND "a b (c)') == 'state AND "a b c'
+    assert plain_terms(" () * ") == ""
+    assert plain_terms("'foo OR bar'") == " foo OR bar "
+    assert plain_terms("don't 'quote'") == "don't 'quote'"
+
+
+@given(text=st.text(alphabet="'a \x00*()\"", max_size=12) | st.text(max_size=20))
+def test_terms_alone_are_never_raw(text):
+    assert parse_query(plain_terms(text)).raw is None
 
 
 @pytest.fixture(scope="module")
@@ -92,11 +99,9 @@ def matches(index, expression):
 @example('"a b" AND "')
 @example("'")
 @example("a AND * b")
-def test_fts5_takes_the_typed_expression_or_the_quoted_one(index, typed):
-    try:
-        matches(index, typed_expression(typed))
-    except apsw.SQLError:
-        matches(index, quoted_expression(typed))
+@example("NOT NOT")
+def test_fts5_takes_every_typed_expression(index, typed):
+    matches(index, typed_expression(typed))
 
 
 @pytest.mark.parametrize(

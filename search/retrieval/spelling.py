@@ -1,0 +1,70 @@
+"""How far words are apart: insertions, deletions, substitutions and swaps of neighbours, one each.
+
+The restricted edit distance of F. J. Damerau, "A technique for computer detection and correction of spelling
+errors", Communications of the ACM 7(3), 1964; over many terms at once it is a table of arrays.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+#: From this length on a word may have two errors.
+_LONG_CHARS: Final = 7
+#: A shorter word is not corrected: it is near to too many others.
+MIN_CHARS: Final = 3
+# Stemming takes off so many letters at most: `-izations`.
+_ENDING_CHARS: Final = 7
+_FAR: Final = 99
+
+
+def allowed_errors(word: str) -> int:
+    """Give how many errors `word` may have: two from seven letters on, else one; none of a very short one."""
+    if len(word) < MIN_CHARS:
+        return 0
+    return 2 if len(word) >= _LONG_CHARS else 1
+
+
+def edit_distances(word: str, others: Sequence[str]) -> np.ndarray:
+    """Give (n,) int8: how far each of `others` is from `word`."""
+    if not others:
+        return np.zeros(0, np.int8)
+    return _table(word, others)[len(word), [len(other) for other in others], np.arange(len(others))]
+
+
+def distances_to_stems(word: str, terms: Sequence[str]) -> np.ndarray:
+    """Give (n,) int64: how far each of `terms`, which may have lost its ending, is from a beginning of `word`.
+
+    Terms too long or too short to be a stem of what `word` is meant to be are 99 apart.
+    """
+    lengths = np.fromiter(map(len, terms), np.int64, len(terms))
+    errors = allowed_errors(word)
+    shortest = max(2, len(word) - _ENDING_CHARS)
+    fits = np.flatnonzero((lengths >= shortest - errors) & (lengths <= len(word) + errors))
+    distances = np.full(len(terms), _FAR, np.int64)
+    if len(fits):
+        table = _table(word, [terms[at] for at in fits])
+        ends = table[shortest:, lengths[fits], np.arange(len(fits))]
+        distances[fits] = ends.min(axis=0)
+    return distances
+
+
+def _table(word: str, terms: Sequence[str]) -> np.ndarray:
+    """Give (letters of word + 1, longest term + 1, n): the distance of each beginning to each beginning."""
+    signs = np.array(terms, dtype=np.str_)
+    longest = signs.dtype.itemsize // 4
+    letters = np.ascontiguousarray(signs.view(np.uint32).reshape(len(terms), longest).T)
+    typed = [ord(letter) for letter in word]
+    table = np.zeros((len(word) + 1, longest + 1, len(terms)), np.int8)
+    table[:, 0] = np.arange(len(word) + 1)[:, None]
+    table[0] = np.arange(longest + 1)[:, None]
+    for i in range(1, len(word) + 1):
+        for j in range(1, longest + 1):
+            differs = letters[j - 1] != typed[i - 1]
+            best = np.minimum(table[i - 1, j] + 1, table[i, j - 1] + 1)
+            best = np.minimum(best, table[i - 1, j - 1] + differs)
+            if i > 1 and j > 1:
+                is_swap = (letters[j - 1] == typed[i - 2]) & (letters[j - 2] == typed[i - 1])
+                best = np.where(is_swap, np.minimum(best, table[i - 2, j - 2] + 1), best)
+            table[i, j] = best
+    return table

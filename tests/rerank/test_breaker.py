@@ -1,0 +1,135 @@
+"""The breaker leaves alone what fails again and again, and tries it once after a while."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from search.rerank.breaker import Breaker
+from search.retrieval.errors import RerankerUnavailable
+
+
+class Clock:
+    """A clock that is moved by hand."""
+
+    def __init__(self):
+        self.now_s = 100.0
+
+    def __call__(self):
+        return self.now_s
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def breaker(clock):
+    return Breaker(failures=3, rest_s=30, clock=clock)
+
+
+def fail(breaker, *, is_fault=True, reason="it answered 500"):
+    with pytest.raises(RerankerUnavailable) as caught, breaker.attempt():
+        raise RerankerUnavailable(reason, is_fault=is_fault)
+    return str(caught.value)
+
+
+def succeed(breaker):
+    with breaker.attempt():
+        pass
+
+
+def refuses(breaker):
+    """Whether an attempt is refused without being made."""
+    try:
+        succeed(breaker)
+    except RerankerUnavailable:
+        return True
+    return False
+
+
+def test_it_lets_everything_through_while_less_fails_in_a_row(breaker):
+    for _ in range(5):
+        fail(breaker)
+        fail(breaker)
+        succeed(breaker)
+
+
+def test_after_three_failures_in_a_row_nothing_is_tried(breaker):
+    for _ in range(3):
+        assert fail(breaker) == "it answered 500"
+
+    reason = fail(breaker, reason="never raised")
+    assert reason == (
+        "the reranker is left alone for 30 s after 3 failures in a row; the last one: it answered 500"
+    )
+
+
+def test_after_its_rest_one_try_is_let_through_and_a_success_ends_it(breaker, clock):
+    for _ in range(3):
+        fail(breaker)
+    clock.now_s += 29.9
+    assert refuses(breaker)
+    clock.now_s += 0.1
+    succeed(breaker)
+    succeed(breaker)
+
+
+def test_a_try_that_fails_begins_the_rest_anew(breaker, clock):
+    for _ in range(3):
+        fail(breaker)
+    clock.now_s += 30
+    fail(breaker)
+    clock.now_s += 29.9
+    assert refuses(breaker)
+    clock.now_s += 0.1
+    succeed(breaker)
+
+
+def test_only_one_thread_tries(breaker, clock):
+    for _ in range(3):
+        fail(breaker)
+    clock.now_s += 30
+    with breaker.attempt(), ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(refuses, [breaker] * 20)) == [True] * 20
+    assert not refuses(breaker)
+
+
+def test_whatever_ends_a_try_another_one_may_follow(breaker, clock):
+    for _ in range(3):
+        fail(breaker)
+    clock.now_s += 30
+    with pytest.raises(KeyboardInterrupt), breaker.attempt():
+        raise KeyboardInterrupt
+    clock.now_s += 30
+    succeed(breaker)
+
+
+def test_any_exception_counts_and_is_named_without_its_text(breaker):
+    for _ in range(3):
+        with pytest.raises(ValueError, match="secret"), breaker.attempt():
+            raise ValueError("secret")
+    assert fail(breaker).endswith("the last one: it failed (ValueError)")
+
+
+def test_a_refusal_of_what_was_asked_is_no_failure(breaker):
+    for _ in range(10):
+        fail(breaker)
+        fail(breaker, is_fault=False)
+    succeed(breaker)
+
+
+def test_no_failure_of_many_threads_is_lost(clock):
+    breaker = Breaker(failures=400, rest_s=30, clock=clock)
+    together = threading.Barrier(4)
+
+    def fail_often():
+        together.wait()
+        for _ in range(100):
+            fail(breaker)
+
+    with ThreadPoolExecutor(4) as threads:
+        for done in [threads.submit(fail_often) for _ in range(4)]:
+            done.result()
+    assert refuses(breaker)
