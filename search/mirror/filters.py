@@ -22,7 +22,11 @@ _IN = {
     "version": "d.version_tag IN (SELECT value FROM json_each(?))",
 }
 _KIND = "c.kind IN (SELECT value FROM json_each(?))"
-_CHUNKS = "SELECT c.chunk FROM chunks c JOIN documents d ON d.doc = c.doc WHERE "
+# Looked up for each match: with `rowid IN (…)` SQLite runs the MATCH once for every row that passes, and a
+# filter that 70,000 chunks pass made 0.8 ms into 3 s.
+_PASSES = (
+    "AND EXISTS (SELECT 1 FROM chunks c JOIN documents d ON d.doc = c.doc WHERE c.chunk = chunks_fts.rowid AND "
+)
 _DOCUMENTS = "SELECT d.doc FROM documents d WHERE "
 
 
@@ -36,9 +40,9 @@ class Clause:
 
     @property
     def sql(self) -> str:
-        """What follows a MATCH: empty, or `AND rowid IN (…)`."""
+        """What follows a MATCH on chunks_fts: empty, or `AND EXISTS (…)`."""
         conditions = [sql for sql in (self.on_document, _KIND if self.kinds else "") if sql]
-        return f"AND rowid IN ({_CHUNKS}{' AND '.join(conditions)})" if conditions else ""
+        return f"{_PASSES}{' AND '.join(conditions)})" if conditions else ""
 
     @property
     def values(self) -> tuple[str | float, ...]:

@@ -113,6 +113,14 @@ def test_another_workspaces_libraries_are_not_found(caller, workspace, other_wor
     assert caller.get(address(other_workspace, "/libs/search?libraryName=docs")).status_code == 404
 
 
+def test_a_context_pack_holds_nothing_of_another_workspace(caller, workspace, other_workspace, theirs):
+    for filters in ({}, {"doc_id": [theirs["doc"]]}, {"source": [theirs["source"]]}):
+        body = {"information_request": "a secret", "filters": filters, "expand": {"imports": True}}
+        answer = caller.post(address(workspace, "/context-pack"), body, format="json")
+        assert (answer.status_code, answer.json()["files"]) == (200, [])
+        assert caller.post(address(other_workspace, "/context-pack"), body, format="json").status_code == 404
+
+
 @pytest.mark.parametrize("tail", LISTS)
 def test_lists_hold_nothing_of_another_workspace(caller, workspace, theirs, tail):
     assert caller.get(address(workspace, tail)).json() == {"results": [], "next_cursor": None}

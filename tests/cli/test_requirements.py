@@ -63,7 +63,9 @@ def test_everything_the_code_imports_is_pinned():
 def test_everything_the_tests_import_is_pinned():
     optional = {"ir-measures", "pytrec-eval-terrier"}
     assert distributions_of(imported("tests")) - optional <= (
-        pins("requirements.txt").keys() | pins("tests/requirements.txt").keys()
+        pins("requirements.txt").keys()
+        | pins("tests/requirements.txt").keys()
+        | pins("tests/peers/requirements.txt").keys()
     )
 
 
