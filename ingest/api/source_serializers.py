@@ -19,6 +19,13 @@ class FolderConfig(StrictSerializer):
     path = serializers.CharField(max_length=4_000, trim_whitespace=False)
 
 
+class RulesField(serializers.ListField):
+    """What who works with the library should heed; a project file that names rules overrules them."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(child=serializers.CharField(max_length=1_000), max_length=100, **options)
+
+
 class NewSource(StrictSerializer):
     """The body that makes a source. A name without a key gives the key too."""
 
@@ -30,6 +37,7 @@ class NewSource(StrictSerializer):
     config = FolderConfig(required=False)
     default_tags = TagsField(required=False)
     default_trust = serializers.ChoiceField(Trust.choices, required=False)
+    rules = RulesField(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Give the fields of the source. Raises ValidationError."""
@@ -59,6 +67,7 @@ class SourceChange(StrictSerializer):
     description = serializers.CharField(max_length=10_000, required=False, allow_blank=True)
     default_tags = TagsField(required=False)
     default_trust = serializers.ChoiceField(Trust.choices, required=False)
+    rules = RulesField(required=False)
 
 
 class NewVersion(StrictSerializer):

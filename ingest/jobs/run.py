@@ -18,6 +18,7 @@ from ingest.jobs.request import request_embedding
 from ingest.jobs.work import Ending, Work
 from ingest.models import JobKind, JobState
 from kebab.people.models import Workspace
+from search.statistics import refresh_statistics
 
 logger = logging.getLogger(__name__)
 
@@ -65,6 +66,7 @@ def _work(lease: Lease) -> None:
     if ending is Ending.YIELDED:
         lease.write(lease_until=Now())
     else:
+        refresh_statistics()
         _end(lease, JobState.CANCELLED if ending is Ending.CANCELLED else JobState.SUCCEEDED)
 
 

@@ -4,7 +4,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
-from search.analysis.words import Part, borders_of, parts_of, whole_terms
+from search.analysis.words import Part, borders_of, parts_of, whole_terms, without_symbols
 from search.retrieval.scripts import ASCII_RUN, RUN, is_unspaced, signs_of
 from search.retrieval.stopwords import language_of
 
@@ -62,11 +62,14 @@ def analyse(text: str) -> tuple[Token, ...]:
 
 def _flat(tokens: list[Token], found: list[str | tuple[Part, ...]]) -> list[Token]:
     """Put the tokens of those runs that have more than a term in their places."""
-    several = [at for at, of_run in enumerate(found) if of_run.__class__ is not str]
-    for at in reversed(several):
+    flat: list[Token] = []
+    after = 0
+    for at in [at for at, of_run in enumerate(found) if of_run.__class__ is not str]:
         start, _, parts = tokens[at]
-        tokens[at : at + 1] = [(start + low, start + high, *terms) for low, high, *terms in parts]
-    return tokens
+        flat += tokens[after:at]
+        flat += [(start + low, start + high, *terms) for low, high, *terms in parts]
+        after = at + 1
+    return flat + tokens[after:]
 
 
 def query_terms(term: str, language: str | None = None) -> tuple[tuple[str, ...], ...]:
@@ -105,6 +108,6 @@ def _pieces(run: str) -> list[str]:
     if is_unspaced(run[0]):
         signs = signs_of(run)
         return [signs[at] + signs[at + 1] for at in range(len(signs) - 1)] or signs
-    word = run.strip("+#.")
+    word = without_symbols(run)
     parts = [word[low:high] for low, high in borders_of(word)]
     return [run, *parts] if [run] != parts else parts

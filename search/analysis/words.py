@@ -14,7 +14,6 @@ Part = tuple[Any, ...]
 # Longer words are keys and hashes: their beginning tells them apart.
 _MAX_TERM_CHARS = 128
 _FEW_PARTS = 3
-_SYMBOLS = "+#."
 _NUMBERED = re.compile(r"[^\W\d_]{2,}(\d+)")
 
 
@@ -26,8 +25,13 @@ def parts_of(run: str, language: str | None) -> tuple[Part, ...]:
     return _pairs(run) if is_unspaced(run[0]) else _word(run, language)
 
 
+def without_symbols(run: str) -> str:
+    """Give the word of a run that may be a name with its signs: C of `C++`, NET of `.NET`."""
+    return run.strip("+#.")
+
+
 def _word(run: str, language: str | None) -> tuple[Part, ...]:
-    word = run.strip(_SYMBOLS)
+    word = without_symbols(run)
     (_, end), *rest = borders_of(word)
     terms = _terms(word, language)
     if rest:
@@ -60,7 +64,7 @@ def _pairs(run: str) -> tuple[Part, ...]:
 
 def whole_terms(run: str, language: str | None) -> tuple[str, ...]:
     """Give the terms that a word is found by as a whole: `ratelimit`, `c++`."""
-    word = run.strip(_SYMBOLS)
+    word = without_symbols(run)
     return _terms(word.lower(), language) if word == run else (fold(run),)
 
 

@@ -13,7 +13,6 @@ from kebab.api.permissions import Need
 from kebab.api.serializers import StrictSerializer
 from kebab.api.views import WorkspaceView
 from kebab.people.models import Role, Scope
-from search.api.query import EnumeratedField, ValuesField
 from search.libraries import find, snippets
 from search.libraries.formats import libraries_text
 from search.libraries.ids import MAX_ID_CHARS
@@ -67,7 +66,10 @@ class SnippetSearchQuery(StrictSerializer):
         trim_whitespace=False,
         help_text='As typed so far; "phrases", AND, OR, NOT and a trailing * are understood.',
     )
-    kind = ValuesField(EnumeratedField(ChunkKind))
+    version = serializers.CharField(
+        default="", max_length=MAX_TAG_CHARS, help_text="A tag, where libraryId names none."
+    )
+    kind = serializers.ListField(child=serializers.ChoiceField(["code", "info"]), required=False)
     limit = serializers.IntegerField(
         min_value=1, max_value=snippets.MAX_LIMIT, default=snippets.DEFAULT_LIMIT
     )
@@ -104,7 +106,7 @@ class SnippetSearchView(WorkspaceView):
     @extend_schema(responses={200: inlined_schema("snippet_search.v1")})
     def get(self, request: Request, ws: str) -> Response:
         """Find snippets, best first. The last word may be a beginning; stop words count."""
-        library = choose_library(self.workspace, self.query["libraryId"])
+        library = choose_library(self.workspace, self.query["libraryId"], self.query["version"])
         page = snippets.SnippetPage(
             kinds=tuple(map(ChunkKind, self.query.get("kind", ()))),
             limit=self.query["limit"],

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
-from search.retrieval.channels import build_channels
+from search.retrieval.channels import build_channels, distinct_terms
 from search.retrieval.errors import InvalidQuery
 from search.retrieval.expansion import NEIGHBOUR_STEPS
 from search.retrieval.types import SearchQuery
@@ -70,11 +70,10 @@ class ContextRequest:
     ) -> "ContextRequest":
         """Give the request whose query asks each stage by its channel.
 
-        `channels` are those (`vector`, `lexical`, `rerank`) that the caller gives itself. Terms are
-        trimmed, blank and repeated ones dropped.
+        `channels` are those (`vector`, `lexical`, `rerank`) that the caller gives itself. Blank and
+        repeated terms are dropped.
         """
-        trimmed = (term.strip() for term in technical_terms)
-        terms = tuple(dict.fromkeys(term for term in trimmed if term))
+        terms = distinct_terms(technical_terms)
         return cls(
             query=replace(query, channels=build_channels(query.text, terms, **channels)),
             technical_terms=terms,

@@ -27,7 +27,7 @@ _POINTS_A_TRUST = 10.0
 # Less than any two scores differ by: snippets count in hundredths, trust in whole points.
 _HALF_A_HUNDREDTH = 0.005
 # One search shows the first libraries that hold a text; the others are asked again, a few times.
-_HITS = 200
+_HITS = 50
 _ROUNDS = 8
 
 

@@ -1,7 +1,7 @@
 """A source as a library: which one an id means, and what is told of it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import Exists, OuterRef
@@ -40,12 +40,16 @@ def visible_libraries(workspace: Workspace) -> Any:
     return Source.objects.in_workspace(workspace)
 
 
-def choose_library(workspace: Workspace, text: str) -> ChosenLibrary:
-    """Give the library and version that an id means. Two queries.
+def choose_library(workspace: Workspace, text: str, version: str = "") -> ChosenLibrary:
+    """Give the library and version that an id means, the version perhaps named beside it. Two queries.
 
     Raises InvalidLibraryId, and NotFound alike for a library or version that isn't there or isn't visible.
     """
-    readings = read_references(text)
+    readings = [
+        replace(reading, version=version or reading.version)
+        for reading in read_references(text)
+        if not version or reading.version in ("", version)
+    ]
     found = visible_libraries(workspace).filter(library_id__in={each.library_id for each in readings})
     sources = {source.library_id: source for source in found}
     tags = _tags(workspace, sources.values(), readings)

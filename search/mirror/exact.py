@@ -38,9 +38,9 @@ _BEST = (
     " ORDER BY bm25(chunks_fts, 0.0, 0.0, ?, ?), rowid LIMIT ?"
 )
 _BELOW = (
-    "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? AND rowid IN (SELECT c.chunk FROM chunks c"
-    " WHERE c.doc IN (SELECT o.doc FROM chunks o WHERE o.chunk IN (SELECT rowid FROM chunks_fts"
-    " WHERE chunks_fts MATCH ?))) {clause} ORDER BY rowid LIMIT ?"
+    "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? AND EXISTS (SELECT 1 FROM chunks c"
+    " WHERE c.chunk = chunks_fts.rowid AND c.doc IN (SELECT o.doc FROM chunks o WHERE o.chunk IN"
+    " (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?))) {clause} ORDER BY rowid LIMIT ?"
 )
 _PASSAGE = "SELECT chunk_id, breadcrumb, text FROM chunks_fts WHERE rowid = ?"
 

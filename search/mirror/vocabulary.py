@@ -1,9 +1,7 @@
-"""The index's own words: terms by how they begin, and chunks that have them. Words are stems here.
+"""The index's own words: its terms, which are stems, by how they begin, and chunks that have them."""
 
-How often a term stands is the space its posting list takes: the unit doesn't matter to who ranks by it.
-"""
-
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Collection, Iterable
 
 import apsw
 
@@ -14,11 +12,30 @@ from search.retrieval.definitions import Passage
 # Behind every letter.
 _LAST = "\U0010ffff"
 
-_BEGINNING = """
-SELECT p.term, sum(length(p.entries)) FROM parts q CROSS JOIN postings p
-ON p.part = q.part AND p.term >= ? AND p.term < ? GROUP BY p.term
-"""
-_FREQUENCIES = """
-SELECT p.term, sum(length(p.entries)) FROM parts q CROSS JOIN json_each(?) t CROSS JOIN postings p
-ON p.part = q.part AND p.term = t.value GROUP BY p.term
-"""
+_BEGINNING = (
+    "SELECT v.term, v.doc FROM json_each(?) b CROSS JOIN chunks_vocab v"
+    " WHERE v.term >= b.value AND v.term < b.value || ?"
+)
+_OF_TERMS = "SELECT v.term, v.doc FROM json_each(?) t CROSS JOIN chunks_vocab v WHERE v.term = t.value"
+_SAMPLE = "SELECT chunk_id, breadcrumb, text FROM chunks_fts WHERE chunks_fts MATCH ? {clause} LIMIT ?"
+
+
+def terms_beginning(connection: apsw.Connection, beginnings: Collection[str]) -> dict[str, int]:
+    """Give the terms that begin with any of `beginnings`, each with the number of chunks that have it."""
+    return dict(connection.execute(_BEGINNING, (json.dumps(sorted(beginnings)), _LAST)))
+
+
+def chunk_counts(connection: apsw.Connection, terms: Iterable[str]) -> dict[str, int]:
+    """Give those of `terms` that the index has, each with the number of chunks that have it."""
+    return dict(connection.execute(_OF_TERMS, (json.dumps(sorted(set(terms))),)))
+
+
+def sample(connection: apsw.Connection, expression: str, clause: Clause, limit: int) -> list[Passage]:
+    """Give the first `limit` chunks that `expression` matches under the filters."""
+    rows = connection.execute(_SAMPLE.format(clause=clause.sql), (expression, *clause.values, limit))
+    return [Passage(chunk_id=row[0], breadcrumb=row[1], text=row[2]) for row in rows]
+
+
+def of_terms(*terms: str) -> str:
+    """Give the expression of these terms one behind the other."""
+    return analysed_phrase([(term,) for term in terms])

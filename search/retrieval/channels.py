@@ -23,14 +23,18 @@ def build_channels(
 ) -> QueryChannels:
     """Give the channels: `vector` the request, `lexical` terms then request, `rerank` request then terms.
 
-    Terms are trimmed; blank and repeated ones are dropped, order is kept. A channel that is given stays as
-    given.
+    A channel that is given stays as given.
     """
     request = request.strip()
-    trimmed = (term.strip() for term in technical_terms)
-    terms = " ".join(dict.fromkeys(term for term in trimmed if term))
+    terms = " ".join(distinct_terms(technical_terms))
     return QueryChannels(
         vector=request if vector is None else vector,
         lexical=f"{terms} {request}".strip() if lexical is None else lexical,
         rerank=f"{request} {terms}".strip() if rerank is None else rerank,
     )
+
+
+def distinct_terms(technical_terms: Iterable[str]) -> tuple[str, ...]:
+    """Give the terms trimmed, blank and repeated ones dropped, in order."""
+    trimmed = (term.strip() for term in technical_terms)
+    return tuple(dict.fromkeys(term for term in trimmed if term))

@@ -11,7 +11,7 @@ _KEYWORDS = (
 )
 _DECLARED_BEFORE = re.compile(rf"{_MODIFIERS}{_KEYWORDS}[ \t]+")
 
-#: What stands before and what stands after a name that its line defines, from the line's start and to its end.
+#: What stands before and after a name that its line defines, from the line's start and to its end.
 _DEFINITIONS = (
     # name = value, name: type = value
     (re.compile(_MODIFIERS), re.compile(r"(?:[ \t]*:[^=]*)?[ \t]*=(?![=>])")),

@@ -69,7 +69,9 @@ def rank_passages(names: Sequence[str], passages: Iterable[Passage]) -> list[tup
     the letters' case as asked before all others, then by how often the text has the name for its length.
     """
     sought = [_Sought(name) for name in names]
-    return _ranked((each.chunk_id, sum(one.strength(each) for one in sought) / len(sought)) for each in passages)
+    return _ranked(
+        (each.chunk_id, sum(one.strength(each) for one in sought) / len(sought)) for each in passages
+    )
 
 
 def rank_namesakes(word: str, passages: Iterable[Passage]) -> list[tuple[str, float]]:
@@ -101,7 +103,7 @@ def _strength(step: int, share: float) -> float:
 
 
 def member_of(name: str) -> tuple[str, str] | None:
-    """Give the container and the last part of a name: `vector` and `push_back` of `std::vector::push_back`."""
+    """Give container and last part of a name: `vector` and `push_back` of `std::vector::push_back`."""
     parts = [part for part in _MEMBER.split(name) if part]
     return (parts[-2], parts[-1]) if len(parts) > 1 else None
 

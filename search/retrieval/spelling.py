@@ -25,17 +25,24 @@ def allowed_errors(word: str) -> int:
     return 2 if len(word) >= _LONG_CHARS else 1
 
 
-def edit_distances(word: str, others: Sequence[str]) -> np.ndarray:
-    """Give (n,) int8: how far each of `others` is from `word`."""
-    if not others:
-        return np.zeros(0, np.int8)
-    return _table(word, others)[len(word), [len(other) for other in others], np.arange(len(others))]
+def edit_distance(word: str, other: str) -> int:
+    """Give how far two words are apart."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(word, start=1):
+        before, above, row = row, before, [i]
+        for j, sign in enumerate(other, start=1):
+            best = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != sign))
+            if i > 1 and j > 1 and letter == other[j - 2] and word[i - 2] == sign:
+                best = min(best, above[j - 2] + 1)
+            row.append(best)
+    return row[-1]
 
 
 def distances_to_stems(word: str, terms: Sequence[str]) -> np.ndarray:
-    """Give (n,) int64: how far each of `terms`, which may have lost its ending, is from a beginning of `word`.
+    """Give (n,) int64: how far each of `terms`, which may have lost its ending, is from a part of `word`.
 
-    Terms too long or too short to be a stem of what `word` is meant to be are 99 apart.
+    The part is a beginning of it. Terms too long or too short to be a stem of what was meant are 99 apart.
     """
     lengths = np.fromiter(map(len, terms), np.int64, len(terms))
     errors = allowed_errors(word)
@@ -43,7 +50,7 @@ def distances_to_stems(word: str, terms: Sequence[str]) -> np.ndarray:
     fits = np.flatnonzero((lengths >= shortest - errors) & (lengths <= len(word) + errors))
     distances = np.full(len(terms), _FAR, np.int64)
     if len(fits):
-        table = _table(word, [terms[at] for at in fits])
+        table = _table(word, [terms[at] for at in fits.tolist()])
         ends = table[shortest:, lengths[fits], np.arange(len(fits))]
         distances[fits] = ends.min(axis=0)
     return distances

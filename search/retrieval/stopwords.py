@@ -159,9 +159,10 @@ STOP_WORDS: Final[Mapping[str, frozenset[str]]] = {
     language: frozenset(map(fold, words.split())) for language, words in _LISTS.items()
 }
 
-# A single word of another list proves no language: `die` is English, too, and so is `comment`. Nor do single
+# A single word in Latin letters proves no language: `die` is English, too, and so is `comment`. Nor do single
 # letters, which stand for anything.
 _PROOF_WORDS = 2
+_BEYOND_LATIN = "\u0370"
 _PROOFS: Final[Mapping[str, frozenset[str]]] = {
     language: frozenset(form for word in words.split() if len(word) > 1 for form in (word, fold(word)))
     for language, words in _LISTS.items()
@@ -176,16 +177,17 @@ _ANY_PROOF: Final = _ENGLISH | _OTHERS
 def language_of(words: Iterable[str]) -> str | None:
     """Give the language, by its ISO 639-1 code, that the function words among `words` betray.
 
-    Words are in lower case. None when less than two distinct ones are function words; English wherever it has
-    as many as any other.
+    Words are in lower case. None when less than two distinct ones are function words, or less than one beyond
+    Latin; English wherever it has as many as any other.
     """
     found = _ANY_PROOF.intersection(words)
+    needed = 1 if max(found, default="") >= _BEYOND_LATIN else _PROOF_WORDS
     english = len(found & _ENGLISH)
-    if len(found & _OTHERS) <= max(english, _PROOF_WORDS - 1):
+    if len(found & _OTHERS) <= max(english, needed - 1):
         return "en" if english >= _PROOF_WORDS else None
     counts = Counter({language: len(found & proofs) for language, proofs in _PROOFS.items()})
     language, most = counts.most_common(1)[0]
-    if most < _PROOF_WORDS:
+    if most < needed:
         return None
     return "en" if english == most else language
 

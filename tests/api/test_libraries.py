@@ -2,6 +2,9 @@
 
 import pytest
 from django.utils import timezone
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 
 from search.embedders.tokenizer import TokenCounter
 from search.models import Chunk, Source
@@ -129,7 +132,9 @@ def test_a_limit_and_a_query_are_heeded(reader, workspace):
         ("/libs/snippets", {"libraryId": "/local/react", "query": "a", "limit": "101"}, "limit"),
         ("/libs/snippets", {"libraryId": "/local/react", "query": "a", "offset": "-1"}, "offset"),
         ("/libs/snippets", {"libraryId": "/local/react", "query": "a", "offset": "901"}, "offset"),
-        ("/libs/snippets", {"libraryId": "/local/react", "query": "a", "version": "v17"}, "version"),
+        ("/libs/snippets", {"libraryId": "/local/react", "query": "a", "version": ""}, "version"),
+        ("/libs/snippets", {"libraryId": "/local/react", "query": "a", "kind": "prose"}, "kind[0]"),
+        ("/libs/snippets", {"libraryId": "/local/react", "query": "a", "tokens": "1"}, "tokens"),
         ("/context", {"query": "a"}, "libraryId"),
         ("/context", {"libraryId": "/local/react"}, "query"),
         ("/context", {"libraryId": "/local/react", "query": "a", "tokens": "0"}, "tokens"),
@@ -195,6 +200,15 @@ def test_a_version_sees_itself_alone_and_none_the_default_branch(reader, workspa
     assert not [text for text in texts(context(reader, workspace, "hooks").json()) if text.startswith("Old")]
 
 
+def test_a_version_may_be_named_beside_the_id(reader, workspace):
+    for library in ("/local/react", "/local/react@v17"):
+        body = snippets(reader, workspace, "hooks", library, version="v17")
+        assert (texts(body), body["library"]["version"]) == (["Old hooks of seventeen."], "v17")
+    for library, version in (("/local/react", "v18"), ("/local/react@v17", "release/16")):
+        given = {"libraryId": library, "query": "hooks", "version": version}
+        assert reader.get(address(workspace, "/libs/snippets"), given).status_code == 404
+
+
 def test_kinds_limits_and_offsets_are_heeded(reader, workspace):
     whole = texts(snippets(reader, workspace, "state", limit=100))
     assert len(whole) == 30
@@ -242,6 +256,20 @@ def test_operators_and_phrases_are_understood_while_typing(reader, workspace):
 def test_no_signs_are_too_strange_to_type(reader, workspace, query):
     validate("snippet_search.v1", snippets(reader, workspace, query))
     validate("context.v1", context(reader, workspace, query if query != "''" else "").json())
+
+
+@hypothesis_settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    typed=st.lists(
+        st.sampled_from(
+            ['"', "*", "AND", "OR", "NOT", "NEAR", "(", ")", "'", "^", ":", "+", "{", "hooks", "to*"]
+        )
+        | st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=6),
+        max_size=8,
+    ).flatmap(lambda words: st.sampled_from(["", " "]).map(lambda space: space.join(words)))
+)
+def test_whatever_is_typed_is_answered(reader, workspace, typed):
+    snippets(reader, workspace, typed)
 
 
 def test_what_fts5_refuses_is_asked_again_with_every_term_quoted(reader, workspace):

@@ -6,7 +6,7 @@ import redis
 from django.conf import settings as django_settings
 
 from kebab.stack.addresses import redis_client_url
-from search import cursor_store
+from search import cursor_store, paging
 from search.corpus import delete_documents
 from search.frozen_list import FrozenList
 from search.models import Document
@@ -139,6 +139,15 @@ def test_what_was_deleted_vanishes_and_the_rest_keep_their_ranks(ask, workspace,
 
     assert later == [hit for hit in whole[4:] if hit["doc_path"] not in gone]
     assert [hit["rank"] for hit in later[:4]] == [6, 8, 13, 14]
+
+
+def test_what_goes_while_a_page_is_made_leaves_its_place_empty(ask, workspace, monkeypatch):
+    whole = ask(q="alpha", mode="lexical", k=50)["hits"]
+    first = ask(q="alpha", mode="lexical", k=4)
+    delete(workspace, {whole[5]["doc_path"]})
+    monkeypatch.setattr(paging, "read_back", lambda scope, chunk_ids: dict.fromkeys(chunk_ids))
+
+    assert [hit["rank"] for hit in ask(cursor=first["next_cursor"])["hits"]] == [5, 7, 8]
 
 
 def test_a_page_behind_which_all_is_deleted_is_the_last(ask, workspace):

@@ -134,6 +134,22 @@ def test_a_source_says_how_it_stands_as_a_library(client, workspace):
     assert client.patch(path, {"description": "All."}, format="json").json()["trust_score"] == 2.0
 
 
+def test_rules_are_stated_and_changed(client, workspace):
+    body = {"key": "docs", "kind": "upload", "rules": ["Be brief."]}
+    source = client.post(address(workspace, "/sources"), body, format="json").json()
+    path = address(workspace, f"/sources/{source['id']}")
+
+    assert source["rules"] == ["Be brief."]
+    assert client.patch(path, {"rules": []}, format="json").json()["rules"] == []
+    for rules in ("Be brief.", ["x" * 1_001], [""], ["a"] * 101):
+        response = client.patch(path, {"rules": rules}, format="json")
+        assert (response.status_code, response.json()["errors"][0]["field"]) == (400, response_field(rules))
+
+
+def response_field(rules):
+    return "rules" if isinstance(rules, str) or len(rules) > 100 else "rules[0]"
+
+
 def test_a_deleted_upload_no_longer_counts(client, workspace):
     doc_id = upload(client, workspace, source="docs")
     upload(client, workspace, "other.md", source="docs", text="one\n")

@@ -9,7 +9,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +21,7 @@ from search.retrieval.filters import ChunkKind, Media, SearchFilters, TrustLevel
 from search.retrieval.types import DEFAULT_K, MAX_K, Fusion, Mode, Retriever, SearchQuery
 from search.retrieval.wire import hit_to_wire
 from search.retrievers import HybridRetriever, LexicalRetriever, RerankedRetriever, VectorRetriever
+from search.statistics import refresh_statistics
 from tests.api.making import committed
 from tests.corpus.making import chunk, write
 
@@ -85,10 +85,8 @@ def corpus(django_db_setup, django_db_blocker, tmp_path_factory):
         committed(django_db_blocker, theirs, secrets),
         committed(django_db_blocker, mirrors, fill) as workspace,
     ):
-        with django_db_blocker.unblock(), connection.cursor() as cursor:
-            # As autovacuum does within a minute. Without statistics PostgreSQL takes a filtered scan of these
-            # vectors for one of a single row, and 20 s for it.
-            cursor.execute("ANALYZE")
+        with django_db_blocker.unblock():
+            refresh_statistics()  # as every job does at its end
         yield workspace, mirrors
 
 

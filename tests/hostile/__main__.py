@@ -53,7 +53,7 @@ def _attack(stack: Stack, options: argparse.Namespace, seed: int) -> Tally:
 def words_of(folder: Path) -> list[str]:
     """Give words of the folder's text, common ones more often."""
     found: list[str] = []
-    for file in sorted(folder.rglob("*.md")):
+    for file in sorted(folder.rglob("*.md*")):
         found += _WORD.findall(file.read_text(encoding="utf-8", errors="replace"))
     return random.Random(0).sample(found, min(len(found), _MAX_WORDS))
 

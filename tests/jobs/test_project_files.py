@@ -1,10 +1,8 @@
 """A folder's kebab.json, from the sync to the report and the library."""
 
 import json
-import os
 
-import pytest
-
+from ingest.connectors.errors import ListingFailed
 from ingest.jobs.report import ingest_report
 from ingest.jobs.request import request_sync
 from search.models import Source
@@ -148,12 +146,16 @@ def test_the_same_project_file_again_changes_nothing(folder, source):
     assert Source.objects.values(*before).get() == before
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_project_file_that_may_not_be_read_fails_the_job_and_deletes_nothing(workspace, folder, source):
+def test_a_project_file_that_may_not_be_read_fails_the_job_and_deletes_nothing(
+    workspace, folder, source, monkeypatch
+):
+    def refuse(root):
+        raise ListingFailed("kebab.json can't be read: Permission denied.")
+
     fill(folder, FILES)
     sync(source)
     project(folder, excludeFolders=["docs"])
-    (folder / "kebab.json").chmod(0)
+    monkeypatch.setattr("ingest.jobs.sync_source.read_project_file", refuse)
     job = work(request_sync(source))
 
     assert (job.state, "kebab.json" in job.error) == ("failed", True)

@@ -103,7 +103,7 @@ def test_a_mirror_far_behind_is_rebuilt(workspace, mirrored, monkeypatch):
 
 def test_a_file_of_another_schema_is_rebuilt(workspace, mirrored):
     with tampering(mirrored) as connection:
-        connection.pragma("user_version", schema.SCHEMA_VERSION + 1)
+        connection.pragma("user_version", schema.FILE_VERSION + 1)
     with pytest.raises(MirrorOutdated), reading(mirrored):
         pass
     assert rebuilt_and_right(mirrored, workspace)

@@ -71,7 +71,10 @@ class Scores:
 
 
 def _united(alternatives: Iterable[Postings]) -> Postings:
-    """Unite lists of alternatives, which stand at the same places: a chunk has the larger of its counts."""
+    """Unite lists of alternatives; a chunk has the larger of its counts.
+
+    That is FTS5's count where the places of one include those of the other, as stems of the same words do.
+    """
     lists = list(alternatives)
     rows, places = np.unique(np.concatenate([each.rows for each in lists]), return_inverse=True)
     in_breadcrumb, in_text = np.zeros(len(rows)), np.zeros(len(rows))

@@ -85,6 +85,7 @@ def test_trust_is_ordered():
     ("filters", "error"),
     [
         ({"path_glob": ("notes/[abc",)}, InvalidGlob),
+        ({"path_glob": tuple(f"{n}.md" for n in range(21))}, InvalidFilter),
         ({"doc_id": ("xyz",)}, InvalidFilter),
         ({"doc_id": ("A" * 32,)}, InvalidFilter),
         ({"tags_any": ("a\x00",)}, InvalidFilter),

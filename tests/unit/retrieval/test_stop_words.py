@@ -49,6 +49,7 @@ def test_punctuation_around_a_stop_word_does_not_save_it():
         ("متى تم تأسيس الجامعة و من هو رئيسها", "ar"),
         ("विश्वविद्यालय की स्थापना कब हुई थी और किसने की", "hi"),
         ("Đâu là thành phố lớn nhất của Việt Nam và có bao nhiêu người", "vi"),
+        ("Сколько книг написал автор?", "ru"),
         ("process die", None),
         ("rate limit", None),
         ("部署 is", None),
