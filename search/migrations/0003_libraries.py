@@ -4,7 +4,8 @@ from collections import defaultdict
 
 from django.db import migrations, models
 
-from search.libraries.ids import first_free, library_id_of
+from search.libraries.ids import first_free, git_library_id, library_id_of
+from search.libraries.trust import Standing, trust_score
 
 
 def give_library_ids(apps, schema_editor):
@@ -17,6 +18,33 @@ def give_library_ids(apps, schema_editor):
         library_id = first_free(library_id_of(url=url, title=source.title, key=source.key), ids)
         ids.add(library_id)
         sources.filter(workspace_id=source.workspace_id, pk=source.pk).update(library_id=library_id)
+
+
+def note_standing(apps, schema_editor):
+    """Count each source's snippets, give its trust score, and say of uploads when they were indexed."""
+    sources = apps.get_model("search", "Source").objects
+    documents, chunks = (apps.get_model("search", name).objects for name in ("Document", "Chunk"))
+    for source in sources.iterator():
+        place = {"workspace_id": source.workspace_id, "source_id": source.pk}
+        latest = documents.filter(**place).aggregate(latest=models.Max("indexed_at"))["latest"]
+        versions = source.versions.filter(workspace_id=source.workspace_id, tag="")
+        default = documents.filter(**place, version__in=versions.values("id"))
+        standing = Standing(
+            stars=source.stars,
+            total_snippets=chunks.filter(
+                workspace_id=source.workspace_id, document__in=default.values("id")
+            ).count(),
+            is_on_git_host=git_library_id(str(source.config.get("url") or "")) is not None,
+            is_indexed=bool(source.last_indexed_at or latest),
+            is_described=bool(source.description.strip()),
+        )
+        is_new = source.kind == "upload" and source.last_indexed_at is None and latest is not None
+        sources.filter(workspace_id=source.workspace_id, pk=source.pk).update(
+            total_snippets=standing.total_snippets,
+            trust_score=trust_score(standing),
+            last_indexed_at=latest if is_new else source.last_indexed_at,
+            state="indexed" if is_new else source.state,
+        )
 
 
 class Migration(migrations.Migration):
@@ -40,6 +68,7 @@ class Migration(migrations.Migration):
             field=models.CharField(blank=True, default="", max_length=300),
         ),
         migrations.RunPython(give_library_ids, migrations.RunPython.noop),
+        migrations.RunPython(note_standing, migrations.RunPython.noop),
         migrations.AddConstraint(
             model_name="source",
             constraint=models.UniqueConstraint(

@@ -55,12 +55,13 @@ def reciprocal_rank_fusion(lists: Sequence[RankedList], k_rrf: int = RRF_K) -> l
             score=math.fsum(weights[name] / (k_rrf + rank) for name, rank in ranks.items()) / best_possible,
             ranks=ranks,
         )
-        for chunk_id, ranks in _ranks_by_chunk(lists).items()
+        for chunk_id, ranks in ranks_by_chunk(lists).items()
     ]
-    return sorted(fused, key=_order)
+    return sorted(fused, key=fused_order)
 
 
-def _ranks_by_chunk(lists: Sequence[RankedList]) -> dict[str, dict[str, int]]:
+def ranks_by_chunk(lists: Sequence[RankedList]) -> dict[str, dict[str, int]]:
+    """Give the rank, from 1, of each chunk in each list that holds it; where twice, the first."""
     ranks: dict[str, dict[str, int]] = {}
     for ranked in lists:
         for rank, chunk_id in enumerate(dict.fromkeys(ranked.chunk_ids), start=1):
@@ -68,5 +69,6 @@ def _ranks_by_chunk(lists: Sequence[RankedList]) -> dict[str, dict[str, int]]:
     return ranks
 
 
-def _order(fused: Fused) -> tuple[float, float, str]:
+def fused_order(fused: Fused) -> tuple[float, float, str]:
+    """Give the key that sorts a fused list: best score first, ties by lexical rank, then by chunk id."""
     return -fused.score, fused.ranks.get(_LEXICAL, math.inf), fused.chunk_id

@@ -42,6 +42,7 @@ class Fusion(_QueryValue):
     """How the lists of the legs become one."""
 
     RRF = "rrf"
+    CONVEX = "convex"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -88,6 +88,20 @@ def test_the_migration_gives_ids_to_the_sources_that_there_are(workspace):
     assert fresh(elsewhere).library_id == "/local/docs"
 
 
+def test_the_migration_notes_how_the_sources_stand(workspace):
+    write(workspace, "a.md", "one", "two")
+    write(workspace, "a.md", "old", version="v1")
+    add(workspace, "folder", description="All.")
+    Source.objects.update(trust_score=9.9, total_snippets=99)
+    import_module("search.migrations.0003_libraries").note_standing(apps, None)
+    docs, folder = Source.objects.in_workspace(workspace).order_by("key")
+
+    assert (docs.total_snippets, docs.trust_score, docs.state) == (2, 1.0, "indexed")
+    assert docs.last_indexed_at == docs.documents.latest("indexed_at").indexed_at
+    assert (folder.total_snippets, folder.trust_score, folder.state) == (0, 1.0, "pending")
+    assert folder.last_indexed_at is None
+
+
 def test_the_total_counts_the_chunks_of_the_default_branch(workspace):
     write(workspace, "a.md", "one", "two")
     write(workspace, "b.md", "three")

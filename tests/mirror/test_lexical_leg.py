@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from search.mirror import connections, lexical
+from search.mirror import connections, lexical, schema
 from search.mirror.apply import Applier
 from search.mirror.connections import ReaderPool
 from search.mirror.files import MirrorFiles
@@ -34,6 +34,7 @@ class Shelf:
     def __init__(self, root):
         self.files = MirrorFiles.of(root, uuid.uuid4())
         self.pool = ReaderPool()
+        self.seq = 0
         with self.files.writing():
             path = self.files.unpublished()
             connections.create_file(path).close()
@@ -74,6 +75,8 @@ class Shelf:
             applier = Applier(connection)
             write(applier)
             applier.finish()
+            self.seq += 1
+            connection.execute(schema.WRITE_META, ("applied_seq", self.seq))
         connection.close()
 
     def damage(self, sql):
@@ -157,6 +160,16 @@ def test_the_leg_ranks_and_scores_as_fts5_does(tmp_path_factory, written, droppe
     chunk_ids = [each.chunk_id for each in found]
     assert leg.score(chunk_ids) == {each.chunk_id: each.score for each in found}
     shelf.pool.close()
+
+
+def test_each_search_ranks_and_filters_what_is_there_by_then(shelf):
+    shelf.put("a.md", "apple")
+    assert shelf.paths("apple") == ["a.md"]
+    shelf.put("b.md", "apple and more", kind="code")
+    assert shelf.paths("apple") == ["a.md", "b.md"]
+    assert shelf.paths("apple", kind=(ChunkKind.CODE,)) == ["b.md"]
+    shelf.drop("a.md")
+    assert shelf.paths("apple") == ["b.md"]
 
 
 def test_chunks_without_a_term_and_unknown_chunks_score_nothing(shelf):
