@@ -51,6 +51,11 @@ class CursorStore:
         """Give what is kept, for another sixteen minutes; None when there is none. Raises RedisError."""
         return self._client.getex(f"kebab:cursor:{owner}:{name}", ex=KEEP_S)  # type: ignore[return-value]
 
+    def forget(self, owners: str) -> None:
+        """Remove what all owners keep whose names begin so. Raises RedisError."""
+        for name in self._client.scan_iter(match=f"kebab:cursor*:{owners}*", count=1_000):
+            self._client.unlink(name)
+
 
 @cache
 def cursor_store() -> CursorStore:

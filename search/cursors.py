@@ -77,6 +77,14 @@ def cursor_at(cursor: str, place: int) -> str:
     return _token(_opened(cursor)[0], place)
 
 
+def forget_lists(workspace_id: uuid.UUID) -> None:
+    """Remove the lists of a workspace that is gone, whose queries they hold; Redis' clock does it, too."""
+    try:
+        cursor_store().forget(f"{workspace_id.hex}:")
+    except RedisError as error:
+        logger.warning("the lists of %s go when their time is over: %s", workspace_id, error)
+
+
 def _owner(workspace_id: uuid.UUID, caller: str) -> str:
     return f"{workspace_id.hex}:{caller}"
 

@@ -16,7 +16,7 @@ from search.retrieval.scripts import RUN, fold, is_unspaced, words_of
 from search.retrieval.stopwords import content_terms
 
 # Words of one query that are looked up; each takes a few milliseconds.
-_LOOKED_UP = 8
+_LOOKED_UP = 4
 _READ_CHARS = 1_000
 
 

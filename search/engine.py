@@ -25,7 +25,7 @@ from search.retrieval.gather import Leg, candidates_wanted
 from search.retrieval.index_version import NO_VECTORS, IndexVersion
 from search.retrieval.pipeline import Ranked, rank_candidates
 from search.retrieval.stages import AfterFusion, Stages, after_fusion
-from search.retrieval.types import Mode, SearchHit, SearchQuery, SearchResult, VectorWindow
+from search.retrieval.types import Fusion, Mode, SearchHit, SearchQuery, SearchResult, VectorWindow
 from search.scope import Scope, resolve_scope
 from search.vectors.leg import VectorLeg
 from search.vectors.spaces import LiveSpace, live_space
@@ -45,8 +45,10 @@ class Legs:
     def used(self, mode: Mode) -> list[Leg]:
         """Give the legs for the pipeline: the lexical one beside, the vector one in the calling thread."""
         legs = {
-            Mode.LEXICAL: Leg(name="lexical", search=self.lexical.search),
-            Mode.VECTOR: Leg(name="vector", search=self.vector.search, in_calling_thread=True),
+            Mode.LEXICAL: Leg(name="lexical", search=self.lexical.search, score=self.lexical.score),
+            Mode.VECTOR: Leg(
+                name="vector", search=self.vector.search, score=self.vector.score, in_calling_thread=True
+            ),
         }
         return list(legs.values()) if mode is Mode.HYBRID else [legs[mode]]
 
@@ -173,6 +175,8 @@ def _legs(workspace: Workspace, scope: Scope, query: SearchQuery) -> Legs:
             scope,
             asked.vector,
             query_embedder() if has_vectors else None,
+            # Who asks for vectors alone gets them, for what they are worth.
+            minds_language=query.mode is Mode.HYBRID,
         ),
     )
 
@@ -193,6 +197,7 @@ def _rank(
         remembering_read_back,
         k=stages.window(query.k),
         executor=node.leg_executor() if query.mode is Mode.HYBRID else None,
+        fusion=query.fusion or Fusion(preference(workspace, "fusion")),
         k_rrf=preference(workspace, "rrf_k"),
     )
     after = after_fusion(

@@ -14,6 +14,7 @@ from kebab.people.preferences import register_preference
 from kebab.stack import preparation, reports
 from search import checks, node
 from search.blobs import drop_all_blobs
+from search.cursors import forget_lists
 from search.embedding import configured_embedder
 from search.errors import CorpusError
 from search.models import EmbeddingSpace
@@ -56,6 +57,7 @@ def _remove_what_is_not_a_row(workspace: Workspace) -> None:
     workspace_id = workspace.pk  # by the commit the deleted instance has none
     transaction.on_commit(node.mirror_files(workspace_id).remove_all)
     transaction.on_commit(lambda: drop_all_blobs(workspace_id))
+    transaction.on_commit(lambda: forget_lists(workspace_id))
 
 
 def _prepare_model() -> None:

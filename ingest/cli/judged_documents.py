@@ -22,7 +22,7 @@ from search.identifiers import content_hash
 from search.models import Source, SourceKind, SourceVersion
 from search.vectors.fill import store_vectors
 from search.vectors.index import ensure_index
-from search.vectors.spaces import ensure_live_space
+from search.vectors.spaces import ensure_live_space, note_languages
 
 _SOURCE = "judged"
 # Documents a transaction: each by itself would wait for the disk.
@@ -107,6 +107,7 @@ def embed_all(workspace: Workspace, advance: Callable[[int], None]) -> None:
     if embedder is None:
         return
     space = ensure_live_space(workspace, embedder.space)
+    note_languages(space, embedder.space)
     for batch in batches(space, embedder):
         with transaction.atomic():
             store_vectors(space, batch.chunks, batch.vectors())

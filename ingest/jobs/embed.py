@@ -18,7 +18,7 @@ from search.embedding import configured_embedder, embedded_text
 from search.models import Chunk, EmbeddingSpace
 from search.vectors.fill import chunks_without_vector, count_without_vector, known_vectors, store_vectors
 from search.vectors.index import ensure_index
-from search.vectors.spaces import ensure_live_space, live_space
+from search.vectors.spaces import ensure_live_space, live_space, note_languages
 
 # Chunks a transaction: a killed worker repeats at most twice as many.
 _BATCH = 64
@@ -63,6 +63,7 @@ def run(work: Work) -> Ending:
     while True:
         work.lease.write(rerun_requested=False)
         work.lease.write(items_total=F("items_done") + count_without_vector(space))
+        note_languages(space, embedder.space)
         for batch in batches(space, embedder):
             if work.is_cancelled:
                 return Ending.CANCELLED

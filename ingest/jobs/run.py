@@ -18,6 +18,7 @@ from ingest.jobs.request import request_embedding
 from ingest.jobs.work import Ending, Work
 from ingest.models import JobKind, JobState
 from kebab.people.models import Workspace
+from search.models import Source
 from search.statistics import refresh_statistics
 
 logger = logging.getLogger(__name__)
@@ -73,6 +74,7 @@ def _work(lease: Lease) -> None:
 def _end(lease: Lease, state: JobState, error: str = "") -> None:
     """Bring the job to its one end, in one fenced transaction with what follows from it."""
     with transaction.atomic():
+        _lock_source(lease)
         job = lease.held().select_for_update().first()
         if job is None:
             logger.warning("job %s ended under another attempt", lease.job_id)
@@ -95,6 +97,13 @@ def _end(lease: Lease, state: JobState, error: str = "") -> None:
         )
         if job.kind != JobKind.EMBED:
             transaction.on_commit(partial(hints.ask_for_sync, job.workspace_id))
+
+
+def _lock_source(lease: Lease) -> None:
+    """Lock the source of a sync before its job, as whoever asks for a sync does."""
+    sync = lease.held().filter(kind=JobKind.SYNC_SOURCE)
+    source = Source.objects.in_workspace(lease.workspace_id).filter(pk__in=sync.values("source_id"))
+    source.select_for_update(no_key=True).first()
 
 
 def _try_later(lease: Lease) -> None:

@@ -7,7 +7,7 @@ Zero-shot Evaluation of Information Retrieval Models", NeurIPS 2021, datasets an
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,16 @@ class JudgedSet:
     qrels: Mapping[str, Mapping[str, int]]
     #: SHA-256 of each file, by its name.
     digests: Mapping[str, str]
+
+    def sampled(self, number: int) -> "JudgedSet":
+        """Give the set with at most `number` of its queries, evenly spread over the file."""
+        ids = list(self.topics)
+        kept = [ids[index * len(ids) // number] for index in range(number)] if number < len(ids) else ids
+        return replace(
+            self,
+            topics={query_id: self.topics[query_id] for query_id in kept},
+            qrels={query_id: self.qrels[query_id] for query_id in kept},
+        )
 
 
 def read_judged_set(folder: Path) -> JudgedSet:

@@ -19,8 +19,6 @@ class Asking:
 
     #: Query texts by id.
     topics: Mapping[str, str]
-    #: None: the workspace's.
-    fusion: Fusion | None = None
     #: Documents in a ranking, at most.
     depth: int
     #: The set's id of each document, by the workspace's, 32 hex digits.
@@ -41,11 +39,16 @@ class ModeRun:
 
 
 def ask_all(
-    workspace: Workspace, asking: Asking, mode: Mode, advance: Callable[[], None] = lambda: None
+    workspace: Workspace,
+    asking: Asking,
+    mode: Mode,
+    *,
+    fusion: Fusion | None = None,
+    advance: Callable[[], None] = lambda: None,
 ) -> ModeRun:
     """Ask one query after the other in `mode`; a document stands where its best chunk does.
 
-    `advance` is called after each. Raises SearchError.
+    `fusion` is the workspace's unless given; `advance` is called after each. Raises SearchError.
     """
     # Else a mode would find its queries embedded by the one before.
     query_embedder.cache_clear()
@@ -55,7 +58,7 @@ def ask_all(
     version = ""
     k = _hits_wanted(workspace, asking.depth)
     for query_id, text in asking.topics.items():
-        query = SearchQuery(text=text, mode=mode, fusion=asking.fusion, k=k)
+        query = SearchQuery(text=text, mode=mode, fusion=fusion, k=k)
         started = time.perf_counter()
         result = search(workspace, query)
         seconds.append(time.perf_counter() - started)

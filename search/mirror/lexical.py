@@ -32,8 +32,9 @@ from search.retrieval.score import lexical_score
 from search.retrieval.snippet import CLOSE_MARK, OPEN_MARK, snippet_words
 from search.retrieval.types import Candidate, LexicalTotal, Tier
 
-#: Weights of breadcrumb and text in bm25: equal, as no judged set has shown better ones yet.
-BREADCRUMB_WEIGHT = 1.0
+#: Weights of breadcrumb and text in bm25. 2 to 1 against 1 to 1 is worth 0.007 in nDCG@10 on cranfield, 0.004
+#: on scifact, 0.002 on piaf-fr, and changes nothing on five other sets.
+BREADCRUMB_WEIGHT = 2.0
 TEXT_WEIGHT = 1.0
 #: Names what produces the lexical ranking.
 INDEX_VERSION = "-".join(

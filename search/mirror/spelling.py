@@ -13,7 +13,7 @@ from search.analysis import query_tokens
 from search.mirror.filters import Clause
 from search.mirror.vocabulary import chunk_counts, of_terms, sample, terms_beginning
 from search.retrieval.definitions import Passage
-from search.retrieval.scripts import fold, words_of
+from search.retrieval.scripts import RUN, fold, words_of
 from search.retrieval.spelling import allowed_errors, distances_to_stems, edit_distance
 
 # Terms whose words are looked at, chunks of each that are read for them, and chunks that are enough.
@@ -63,11 +63,8 @@ def in_one(connection: apsw.Connection, clause: Clause, words: Sequence[str]) ->
     """Give the spelling of neighbouring words as one, if any chunk under the filters has it."""
     joined = "".join(words)
     term = query_tokens(joined)[0]
-    found = [
-        each.chunk_id
-        for each in sample(connection, of_terms(term), clause, _SAMPLED)
-        if fold(joined) in _folded(each)
-    ]
+    passages = sample(connection, of_terms(term), clause, _READ)
+    found = [each.chunk_id for each in passages if fold(joined) in _folded(each)][:_SAMPLED]
     count = chunk_counts(connection, [term]).get(term, 0)
     return [Spelling(text=joined, errors=1, chunk_count=count, chunk_ids=tuple(found))] if found else []
 
@@ -91,20 +88,30 @@ def _near(connection: apsw.Connection, clause: Clause, typed: str) -> list[Spell
 
 
 def _words_near(typed: str, passages: Iterable[Passage], term: str) -> Iterator[tuple[str, str]]:
-    """Give near words whose stem is `term`, each with its chunk, until enough chunks had one with one error."""
+    """Give near words whose stem is `term`, each with its chunk, until enough chunks had one with one error.
+
+    Stemming changes no letter but the last one of a stem.
+    """
     errors = allowed_errors(typed)
-    # Stemming changes no letter but the last one of a stem.
     like = re.compile(rf"(?<!\w){re.escape(term[:-1])}\w*", re.IGNORECASE)
     distances: dict[str, int] = {}
     nearest = 0
     for passage in passages:
-        words = set(like.findall(f"{passage.breadcrumb}\n{passage.text}"))
+        words = _words_like(passage, like)
         for word in words - distances.keys():
             distances[word] = edit_distance(typed, fold(word))
-        yield from ((word, passage.chunk_id) for word in words if distances[word] <= errors)
+        yield from ((word, passage.chunk_id) for word in sorted(words) if distances[word] <= errors)
         nearest += any(distances[word] <= 1 for word in words)
         if nearest == _SAMPLED:
             return
+
+
+def _words_like(passage: Passage, like: re.Pattern[str]) -> set[str]:
+    text = f"{passage.breadcrumb}\n{passage.text}"
+    if text.isascii():
+        return set(like.findall(text))
+    # Accents are in the text and not in the terms.
+    return {word for word in RUN.findall(text) if like.fullmatch(fold(word))}
 
 
 @dataclass(slots=True)
@@ -146,13 +153,13 @@ def _beginnings(typed: str) -> list[str]:
 
 def _nearest_terms(typed: str, counts: Mapping[str, int]) -> list[str]:
     distances = distances_to_stems(typed, list(counts)).tolist()
-    errors = allowed_errors(typed)
+    farthest = allowed_errors(typed) + 0.5
     near = [
-        (distance, abs(len(typed) - len(term)), -count, term)
+        (distance, -count, term)
         for (term, count), distance in zip(counts.items(), distances, strict=True)
-        if distance <= errors
+        if distance <= farthest
     ]
-    return [term for *_, term in nsmallest(_TERMS, near)]
+    return [term for _, _, term in nsmallest(_TERMS, near)]
 
 
 def _in_two(connection: apsw.Connection, clause: Clause, typed: str) -> list[Spelling]:

@@ -29,6 +29,8 @@ class EmbeddingSpace(models.Model):
     state = models.CharField(max_length=10, choices=SpaceState.choices, default=SpaceState.LIVE)
     # Raised with every batch of vectors: they change without a change in the log.
     epoch = models.BigIntegerField(default=0)
+    # Of the documents whose language is known, the share in one that the model knows. Null: none is.
+    known_share = models.FloatField(null=True, blank=True)
     # Whether it has grown past the exact scan and has its HNSW index.
     is_indexed = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -6,8 +6,8 @@ best of a leg stand out further than a middling one. Then
 
     fused(c) = Σ share_m · exp(z_m(c) / 3) / Σ share_m · max exp(z_m / 3)
 
-That convex combinations of normalised scores do better than ranks: S. Bruch, S. Gai and A. Ingber, "An Analysis
-of Fusion Functions for Hybrid Retrieval", ACM TOIS 42 (2023). Shares and scale were measured on six sets
+That means of normalised scores do better than ranks: S. Bruch, S. Gai and A. Ingber, "An Analysis of Fusion
+Functions for Hybrid Retrieval", ACM TOIS 42 (2023). Shares and scale were measured on six sets
 (docs/evaluation/fusion.md).
 """
 

@@ -16,6 +16,8 @@ _MIN_CANDIDATES = 100
 
 #: Gives up to so many candidates, best first. May raise EmbedderUnavailable or LegTimeout.
 LegSearch = Callable[[int], Sequence[Candidate]]
+#: Gives the leg's score of each of these chunks, as far as it knows one. May raise the same.
+LegScore = Callable[[Sequence[str]], Mapping[str, float]]
 #: Gives the ids, of those asked for, that the caller may see under the query's filters.
 ReadBack = Callable[[Sequence[str]], Container[str]]
 
@@ -26,6 +28,8 @@ class Leg:
 
     name: LegName
     search: LegSearch
+    #: Scores what other legs found; None where a leg knows places alone.
+    score: LegScore | None = None
     #: In the fusion.
     weight: float = 1.0
     #: Whether it uses what belongs to the calling thread, like its database connection.

@@ -3,11 +3,14 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from search.retrieval.convex import ScoredList, convex_combination
 from search.retrieval.fusion import RRF_K, Fused, RankedList, reciprocal_rank_fusion
 from search.retrieval.gather import Gathered, Leg, LegName, ReadBack, gather
-from search.retrieval.types import Candidate, Mode, RetrievalDetail
+from search.retrieval.score import bm25_magnitude
+from search.retrieval.scoring import KnownScores, score_candidates
+from search.retrieval.types import Candidate, Fusion, Mode, RetrievalDetail
 
 _LEG_ORDER: tuple[LegName, ...] = ("lexical", "vector", "exact")
 
@@ -34,8 +37,10 @@ class Ranked:
     lists: Mapping[LegName, tuple[Candidate, ...]]
     #: Legs that were stopped or took no part: lexical, then vector, then exact.
     degraded: tuple[LegName, ...]
-    #: By stage: the legs', `read_back`, `fusion`.
+    #: By stage: the legs', `read_back`, `scoring` under convex fusion, `fusion`.
     timings_ms: Mapping[str, float]
+    #: Under convex fusion each leg's score of every candidate, as far as it is known; else empty.
+    scores: Mapping[LegName, Mapping[str, float]] = field(default_factory=dict)
 
 
 def rank_candidates(
@@ -45,10 +50,11 @@ def rank_candidates(
     *,
     k: int,
     executor: Executor | None = None,
+    fusion: Fusion = Fusion.RRF,
     k_rrf: int = RRF_K,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Ranked:
-    """Rank what the legs find: their order in a single mode, reciprocal rank fusion in hybrid.
+    """Rank what the legs find: their order in a single mode, their fusion in hybrid.
 
     The legs run at the same time: in `executor`, or in the calling thread where there is none or the leg
     asks for it. A leg's own errors but EmbedderUnavailable and LegTimeout are raised. `clock` gives
@@ -58,17 +64,24 @@ def rank_candidates(
     if mode is not Mode.HYBRID and len(legs) != 1:
         raise ValueError(f"Mode {mode} ranks one leg's list, not {len(legs)}; ask for hybrid to fuse them.")
     gathered = gather(legs, read_back, k=k, executor=executor, clock=clock)
+    timings = dict(gathered.timings_ms)
     started = clock()
+    scores: KnownScores = {}
+    if mode is Mode.HYBRID and fusion is Fusion.CONVEX:
+        scores = score_candidates(legs, gathered, executor)
+        scored, started = started, clock()
+        timings["scoring"] = (started - scored) * 1000
     lists = {name: found.candidates for name, found in gathered.lists.items() if found.candidates is not None}
-    fused = _fuse(legs, lists, k_rrf) if mode is Mode.HYBRID else _in_leg_order(lists)
+    fused = _fuse(legs, lists, scores, k_rrf) if mode is Mode.HYBRID else _in_leg_order(lists)
     entries = _entries(mode, fused[:k], lists)
-    fusion_ms = (clock() - started) * 1000
+    timings["fusion"] = (clock() - started) * 1000
     return Ranked(
         entries=entries,
         fused=tuple(fused),
         lists=lists,
         degraded=_degraded(gathered),
-        timings_ms={**gathered.timings_ms, "fusion": fusion_ms},
+        timings_ms=timings,
+        scores=scores,
     )
 
 
@@ -76,13 +89,31 @@ def _degraded(gathered: Gathered) -> tuple[LegName, ...]:
     return tuple(name for name in _LEG_ORDER if name in gathered.lists and gathered.lists[name].is_degraded)
 
 
-def _fuse(legs: Sequence[Leg], lists: Mapping[LegName, tuple[Candidate, ...]], k_rrf: int) -> list[Fused]:
-    ranked = [
-        RankedList(name=leg.name, weight=leg.weight, chunk_ids=[found.chunk_id for found in lists[leg.name]])
+def _fuse(
+    legs: Sequence[Leg],
+    lists: Mapping[LegName, tuple[Candidate, ...]],
+    scores: Mapping[LegName, Mapping[str, float]],
+    k_rrf: int,
+) -> list[Fused]:
+    """Fuse by scores where two legs have them: one alone has nothing to be weighed against."""
+    ranked = {
+        leg.name: RankedList(
+            name=leg.name, weight=leg.weight, chunk_ids=[found.chunk_id for found in lists[leg.name]]
+        )
         for leg in legs
         if leg.name in lists
-    ]
-    return reciprocal_rank_fusion(ranked, k_rrf)
+    }
+    if len(scores) < 2:
+        return reciprocal_rank_fusion(list(ranked.values()), k_rrf)
+    scored = [_scored(ranked.pop(name), known) for name, known in scores.items()]
+    return convex_combination(scored, list(ranked.values()), k_rrf)
+
+
+def _scored(ranked: RankedList, known: Mapping[str, float]) -> ScoredList:
+    # On the wire bm25 is squeezed below 1, where the good and the best are hard to tell apart.
+    is_lexical = ranked.name == "lexical"
+    scores = {id_: bm25_magnitude(score) for id_, score in known.items()} if is_lexical else known
+    return ScoredList(name=ranked.name, weight=ranked.weight, chunk_ids=ranked.chunk_ids, scores=scores)
 
 
 def _in_leg_order(lists: Mapping[LegName, tuple[Candidate, ...]]) -> list[Fused]:

@@ -15,6 +15,11 @@ def lexical_score(bm25: float) -> float:
     return min(max(0.0, -bm25 / (1.0 + abs(bm25))), _JUST_BELOW_ONE)
 
 
+def bm25_magnitude(score: float) -> float:
+    """Give the `-bm25`, at least 0, that `lexical_score` made `score` of."""
+    return score / (1.0 - score)
+
+
 def vector_score(cosine: float) -> float:
     """Give `(1 + cosine) / 2`, in [0, 1]; a cosine that rounding put outside [-1, 1] is clamped.
 

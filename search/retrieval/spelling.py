@@ -15,7 +15,6 @@ _LONG_CHARS: Final = 7
 MIN_CHARS: Final = 3
 # Stemming takes off so many letters at most: `-izations`.
 _ENDING_CHARS: Final = 7
-_FAR: Final = 99
 
 
 def allowed_errors(word: str) -> int:
@@ -40,19 +39,20 @@ def edit_distance(word: str, other: str) -> int:
 
 
 def distances_to_stems(word: str, terms: Sequence[str]) -> np.ndarray:
-    """Give (n,) int64: how far each of `terms`, which may have lost its ending, is from a part of `word`.
+    """Give (n,) float64: how far `word` is from each of `terms`, which may have lost its ending.
 
-    The part is a beginning of it. Terms too long or too short to be a stem of what was meant are 99 apart.
+    A term that is nearer to a beginning of the word counts half an error more than that. Terms too long or
+    too short to be a stem of what was meant are infinitely far.
     """
     lengths = np.fromiter(map(len, terms), np.int64, len(terms))
     errors = allowed_errors(word)
-    shortest = max(2, len(word) - _ENDING_CHARS)
+    shortest = max(MIN_CHARS, len(word) - _ENDING_CHARS)
     fits = np.flatnonzero((lengths >= shortest - errors) & (lengths <= len(word) + errors))
-    distances = np.full(len(terms), _FAR, np.int64)
+    distances = np.full(len(terms), np.inf)
     if len(fits):
         table = _table(word, [terms[at] for at in fits.tolist()])
         ends = table[shortest:, lengths[fits], np.arange(len(fits))]
-        distances[fits] = ends.min(axis=0)
+        distances[fits] = np.minimum(ends[-1], ends.min(axis=0) + 0.5)
     return distances
 
 

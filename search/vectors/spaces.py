@@ -8,8 +8,11 @@ from django.db.models.functions import JSONObject
 
 from kebab.people.models import Workspace
 from search.embedders.base import SpaceIdentity
-from search.models import EmbeddingSpace, SpaceState
+from search.models import Document, EmbeddingSpace, SpaceState
 from search.retrieval.index_version import vector_version
+
+_SAMPLED_DOCUMENTS = 5_000
+_UNDETERMINED = "und"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +26,8 @@ class LiveSpace:
     query_prefix: str
     passage_prefix: str
     epoch: int
+    #: Of the documents whose language is known, the share in one that the model knows, in [0, 1].
+    known_share: float | None
     is_indexed: bool
 
     @property
@@ -74,3 +79,14 @@ def ensure_live_space(workspace: Workspace, identity: SpaceIdentity) -> Embeddin
             )
     except IntegrityError:  # another worker was first
         return spaces.get()
+
+
+def note_languages(space: EmbeddingSpace, identity: SpaceIdentity) -> None:
+    """Note in the space how many of the workspace's documents are in a language that the model knows."""
+    documents = Document.objects.in_workspace(space.workspace_id)
+    # In the order of their ids, which are hashes, the first of them are a sample of all.
+    sample = documents.order_by("doc_id").values_list("lang", flat=True)[:_SAMPLED_DOCUMENTS]
+    langs = [lang.partition("-")[0] for lang in sample if lang != _UNDETERMINED]
+    share = sum(map(identity.speaks, langs)) / len(langs) if langs else None
+    spaces = EmbeddingSpace.objects.in_workspace(space.workspace_id)
+    spaces.filter(pk=space.pk).exclude(known_share=share).update(known_share=share)

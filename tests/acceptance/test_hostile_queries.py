@@ -3,8 +3,8 @@ import pytest
 
 from tests.acceptance.notes import write_notes
 from tests.hostile.__main__ import words_of
-from tests.hostile.asking import ask_all
-from tests.hostile.attempts import attempts
+from tests.hostile.asking import ask_all, library_of
+from tests.hostile.attempts import SCHEMAS, attempts
 from tests.hostile.text import MAKERS
 
 pytestmark = pytest.mark.stack
@@ -27,7 +27,8 @@ def test_no_query_breaks_the_service_or_keeps_it_busy(stack, corpus):
     client, words = corpus
     headers = {"Authorization": f"Bearer {client.token}"}
     with httpx.Client(base_url=f"{stack.url}/api/v1", headers=headers, timeout=_LIMIT_S) as http:
-        tally = ask_all(http, client.slug, attempts(_N, _SEED, words), limit_s=_LIMIT_S)
+        requests = attempts(_N, _SEED, words, library_of(http, client.slug))
+        tally = ask_all(http, client.slug, requests, limit_s=_LIMIT_S)
 
     assert tally.document()["faults"] == []
     assert tally.n == _N
@@ -36,6 +37,7 @@ def test_no_query_breaks_the_service_or_keeps_it_busy(stack, corpus):
 
 
 def test_all_kinds_of_hostile_text_are_among_the_queries(corpus):
-    kinds = {attempt.kind for attempt in attempts(_N, _SEED, corpus[1])}
+    made = list(attempts(_N, _SEED, corpus[1], "/local/notes"))
 
-    assert kinds >= MAKERS.keys() | {"filters", "wrong types", "bulk"}
+    assert {attempt.kind for attempt in made} >= MAKERS.keys() | {"filters", "wrong types", "bulk"}
+    assert {attempt.door for attempt in made} == SCHEMAS.keys()

@@ -5,6 +5,8 @@ import pytest
 import redis
 from django.conf import settings as django_settings
 
+from kebab.people.deletion import delete_workspace
+from kebab.people.models import Workspace
 from kebab.stack.addresses import redis_client_url
 from search import cursor_store, paging
 from search.corpus import delete_documents
@@ -34,6 +36,7 @@ def corpus(django_db_setup, django_db_blocker, tmp_path_factory):
 @pytest.fixture
 def workspace(db, corpus, settings):
     workspace, settings.KEBAB_MIRROR_DIR = corpus
+    settings.KEBAB_LEG_LIMIT_MS = 60_000  # a leg that is stopped on a busy machine gives another list
     return workspace
 
 
@@ -345,12 +348,34 @@ def test_no_text_of_a_document_is_kept(ask, workspace, store):
     assert "beta" not in repr(frozen)
 
 
+def test_with_a_workspace_go_the_lists_of_its_queries_and_no_others(
+    ask, workspace, other_workspace, store, django_capture_on_commit_callbacks
+):
+    cursor = ask(q="alpha", k=4)["next_cursor"]
+    key = f"kebab:cursor:{other_workspace.pk.hex}:token:1:00"
+    store.set(key, b"")
+    with django_capture_on_commit_callbacks(execute=True):
+        delete_workspace(other_workspace)
+
+    assert not store.exists(key)
+    assert ask(cursor=cursor)["hits"]
+
+
 def test_one_caller_keeps_no_more_than_its_share(ask, settings):
     settings.KEBAB_CURSOR_LIMIT_BYTES = 10
     page = ask(q="alpha beta", k=4)
 
     assert (len(page["hits"]), page["next_cursor"]) == (4, None)
     assert any("no cursor" in warning for warning in page["warnings"])
+
+
+def test_without_redis_a_workspace_goes_all_the_same(
+    other_workspace, no_redis, django_capture_on_commit_callbacks
+):
+    with django_capture_on_commit_callbacks(execute=True):
+        delete_workspace(other_workspace)
+
+    assert not Workspace.objects.filter(slug=other_workspace.slug).exists()
 
 
 @pytest.fixture

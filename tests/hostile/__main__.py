@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 
 from tests.drill.stack import Stack, temporary_directory
-from tests.hostile.asking import Tally, ask_all
+from tests.hostile.asking import Tally, ask_all, library_of
 from tests.hostile.attempts import attempts
 
 _WORD = re.compile(r"\w{2,30}")
@@ -39,13 +39,15 @@ def main(arguments: Sequence[str]) -> int:
 
 def _attack(stack: Stack, options: argparse.Namespace, seed: int) -> Tally:
     folder: Path = options.path
-    ingested = stack.run("ingest", str(folder), "--workspace", _WORKSPACE, "--create", "--json", limit_s=3_600)
+    ingested = stack.run(
+        "ingest", str(folder), "--workspace", _WORKSPACE, "--create", "--json", limit_s=3_600
+    )
     if ingested.returncode != 0:
         raise SystemExit(ingested.stderr)
     made = stack.run("token", "create", "--workspace", _WORKSPACE, "--scope", "search", "--json")
     headers = {"Authorization": f"Bearer {json.loads(made.stdout)['token']}"}
     with httpx.Client(base_url=f"{stack.url}/api/v1", headers=headers, timeout=60) as http:
-        requests = attempts(options.n, seed, words_of(folder))
+        requests = attempts(options.n, seed, words_of(folder), library_of(http, _WORKSPACE))
         chosen = [each for number, each in enumerate(requests) if options.only in (None, number)]
         return ask_all(http, _WORKSPACE, chosen, limit_s=options.limit_s)
 

@@ -10,7 +10,7 @@ import httpx
 from jsonschema import ValidationError
 
 from tests.acceptance import schemas
-from tests.hostile.attempts import Attempt
+from tests.hostile.attempts import SCHEMAS, Attempt
 
 #: Answers that a hostile request may have: hits, a refusal, a stale cursor, too long, an address too long.
 ALLOWED = frozenset({200, 400, 410, 413, 414, 431})
@@ -64,6 +64,12 @@ class Tally:
         }
 
 
+def library_of(http: httpx.Client, workspace: str) -> str:
+    """Give the id of the workspace's first library."""
+    sources = http.get(f"/workspaces/{workspace}/sources").raise_for_status().json()["results"]
+    return str(sources[0]["library_id"])
+
+
 def ask_all(http: httpx.Client, workspace: str, requests: Iterable[Attempt], *, limit_s: float) -> Tally:
     """Send the requests one after another; a wrong answer, or one later than `limit_s`, is a fault."""
     tally = Tally(limit_s=limit_s)
@@ -77,7 +83,7 @@ def _ask(http: httpx.Client, workspace: str, number: int, attempt: Attempt, limi
     try:
         answer = http.request(
             attempt.method,
-            f"/workspaces/{workspace}{attempt.path}",
+            f"/workspaces/{workspace}{attempt.door}{attempt.parameters}",
             content=attempt.body,
             headers={} if attempt.body is None else {"Content-Type": "application/json"},
         )
@@ -97,26 +103,21 @@ def _fault(answer: httpx.Response, attempt: Attempt) -> str:
     if "json" not in answer.headers.get("content-type", ""):
         return "" if answer.status_code >= 400 else "not JSON"
     if len(answer.content) <= _VALIDATED_BYTES:
+        name = SCHEMAS[attempt.door] if answer.status_code == 200 else "problem.v1"
         try:
-            schemas.check(answer.json(), _schema(answer, attempt))
+            schemas.check(answer.json(), name)
         except ValidationError as error:
             return f"not as its schema says: {error.message[:300]}"
     return ""
 
 
-def _schema(answer: httpx.Response, attempt: Attempt) -> str:
-    if answer.status_code != 200:
-        return "problem.v1"
-    return "bulk_response.v1" if attempt.kind == "bulk" else "search_response.v1"
-
-
 def _told(outcome: Outcome) -> dict[str, Any]:
     attempt = outcome.attempt
-    sent = attempt.path if attempt.body is None else attempt.body.decode("utf-8", "replace")
+    sent = attempt.parameters if attempt.body is None else attempt.body.decode("utf-8", "replace")
     return {
         "number": outcome.number,
         "kind": attempt.kind,
-        "mode": attempt.mode,
+        "door": attempt.door,
         "status": outcome.status,
         "ms": round(outcome.elapsed_s * 1000, 1),
         "fault": outcome.fault,

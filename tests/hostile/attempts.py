@@ -11,7 +11,17 @@ from tests.hostile.text import MAKERS
 
 MODES = ("lexical", "vector", "hybrid")
 
-# What is too long for a line of HTTP is sent as a body.
+#: What answers, and the schema of the answer.
+SCHEMAS = {
+    "/search": "search_response.v1",
+    "/search/bulk": "bulk_response.v1",
+    "/context-pack": "context_pack.v1",
+    "/context": "context.v1",
+    "/libs/search": "library_search.v1",
+    "/libs/snippets": "snippet_search.v1",
+}
+
+# A longer line of HTTP is refused by the server.
 _MAX_ADDRESS = 8_000
 # Megabytes take long to make and to send: one in fifty.
 _RARE = {
@@ -30,44 +40,59 @@ class Attempt:
 
     #: What is hostile about it.
     kind: str
-    mode: str
     method: str
-    #: With its parameters.
-    path: str
+    #: A key of `SCHEMAS`.
+    door: str
+    #: Behind the door's address.
+    parameters: str = ""
     body: bytes | None = None
 
 
-def attempts(n: int, seed: int, words: Sequence[str]) -> Iterator[Attempt]:
-    """Give `n` requests, the same for the same seed; `words` occur in the corpus."""
+def attempts(n: int, seed: int, words: Sequence[str], library_id: str) -> Iterator[Attempt]:
+    """Give `n` requests, the same for the same seed; `words` occur in the corpus, which is the library."""
     for number in range(n):
         # Each has a seed of its own, so that one that fails can be made again by itself.
-        yield _attempt(random.Random(f"{seed}-{number}"), words, MODES[number % len(MODES)])
+        source = random.Random(f"{seed}-{number}")
+        if source.random() < 0.9:
+            yield _search(source, words, MODES[number % len(MODES)])
+        else:
+            yield _at_another_door(source, words, library_id)
 
 
-def _attempt(source: random.Random, words: Sequence[str], mode: str) -> Attempt:
+def _search(source: random.Random, words: Sequence[str], mode: str) -> Attempt:
     kind = _kind(source)
     text = MAKERS[kind](source, words)
-    fields = {"q": text, "mode": mode, **_options(source)}
+    asked = {"q": text, "mode": mode, **_options(source)}
     dice = source.random()
     if dice < 0.6:
-        return _post(kind, mode, "/search", fields)
+        return _post(kind, "/search", asked)
     if dice < 0.8:
-        return _get(source, kind, mode, fields)
+        return _get(source, kind, "/search", asked) or _post(kind, "/search", asked)
     if dice < 0.85:
-        return _post(
-            f"channels:{kind}", mode, "/search", {"q": "a", "mode": mode, "channels": _channels(source, text)}
-        )
+        asked |= {"q": "a", "channels": _channels(source, text)}
+        return _post(f"channels: {kind}", "/search", asked)
     if dice < 0.97:
         return _post(
-            "filters",
-            mode,
-            "/search",
-            {**fields, "q": source.choice(words), "filters": _filters(source, words)},
+            "filters", "/search", asked | {"q": source.choice(words), "filters": _filters(source, words)}
         )
     if dice < 0.99:
-        return _post("wrong types", mode, "/search", {"q": text[:100], "mode": mode, **_wrong(source)})
+        return _post("wrong types", "/search", {"q": text[:100], "mode": mode, **_wrong(source)})
     queries = [{"q": MAKERS[_kind(source)](source, words)[:5_000], "mode": mode} for _ in range(5)]
-    return _post("bulk", mode, "/search/bulk", {"queries": queries})
+    return _post("bulk", "/search/bulk", {"queries": queries})
+
+
+def _at_another_door(source: random.Random, words: Sequence[str], library_id: str) -> Attempt:
+    kind = _kind(source)
+    text = MAKERS[kind](source, words)
+    doors = {
+        "/context": {"libraryId": library_id, "query": text},
+        "/libs/snippets": {"libraryId": library_id, "query": text},
+        "/libs/search": {"libraryName": text, "query": source.choice(words)},
+    }
+    door = source.choice(["/context-pack", *doors])
+    by_get = _get(source, kind, door, doors[door]) if door in doors else None
+    asked = {"information_request": text, "technical_terms": [text[:100], source.choice(words)]}
+    return by_get or _post(kind, "/context-pack", asked)
 
 
 def _kind(source: random.Random) -> str:
@@ -110,7 +135,7 @@ def _filters(source: random.Random, words: Sequence[str]) -> dict[str, Any]:
         ]
     )
     every = {
-        "path_glob": [glob] * source.choice([1, 1, 50, 101]),
+        "path_glob": [f"{glob}{number}" for number in range(source.choice([1, 1, 20, 101]))],
         "tags_any": [odd] * source.choice([1, 100]),
         "lang": odd,
         "trust_min": source.choice(["primary", "unknown", odd]),
@@ -129,34 +154,27 @@ def _filters(source: random.Random, words: Sequence[str]) -> dict[str, Any]:
 def _wrong(source: random.Random) -> dict[str, Any]:
     value = source.choice([None, 1, 1.5, True, [], {}, ["a"], {"a": 1}, "x" * 1_000, 10**400, -1, [[[[]]]]])
     names = (
-        "q",
-        "mode",
-        "fusion",
-        "k",
-        "filters",
-        "channels",
-        "snippet_chars",
-        "cutoff",
-        "per_file_cap",
-        "rerank",
+        *("q", "mode", "fusion", "k", "filters", "channels", "snippet_chars", "cutoff", "per_file_cap"),
+        *("rerank", "explain", "why_not", "cursor", "nothing"),
     )
-    return {source.choice((*names, "explain", "why_not", "cursor", "nothing")): value}
+    return {source.choice(names): value}
 
 
-def _post(kind: str, mode: str, path: str, fields: dict[str, Any]) -> Attempt:
+def _post(kind: str, door: str, fields: dict[str, Any]) -> Attempt:
     body = json.dumps(fields, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    if _has_surrogate(body):  # as an escape: JSON can say what UTF-8 can't
+    if not _is_utf8(body):  # as an escape: JSON can say what UTF-8 can't
         body = json.dumps(fields).encode()
-    return Attempt(kind=kind, mode=mode, method="POST", path=path, body=body)
+    return Attempt(kind=kind, method="POST", door=door, body=body)
 
 
-def _get(source: random.Random, kind: str, mode: str, fields: dict[str, Any]) -> Attempt:
+def _get(source: random.Random, kind: str, door: str, fields: dict[str, Any]) -> Attempt | None:
+    """The same in an address; None where that is too long."""
     pairs = "&".join(f"{name}={_escaped(value)}" for name, value in fields.items())
     if source.random() < 0.05:
         pairs += source.choice(["%ff%fe", "&q=%", "&q=%zz", "&mode=lexical&mode=vector", "&&==&", "&%00=1"])
     if len(pairs) > _MAX_ADDRESS:
-        return _post(kind, mode, "/search", fields)
-    return Attempt(kind=kind, mode=mode, method="GET", path=f"/search?{pairs}")
+        return None
+    return Attempt(kind=kind, method="GET", door=door, parameters=f"?{pairs}")
 
 
 def _escaped(value: Any) -> str:
@@ -164,9 +182,9 @@ def _escaped(value: Any) -> str:
     return quote(text.encode("utf-8", "surrogatepass"), safe="")
 
 
-def _has_surrogate(body: bytes) -> bool:
+def _is_utf8(body: bytes) -> bool:
     try:
         body.decode()
     except UnicodeDecodeError:
-        return True
-    return False
+        return False
+    return True

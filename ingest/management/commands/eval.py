@@ -2,8 +2,7 @@
 
 import signal
 from argparse import ArgumentTypeError
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +43,23 @@ def _modes(text: str) -> tuple[Mode, ...]:
         raise ArgumentTypeError(str(error)) from error
 
 
-def _depth(text: str) -> int:
+def _fusions(text: str) -> tuple[Fusion, ...]:
+    try:
+        return tuple(dict.fromkeys(Fusion(name.strip()) for name in text.split(",")))
+    except InvalidQuery as error:
+        raise ArgumentTypeError(str(error)) from error
+
+
+def _number(text: str) -> int:
     number = int(text)
-    if not 1 <= number <= MAX_K:
+    if number < 1:
+        raise ArgumentTypeError(f"{number} is out of range; give 1 or more")
+    return number
+
+
+def _depth(text: str) -> int:
+    number = _number(text)
+    if number > MAX_K:
         raise ArgumentTypeError(f"{number} is out of range; give 1 to {MAX_K}")
     return number
 
@@ -66,33 +79,33 @@ class Command(BaseVerb):
         )
         parser.add_argument("--modes", type=_modes, default=_MODES, help="of lexical,vector,hybrid (all)")
         parser.add_argument(
-            "--fusion", choices=[each.value for each in Fusion], help="of hybrid (new workspaces' own)"
+            "--fusion",
+            type=_fusions,
+            default=(),
+            help="of rrf,convex for hybrid (what new workspaces begin with)",
         )
         parser.add_argument(
             "--k", type=_depth, default=_DEPTH, metavar="N", help=f"documents a query ({_DEPTH})"
         )
         parser.add_argument(
-            "--queries", type=_depth, metavar="N", help="ask only so many, spread over the set (all)"
+            "--queries", type=_number, metavar="N", help="ask only so many, spread over the set (all)"
         )
 
-    def run_verb(
-        self, *, beir: Path, modes: tuple[Mode, ...], fusion: str | None, k: int, **options: Any
-    ) -> None:
+    def run_verb(self, *, beir: Path, k: int, queries: int | None, **options: Any) -> None:
         # The scratch workspace is deleted however the measurement ends.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-        judged = _sampled(read_judged_set(beir), options["queries"])
+        judged = read_judged_set(beir)
+        judged = judged if queries is None else judged.sampled(queries)
         with scratch_workspace("eval") as workspace:
             loaded = self._load(workspace, judged)
-            asking = Asking(
-                topics=judged.topics,
-                fusion=None if fusion is None else Fusion(fusion),
-                depth=k,
-                names=loaded.names,
-            )
-            runs = {mode.value: self._run(workspace, judged, asking, mode) for mode in modes}
-            report = _report(workspace, judged, asking, loaded)
+            asking = Asking(topics=judged.topics, depth=k, names=loaded.names)
+            runs = {
+                name: self._run(workspace, judged, asking, mode, fusion)
+                for name, mode, fusion in _runs(options["modes"], options["fusion"])
+            }
+            record = _record(workspace, judged, asking, loaded)
         if self.as_json:
-            self.print_json({"schema_version": "eval.v1", "set": judged.name, "runs": runs, "record": report})
+            self.print_json({"schema_version": "eval.v1", "set": judged.name, "runs": runs, "record": record})
         else:
             self._show(judged, runs, loaded)
 
@@ -111,10 +124,12 @@ class Command(BaseVerb):
             shown.finish()
         return loaded
 
-    def _run(self, workspace: Workspace, judged: JudgedSet, asking: Asking, mode: Mode) -> dict[str, Any]:
-        with counting_bar(self.remarks, f"Asking, {mode}", len(asking.topics)) as advance:
-            run = ask_all(workspace, asking, mode, advance)
-        return _figures(judged, run)
+    def _run(
+        self, workspace: Workspace, judged: JudgedSet, asking: Asking, mode: Mode, fusion: Fusion | None
+    ) -> dict[str, Any]:
+        with counting_bar(self.remarks, f"Asking, {mode} {fusion or ''}", len(asking.topics)) as advance:
+            run = ask_all(workspace, asking, mode, fusion=fusion, advance=advance)
+        return {**_figures(judged, run), "fusion": fusion}
 
     def _show(self, judged: JudgedSet, runs: Mapping[str, Mapping[str, Any]], loaded: Loaded) -> None:
         self.console.print(
@@ -129,17 +144,15 @@ class Command(BaseVerb):
             self.remarks.print(plain(f"{name} was not taken: {why}"))
 
 
-def _sampled(judged: JudgedSet, number: int | None) -> JudgedSet:
-    """Give the set with at most `number` of its queries, evenly spread; None is all."""
-    if number is None or number >= len(judged.topics):
-        return judged
-    ids = list(judged.topics)
-    kept = [ids[index * len(ids) // number] for index in range(number)]
-    return replace(
-        judged,
-        topics={query_id: judged.topics[query_id] for query_id in kept},
-        qrels={query_id: judged.qrels[query_id] for query_id in kept},
-    )
+def _runs(modes: Sequence[Mode], fusions: Sequence[Fusion]) -> Iterator[tuple[str, Mode, Fusion | None]]:
+    """Give the runs by name: each mode once, hybrid once for each fusion and then named after it too."""
+    for mode in modes:
+        if mode is not Mode.HYBRID:
+            yield mode.value, mode, None
+        elif len(fusions) > 1:
+            yield from ((f"{mode}-{fusion}", mode, fusion) for fusion in fusions)
+        else:
+            yield mode.value, mode, fusions[0] if fusions else None
 
 
 def _figures(judged: JudgedSet, run: ModeRun) -> dict[str, Any]:
@@ -153,12 +166,11 @@ def _figures(judged: JudgedSet, run: ModeRun) -> dict[str, Any]:
     }
 
 
-def _report(workspace: Workspace, judged: JudgedSet, asking: Asking, loaded: Loaded) -> dict[str, Any]:
+def _record(workspace: Workspace, judged: JudgedSet, asking: Asking, loaded: Loaded) -> dict[str, Any]:
     """Give what somebody else has to know to repeat the run."""
     chunks = Chunk.objects.in_workspace(workspace).count()
     return {
         **run_record(workspace, judged),
-        "fusion": asking.fusion,
         "k": asking.depth,
         "refused": loaded.refused,
         "machine": conditions(chunks=chunks, documents=len(loaded.names), queries=len(asking.topics)),
