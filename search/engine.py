@@ -11,11 +11,13 @@ from kebab.people.models import Workspace
 from kebab.people.preferences import preference
 from search import node
 from search.cursors import with_cursor
+from search.did_you_mean import did_you_mean
 from search.embedding import embedded_text, query_embedder
 from search.explain import explanation
 from search.frozen_list import FrozenList
 from search.hits import HitBuilder
 from search.mirror import lexical
+from search.mirror.exact import ExactLeg
 from search.mirror.lexical import LexicalLeg
 from search.mirror.reading import MirrorReading
 from search.readback import read_back, read_passages
@@ -37,20 +39,24 @@ _FIRST_MIRROR_S = 2.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Legs:
-    """Both legs of one query; only those that the mode asks for are used."""
+    """The legs of one query; only those that the mode asks for are used."""
 
     lexical: LexicalLeg
     vector: VectorLeg
+    exact: ExactLeg
 
     def used(self, mode: Mode) -> list[Leg]:
-        """Give the legs for the pipeline: the lexical one beside, the vector one in the calling thread."""
+        """Give the legs for the pipeline: the vector one in the calling thread, the others beside."""
         legs = {
             Mode.LEXICAL: Leg(name="lexical", search=self.lexical.search, score=self.lexical.score),
             Mode.VECTOR: Leg(
                 name="vector", search=self.vector.search, score=self.vector.score, in_calling_thread=True
             ),
         }
-        return list(legs.values()) if mode is Mode.HYBRID else [legs[mode]]
+        if mode is not Mode.HYBRID:
+            return [legs[mode]]
+        exact = Leg(name="exact", search=self.exact.search, weight=self.exact.weight, joins_when_found=True)
+        return [*legs.values(), exact] if self.exact.has_names else list(legs.values())
 
 
 def index_version(workspace: Workspace, mode: Mode) -> str:
@@ -95,6 +101,7 @@ def search(
         lexical_total=None if query.mode is Mode.VECTOR else legs.lexical.total,
         vector_window=_vector_window(query, stages, ranked),
         hits=hits,
+        did_you_mean=_did_you_mean(workspace, scope, query, ranked),
         explain=_explain(workspace, scope, query, legs, ranked, after, hits),
     )
     whole = after.entries if stages.are_any else ranked.fused
@@ -103,6 +110,12 @@ def search(
         frozen = FrozenList(query=query, result=result, space=legs.vector.space, ranking=ranking)
         result = with_cursor(result, frozen, workspace.pk, caller)
     return replace(result, took_ms=round((time.perf_counter() - started) * 1000, 3))
+
+
+def _did_you_mean(workspace: Workspace, scope: Scope, query: SearchQuery, ranked: Ranked) -> str | None:
+    if query.mode is Mode.VECTOR or ranked.lists.get("lexical") != ():
+        return None
+    return did_you_mean(mirror_reading(workspace, scope), query.asked.lexical)
 
 
 def _explain(
@@ -170,6 +183,7 @@ def _legs(workspace: Workspace, scope: Scope, query: SearchQuery) -> Legs:
     has_vectors = query.mode is not Mode.LEXICAL
     return Legs(
         lexical=lexical_leg(workspace, scope, asked.lexical),
+        exact=ExactLeg(mirror_reading(workspace, scope), asked.lexical),
         vector=VectorLeg(
             scope.space if has_vectors else None,
             scope,

@@ -10,7 +10,7 @@ from search.mirror.filters import Clause, filter_clause
 from search.mirror.reading import MirrorReading
 from search.retrieval.definitions import Passage, has_definition, member_of, rank_namesakes, rank_passages
 from search.retrieval.errors import LegTimeout
-from search.retrieval.exact import exact_terms, lone_name
+from search.retrieval.exact import exact_terms, exact_weight, lone_name
 from search.retrieval.match import quoted
 from search.retrieval.scripts import has_token
 from search.retrieval.types import Candidate
@@ -52,6 +52,8 @@ class ExactLeg:
         self._reading = reading
         self._names = exact_terms(text)
         self._word = None if self._names else lone_name(text)
+        #: Of its list in the fusion.
+        self.weight = exact_weight(text)
 
     @property
     def has_names(self) -> bool:

@@ -9,8 +9,14 @@ from itertools import islice
 from typing import Final
 
 from search.retrieval.match import parse_query
-from search.retrieval.scripts import RUN, has_token, is_unspaced
+from search.retrieval.scripts import RUN, has_token, is_unspaced, words_of
+from search.retrieval.stopwords import content_terms
 
+#: Of the list of exact matches in the fusion, for a query that is a name and nothing else. Of 200 names the
+#: documentation was among the first three for 96.5 % with 3, 98 % with 10 and 98.5 % with 30.
+EXACT_WEIGHT: Final = 10.0
+# Other words of the query with which the weight is half of that.
+_HALF_AT_WORDS = 2
 #: Names of one query that are looked for; each is a search of its own.
 MAX_TERMS: Final = 8
 #: Characters of one of them; a longer one is no name.
@@ -60,6 +66,22 @@ def exact_terms(text: str) -> tuple[str, ...]:
         return ()
     found = (term for term in _terms(text[:_READ_CHARS]) if len(term) <= MAX_CHARS and has_token(term))
     return tuple(islice(dict.fromkeys(found), MAX_TERMS))
+
+
+def exact_weight(text: str) -> float:
+    """Give the weight of the list of exact matches of `text`: the more other words, the less.
+
+    `10 / (1 + (words / 2)³)`: one to three other words say more of the name that is asked for, and in a
+    sentence a name is one of its words. SciFact asks about genes, which are written like names in code: there
+    the full weight takes 0.08 off the nDCG@10 of the 83 queries that have one, this one adds 0.007.
+    """
+    named = set(words_of(" ".join(exact_terms(text))))
+    others = (
+        [word for word in content_terms(words_of(text[:_READ_CHARS])) if word not in named] if named else []
+    )
+    # A run of a script without spaces is a word for each two of its signs.
+    count = sum(len(word) / 2 if is_unspaced(word[0]) else 1 for word in others)
+    return EXACT_WEIGHT / (1.0 + (count / _HALF_AT_WORDS) ** 3)
 
 
 def lone_name(text: str) -> str | None:

@@ -34,6 +34,8 @@ class Leg:
     weight: float = 1.0
     #: Whether it uses what belongs to the calling thread, like its database connection.
     in_calling_thread: bool = False
+    #: Whether it takes no part in the fusion when it found nothing.
+    joins_when_found: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -71,7 +71,7 @@ def rank_candidates(
         scores = score_candidates(legs, gathered, executor)
         scored, started = started, clock()
         timings["scoring"] = (started - scored) * 1000
-    lists = {name: found.candidates for name, found in gathered.lists.items() if found.candidates is not None}
+    lists = _taking_part(legs, gathered)
     fused = _fuse(legs, lists, scores, k_rrf) if mode is Mode.HYBRID else _in_leg_order(lists)
     entries = _entries(mode, fused[:k], lists)
     timings["fusion"] = (clock() - started) * 1000
@@ -83,6 +83,12 @@ def rank_candidates(
         timings_ms=timings,
         scores=scores,
     )
+
+
+def _taking_part(legs: Sequence[Leg], gathered: Gathered) -> dict[LegName, tuple[Candidate, ...]]:
+    lists = {name: found.candidates for name, found in gathered.lists.items() if found.candidates is not None}
+    absent = {leg.name for leg in legs if leg.joins_when_found and not lists.get(leg.name)}
+    return {name: candidates for name, candidates in lists.items() if name not in absent}
 
 
 def _degraded(gathered: Gathered) -> tuple[LegName, ...]:

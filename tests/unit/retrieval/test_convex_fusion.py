@@ -122,7 +122,7 @@ def test_a_weight_multiplies_the_leg_s_share():
 
 def scores_of(ids):
     number = st.floats(0, 60, allow_nan=False).map(lambda value: round(value, 6))
-    return st.fixed_dictionaries({id_: number for id_ in ids})
+    return st.fixed_dictionaries(dict.fromkeys(ids, number))
 
 
 @given(scores_of(IDS), scores_of(IDS))

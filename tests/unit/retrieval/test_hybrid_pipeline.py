@@ -302,12 +302,13 @@ def test_convex_fusion_asks_each_leg_for_what_only_the_other_found():
 
 
 def test_the_scores_of_both_legs_decide():
-    """b is last for the words and nearly the best for the vectors, of which it is only the third."""
-    lexical = ScoringLeg("lexical", "ac", scores={"b": 0.0})
-    vector = ScoringLeg("vector", "cba", scores={})
-    assert ids(convex(lexical, vector))[0] == "c"
-    without = ids(rank(lexical, vector))
-    assert without == ["c", "a", "b"]
+    """The words are far better in a, which the vectors did not find and yet think nearly as good as b."""
+    lexical = ScoringLeg("lexical", "", scores={"c": 0.0})
+    lexical.found = [Candidate(chunk_id="a", score=0.99), Candidate(chunk_id="b", score=0.5)]
+    vector = ScoringLeg("vector", "", scores={"a": 0.49})
+    vector.found = [Candidate(chunk_id="b", score=0.5), Candidate(chunk_id="c", score=0.1)]
+    assert ids(rank(lexical, vector))[0] == "b"
+    assert ids(convex(lexical, vector))[0] == "a"
 
 
 def test_lexical_scores_are_fused_as_bm25():
@@ -381,3 +382,17 @@ def test_only_what_the_caller_may_see_is_scored():
     vector = ScoringLeg("vector", "bc")
     ranked = convex(ScoringLeg("lexical", "ab"), vector, read_back=lambda ids: set(ids) - {"a"})
     assert (vector.asked, ids(ranked)) == ([], ["b", "c"])
+
+
+def test_a_leg_that_joins_when_it_found_something_is_else_no_part_of_the_fusion():
+    def one(name, *chunk_ids, joins_when_found=False):
+        found = [Candidate(chunk_id=chunk_id, score=0.5) for chunk_id in chunk_ids]
+        return Leg(name=name, search=lambda limit: found, joins_when_found=joins_when_found)
+
+    legs = [one("lexical", "a"), one("vector", "a")]
+    for exact, score in ((("a",), 1.0), (("b",), 2 / 3), ((), 1.0)):
+        ranked = rank_candidates(
+            Mode.HYBRID, [*legs, one("exact", *exact, joins_when_found=True)], lambda ids: set(ids), k=10
+        )
+        assert {found.chunk_id: found.score for found in ranked.fused}["a"] == pytest.approx(score)
+        assert ("exact" in ranked.lists) == bool(exact)

