@@ -2,7 +2,6 @@
 
 from contextlib import suppress
 
-import apsw
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
