@@ -1,7 +1,8 @@
 """Where cursors keep their lists: Redis, for a while, and only so much for one caller."""
 
-import time
+import logging
 from functools import cache
+from time import monotonic
 
 import redis
 from django.conf import settings
@@ -9,6 +10,8 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from kebab.stack.addresses import redis_client_url
+
+logger = logging.getLogger(__name__)
 
 #: A list answers for fifteen minutes after it was made or last read; the sixteenth is for slow ways.
 KEEP_S = 16 * 60
@@ -38,13 +41,14 @@ class CursorStore:
 
     def keep(self, owner: str, name: str, content: bytes) -> bool:
         """Keep `content`; False when its owner has kept as much as it may. Raises RedisError."""
-        if time.monotonic() < self._paused_until:
+        if monotonic() < self._paused_until:
             raise redis.ConnectionError("Redis failed a moment ago.")
         keys = [f"kebab:cursor:{owner}:{name}", f"kebab:cursors-of:{owner}"]
         try:
             return bool(self._keep(keys=keys, args=[content, KEEP_S, settings.KEBAB_CURSOR_LIMIT_BYTES]))
-        except redis.RedisError:
-            self._paused_until = time.monotonic() + _PAUSE_S
+        except redis.RedisError as error:
+            logger.warning("no list is kept for the next %g s: %s", _PAUSE_S, error)
+            self._paused_until = monotonic() + _PAUSE_S
             raise
 
     def find(self, owner: str, name: str) -> bytes | None:

@@ -35,8 +35,7 @@ def with_cursor(
     """Give the first page with the cursor of the second, or with a warning that says why there is none."""
     try:
         cursor = freeze(frozen, workspace_id, caller, place=frozen.query.k)
-    except RedisError as error:
-        logger.warning("no cursor was kept: %s", error)
+    except RedisError:
         return replace(result, warnings=(*result.warnings, _UNREACHABLE))
     if cursor is None:
         return replace(result, warnings=(*result.warnings, _NO_ROOM))

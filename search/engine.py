@@ -132,6 +132,8 @@ def _explain(
         weights = {leg.name: leg.weight for leg in legs.used(query.mode)}
         k_rrf = preference(workspace, "rrf_k")
         explained |= explanation(legs.lexical.match, ranked, after, weights=weights, k_rrf=k_rrf)
+        if "vector" in ranked.degraded and legs.vector.off_because:
+            explained["off"] = {"vector": legs.vector.off_because}
     if query.why_not is not None:
         returned = [hit.chunk_id for hit in hits]
         outcome = Outcome(scope=scope, lexical=legs.lexical, ranked=ranked, after=after, returned=returned)

@@ -20,7 +20,7 @@ def explanation(
         "match": None if match is None else _rule(match),
         "legs": {name: _listed(candidates) for name, candidates in ranked.lists.items()},
         "rrf": {"k": k_rrf, "weights": dict(weights)},
-        "fused": [_fused(found, weights, k_rrf) for found in ranked.fused],
+        "fused": [_fused(found, ranked, weights, k_rrf) for found in ranked.fused],
         "over_cap": list(after.over_cap),
         "below_cutoff": list(after.below_cutoff),
         "timings_ms": {stage: round(ms, 3) for stage, ms in ranked.timings_ms.items()},
@@ -35,14 +35,16 @@ def _rule(match: Match) -> dict[str, object]:
     }
 
 
-def _fused(found: Fused, weights: Mapping[str, float], k_rrf: int) -> dict[str, object]:
+def _fused(found: Fused, ranked: Ranked, weights: Mapping[str, float], k_rrf: int) -> dict[str, object]:
+    """Give the terms of reciprocal rank fusion, or the scores that convex fusion scaled."""
+    placed = {"chunk_id": found.chunk_id, "score": found.score, "ranks": dict(found.ranks)}
+    if ranked.scores:
+        known = {
+            name: scores[found.chunk_id] for name, scores in ranked.scores.items() if found.chunk_id in scores
+        }
+        return {**placed, "scores": known}
     terms = {name: weights[name] / (k_rrf + rank) for name, rank in found.ranks.items()}
-    return {
-        "chunk_id": found.chunk_id,
-        "score": found.score,
-        "ranks": dict(found.ranks),
-        "rrf_terms": terms,
-    }
+    return {**placed, "rrf_terms": terms}
 
 
 def _listed(candidates: Sequence[Candidate]) -> list[dict[str, object]]:

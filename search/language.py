@@ -52,8 +52,10 @@ _SCRIPTS: Final[Mapping[str, tuple[str, ...]]] = {
     "th": ("THAI",),
     "zh": ("CJK",),
 }
-# Names that code, files and addresses have: they are of no language.
-_NAME = re.compile(r"\S*(?:\w[./\\:#@_-]*[\d_]|[a-z][A-Z]|\w[./\\:#@]\w|[#@_(){}<>=`])\S*")
+# In a name that code, files or addresses have: those are of no language.
+_OF_A_NAME = re.compile(r"[\d_#@{}<>=`]|[a-z][A-Z]|\w[./\\:]\w|\(\)")
+# Longer than any question: a pasted page says it in its beginning.
+_READ_CHARS = 1_000
 
 
 def knows_language(model: SpaceIdentity, text: str, known_share: float | None = None) -> bool:
@@ -65,9 +67,10 @@ def knows_language(model: SpaceIdentity, text: str, known_share: float | None = 
     """
     if ANY_LANGUAGE in model.languages:
         return True
-    if _is_in_foreign_script(model, text):
+    words = [word for word in text[:_READ_CHARS].split() if _OF_A_NAME.search(word) is None]
+    if _is_in_foreign_script(model, text[:_READ_CHARS]):
         return False
-    leaning = _leaning(model, _NAME.sub(" ", text))
+    leaning = _leaning(model, " ".join(words))
     is_open = abs(leaning) < _DECISIVE
     if is_open and known_share is not None and not HARDLY_KNOWN < known_share < MOSTLY_KNOWN:
         return known_share >= MOSTLY_KNOWN
@@ -98,7 +101,7 @@ def _counts(words: set[str], languages: Iterable[str]) -> Iterable[int]:
 
 def _vote(model: SpaceIdentity, text: str) -> int:
     try:
-        _, _, guesses = pycld2.detect(text, bestEffort=True)
+        _, _, guesses = pycld2.detect(text.encode("utf-8", "replace"), bestEffort=True)
     except pycld2.error:  # it refuses control characters and unassigned code points
         return 0
     code = str(guesses[0][1]).partition("-")[0]

@@ -10,6 +10,7 @@ from search.api.documents import ChunkView, DocumentChunksView, DocumentContentV
 from search.api.libraries import LibrarySearchView, SnippetSearchView
 from search.api.schemas import WireSchemaView
 from search.api.search import SearchView
+from search.api.suggest import SuggestView
 
 _DOCUMENT = "/documents/<hex32:doc_id>"
 
@@ -17,6 +18,7 @@ urlpatterns = [
     path("schemas/<str:name>", WireSchemaView.as_view(), name="api-schema"),
     below_workspace("/search", SearchView.as_view(), "api-search"),
     below_workspace("/search/bulk", BulkSearchView.as_view(), "api-search-bulk"),
+    below_workspace("/suggest", SuggestView.as_view(), "api-suggest"),
     below_workspace("/libs/search", LibrarySearchView.as_view(), "api-library-search"),
     below_workspace("/libs/snippets", SnippetSearchView.as_view(), "api-snippet-search"),
     below_workspace("/context", ContextView.as_view(), "api-context"),

@@ -108,10 +108,10 @@ def _read_qrels(path: Path) -> dict[str, dict[str, int]]:
     qrels: dict[str, dict[str, int]] = {}
     for number, line in _lines(path):
         fields = line.rstrip("\r\n").split("\t")
-        if number == 1 and not fields[-1].lstrip("-").isdigit():
-            continue
         try:
             query_id, doc_id, grade = fields
+            if number == 1 and not grade.lstrip("-").isdigit():
+                continue
             qrels.setdefault(query_id, {})[doc_id] = int(grade)
         except ValueError as error:
             raise InvalidJudgedSet(

@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import apsw
 
+from search.analysis import query_tokens
 from search.mirror.errors import MirrorError
 from search.mirror.filters import Clause, filter_clause
 from search.mirror.reading import MirrorReading
+from search.mirror.vocabulary import chunk_counts
 from search.retrieval.definitions import Passage, has_definition, member_of, rank_namesakes, rank_passages
 from search.retrieval.errors import LegTimeout
 from search.retrieval.exact import exact_terms, exact_weight, lone_name
@@ -17,6 +19,8 @@ from search.retrieval.types import Candidate
 
 # Texts that are read to the letter, over all names of a query.
 _READ = 400
+# Chunks that have a word; a name that is no more than a commoner one is looked for in headings and declarations.
+_COMMON = 5_000
 # Words before a name that code declares, and before one that has others below it.
 _DECLARING = (
     "def",
@@ -37,6 +41,7 @@ _BEST = (
     "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? {clause}"
     " ORDER BY bm25(chunks_fts, 0.0, 0.0, ?, ?), rowid LIMIT ?"
 )
+_FIRST = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? {clause} ORDER BY rowid LIMIT ?"
 _BELOW = (
     "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? AND EXISTS (SELECT 1 FROM chunks c"
     " WHERE c.chunk = chunks_fts.rowid AND c.doc IN (SELECT o.doc FROM chunks o WHERE o.chunk IN"
@@ -99,28 +104,37 @@ class _Search:
 
     def read(self, names: tuple[str, ...], word: str | None) -> None:
         if word is not None:
-            self._add([*self._best(f"breadcrumb : {quoted(word)}", _READ), *self._declared(word, _READ)])
+            self._add(self._best(f"breadcrumb : {quoted(word)}", _READ))
+            self._add(self._declared(word, _READ))
         for name in names:
             self._read_name(name, _READ // len(names) // 2)
 
     def _read_name(self, name: str, limit: int) -> None:
         """Look further only while nothing has been found that defines the name."""
         self._add(self._best(_in_headings(name), limit))
-        if has_definition(name, self._passages.values()):
-            self._add(self._best(_anywhere(name), limit))
-            return
-        anywhere = self._best(_anywhere(name), limit)
-        if len(anywhere) == limit:
+        is_defined = has_definition(name, self._passages.values())
+        anywhere = [] if self._is_common_word(name) else self._best(_anywhere(name), limit)
+        if not is_defined and len(anywhere) in (0, limit):
             self._add(self._declared(name, limit))
         self._add(anywhere)
-        below = member_of(name)
+        below = None if is_defined else member_of(name)
         if below is not None and all(map(has_token, below)):
             container = _any_of(_CONTAINING, below[0])
             values = (quoted(below[1]), container, *self._clause.values, limit)
             self._add(self._rows(_BELOW, values), below=name)
 
+    def _is_common_word(self, name: str) -> bool:
+        """Whether the index can't tell the name from a word of many chunks: `astro()`, `or_`."""
+        tokens = query_tokens(name)
+        return len(tokens) == 1 and chunk_counts(self._connection, tokens).get(tokens[0], 0) > _COMMON
+
     def _declared(self, name: str, limit: int) -> list[int]:
-        return self._best(_any_of(_DECLARING, name), limit)
+        each = limit // len(_DECLARING)
+        return [
+            row
+            for word in _DECLARING
+            for row in self._rows(_FIRST, (quoted(f"{word} {name}"), *self._clause.values, each))
+        ]
 
     def _best(self, expression: str, limit: int) -> list[int]:
         weights = (1.0, 0.0) if expression.startswith("breadcrumb") else (1.0, 1.0)

@@ -1,7 +1,9 @@
 """One file or page of a source, at one version."""
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import OpClass
 from django.db import models
+from django.db.models.functions import Lower
 
 from search.models.tenant import TenantQuerySet, tenant_key, workspace_key
 
@@ -78,7 +80,13 @@ class Document(models.Model):
                 name="document_path_citable",
             ),
         )
-        indexes = (models.Index(fields=("workspace", "version"), name="document_by_version"),)
+        indexes = (
+            models.Index(fields=("workspace", "version"), name="document_by_version"),
+            # Titles that begin as somebody types, whatever the collation of the database.
+            models.Index(
+                "workspace", OpClass(Lower("title"), name="text_pattern_ops"), name="document_by_title"
+            ),
+        )
 
     def __str__(self) -> str:
         return self.path

@@ -16,7 +16,7 @@ _MEMBER = re.compile(r"(?:::|->|[.#])(?=[^\W\d])")
 _BETWEEN_NAMES = re.compile(r"\s*[,;|]\s*|\s+(?:and|or|vs\.?|/)\s+")
 _PATH = re.compile(r"\S*[/.]\S*")
 _QUOTES = "`'\" "
-_CALL_AFTER = re.compile(r"(\(.*\))?[`'\"]*")
+_CALL_AFTER = re.compile(r"(?:\(.*\))?[`'\"]*")
 _CONTAINER_BEFORE = re.compile(r"(?:\S*(?:::|->|[.#/]))?[`'\"]*")
 
 # The part of Okapi bm25 that counts a term in a text: k1 1.2, b 0.75; 600 bytes for the mean length.
@@ -146,8 +146,9 @@ class _Name:
 
     def __init__(self, name: str, flags: int = 0) -> None:
         bare = name.removesuffix(_CALL)
-        self._is_call = bare != name
-        self._pattern = re.compile(_bordered(bare), flags)
+        self._bare = re.compile(_bordered(bare), flags)
+        # `render()` is where `render` is called or takes parameters, and where a heading is just `render`.
+        self._pattern = self._bare if bare == name else re.compile(rf"{_bordered(bare)}(?=[ \t]?\()", flags)
 
     def is_in(self, text: str) -> bool:
         return self._pattern.search(text) is not None
@@ -170,22 +171,24 @@ class _Name:
         return in_text
 
     def _place_in_heading(self, heading: str) -> Place:
+        if self._is_whole(heading, self._pattern):
+            return self._at_start(heading, Place.HEADING, Place.LISTED)
+        if any(self._is_whole(item, self._bare) for item in (heading, *_BETWEEN_NAMES.split(heading))):
+            return Place.LISTED
+        return self._at_start(heading, Place.BEGINS, Place.NAMED)
+
+    def _at_start(self, heading: str, there: Place, elsewhere: Place) -> Place:
         found = self._pattern.search(heading)
         if found is None:
             return Place.NOWHERE
-        has_lead = bool(heading[: found.start()].strip(_QUOTES))
-        if self._is_whole(heading):
-            return Place.LISTED if has_lead or self._is_call > heading.endswith(")") else Place.HEADING
-        if any(self._is_whole(item) for item in _BETWEEN_NAMES.split(heading)):
-            return Place.LISTED
-        return Place.NAMED if has_lead else Place.BEGINS
+        return elsewhere if heading[: found.start()].strip(_QUOTES) else there
 
-    def _is_whole(self, heading: str) -> bool:
+    def _is_whole(self, heading: str, pattern: re.Pattern[str]) -> bool:
         """Whether `heading` is the name, as a call perhaps, and perhaps behind its container."""
         return any(
             _CONTAINER_BEFORE.fullmatch(heading, 0, found.start())
             and _CALL_AFTER.fullmatch(heading, found.end())
-            for found in self._pattern.finditer(heading)
+            for found in pattern.finditer(heading)
         )
 
     def _place_in_text(self, text: str) -> Place:

@@ -1,6 +1,7 @@
 """Many searches in one request: an answer or a problem for each, in their order."""
 
 import pytest
+from rest_framework.test import APIClient
 
 from search.api import bulk
 from search.api.query import MAX_BULK_QUERIES
@@ -164,3 +165,4 @@ def test_a_bulk_needs_the_right_to_search(workspace, other_workspace):
 
     assert status(token_client(workspace, "ingest")) == 403
     assert status(token_client(other_workspace, "search")) == 404
+    assert status(APIClient()) == 401

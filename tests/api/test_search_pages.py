@@ -89,6 +89,21 @@ def test_the_pages_together_are_the_list(ask, mode):
     assert all([page[name] for name in said] == [first[name] for name in said] for page in pages)
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [{"fusion": "convex"}, {"rerank": True}, {"cutoff": True}, {"per_file_cap": 1}, {"q": '"beta gamma" 7'}],
+)
+def test_the_pages_of_every_sort_of_list_together_are_the_list(ask, asked):
+    asked = {"q": "alpha gamma", **asked}
+    whole = ask(**asked, k=50)
+    first = ask(**asked, k=4)
+    pages = [first, *turned(ask, first)]
+
+    assert len(whole["hits"]) > 4
+    assert hits_of(pages) == whole["hits"]
+    assert all(page["rerank"] == first["rerank"] for page in pages)
+
+
 def test_a_page_by_get_is_the_page_by_post(ask, reader, workspace):
     cursor = ask(q="alpha", k=5)["next_cursor"]
     by_get = reader.get(address(workspace, "/search"), {"cursor": cursor}).json()

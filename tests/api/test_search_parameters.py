@@ -177,10 +177,14 @@ def test_explain_is_given_when_asked_for(search):
     assert search(explain="true").json()["explain"]["legs"]["lexical"]
 
 
-def test_only_reciprocal_rank_fusion_is_known(search):
-    assert search(fusion="rrf").status_code == 200
-    response = search(fusion="convex")
-    assert (response.status_code, response.json()["errors"][0]["field"]) == (400, "fusion")
+def test_the_fusion_is_the_workspaces_or_the_one_that_is_asked_for(search, workspace):
+    def scores(**given):
+        return [hit["score"] for hit in search(mode="hybrid", **given).json()["hits"]]
+
+    assert scores() == scores(fusion="rrf") != scores(fusion="convex")
+    workspace.settings = {"fusion": "convex"}
+    workspace.save(update_fields=["settings"])
+    assert scores() == scores(fusion="convex") != scores(fusion="rrf")
 
 
 def test_the_lexical_channel_goes_before_q(ask):
@@ -233,6 +237,7 @@ def test_a_cursor_gives_the_next_page(search, ask):
     ("name", "value", "code"),
     [
         ("mode", "fuzzy", "invalid_query"),
+        ("fusion", "sum", "invalid_query"),
         ("k", "-1", "invalid_query"),
         ("k", "many", "invalid_request"),
         ("snippet_chars", "0", "invalid_query"),

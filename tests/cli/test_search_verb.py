@@ -121,8 +121,10 @@ def test_the_cutoff_ends_the_list(corpus):
 
 
 def test_the_fusion_is_chosen(corpus):
-    scores = [run_json("search", "apple", "--fusion", each)["hits"][0]["score"] for each in ("rrf", "convex")]
-    assert scores[0] != scores[1]
+    def scores(fusion):
+        return [hit["score"] for hit in run_json("search", "apple pear", "--fusion", fusion)["hits"]]
+
+    assert scores("rrf") != scores("convex")
 
 
 def test_why_not_names_the_gate(corpus):

@@ -1,1 +1,1 @@
-"""Do searches find what a name in code is? A list of names with where each is documented, and how it is asked."""
+"""Do searches find what a name in code is? A list of names with where each is documented, and the asking."""

@@ -4,8 +4,10 @@ import ast
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from tests.evaluation.names import Name, Rule
@@ -60,6 +62,11 @@ def _in_title(pattern: str) -> Finder:
     return find
 
 
+def _coded_names(text: str) -> Iterator[str]:
+    """Names that are no words: `level` and `args` are properties of many things."""
+    yield from (name for name in _coded()(text) if re.search("[^a-z]", name))
+
+
 def _one_word_headings(text: str) -> Iterator[str]:
     yield from (heading for heading in _headings(text) if re.fullmatch(r"[a-z][\w.]+", heading))
 
@@ -68,18 +75,17 @@ def _astro_errors(text: str) -> Iterator[str]:
     yield from _ASTRO_ERROR.findall(text)
 
 
-def _functions(text: str) -> Iterator[str]:
-    yield from (node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
-
-
-def _classes(text: str) -> Iterator[str]:
-    yield from (node.name for node in ast.parse(text).body if isinstance(node, ast.ClassDef))
+def _declared(text: str, type_: type[ast.FunctionDef] | type[ast.ClassDef]) -> Iterator[str]:
+    for node in ast.parse(text).body:
+        if isinstance(node, type_) and not node.name.startswith("_"):
+            yield node.name
 
 
 def _methods(text: str) -> Iterator[str]:
     for above in ast.parse(text).body:
-        if isinstance(above, ast.ClassDef):
-            yield from (f"{above.name}.{node.name}" for node in above.body if isinstance(node, ast.FunctionDef))
+        if isinstance(above, ast.ClassDef) and not above.name.startswith("_"):
+            functions = (node for node in above.body if isinstance(node, ast.FunctionDef))
+            yield from (f"{above.name}.{node.name}" for node in functions if not node.name.startswith("_"))
 
 
 def _constants(text: str) -> Iterator[str]:
@@ -92,46 +98,95 @@ _CPP, _ASTRO, _PYTHON = "cpp-docs", "astro-docs", "python"
 _ASTRO_REFERENCE = "src/content/docs/en/reference"
 
 KINDS = (
-    Kind(name="function", corpus=_CPP, glob="docs/c-runtime-library/reference/*.md", found=_coded(1), taken=40),
-    Kind(name="member", corpus=_CPP, glob="docs/standard-library/*.md", found=_coded(2), taken=15),
-    Kind(name="error", corpus=_CPP, glob="docs/error-messages/**/*.md", found=_in_title(r"\b[A-Z]{1,4}\d{4}$"), taken=25),
-    Kind(name="option", corpus=_CPP, glob="docs/build/reference/*.md", found=_in_title(r"^(/[\w:-]+)"), taken=25),
-    Kind(name="directive", corpus=_CPP, glob="docs/preprocessor/*.md", found=_coded(1), taken=10),
-    Kind(name="function", corpus=_ASTRO, glob=f"{_ASTRO_REFERENCE}/**/*.mdx", found=_coded(), taken=30),
     Kind(
-        name="option", corpus=_ASTRO, glob=f"{_ASTRO_REFERENCE}/configuration-reference.mdx",
-        found=_one_word_headings, taken=10,
+        name="function", corpus=_CPP, glob="docs/c-runtime-library/reference/*.md", found=_coded(1), taken=40
+    ),
+    Kind(name="member", corpus=_CPP, glob="docs/standard-library/*.md", found=_coded(2), taken=15),
+    Kind(
+        name="error",
+        corpus=_CPP,
+        glob="docs/error-messages/**/*.md",
+        found=_in_title(r"\b[A-Z]{1,4}\d{4}$"),
+        taken=25,
     ),
     Kind(
-        name="error", corpus=_ASTRO, glob=f"{_ASTRO_REFERENCE}/errors/*.mdx", found=_astro_errors, taken=10,
+        name="option",
+        corpus=_CPP,
+        glob="docs/build/reference/*.md",
+        found=_in_title(r"^(/[\w:-]+)"),
+        taken=25,
+    ),
+    Kind(name="directive", corpus=_CPP, glob="docs/preprocessor/*.md", found=_coded(1), taken=10),
+    Kind(name="function", corpus=_ASTRO, glob=f"{_ASTRO_REFERENCE}/**/*.mdx", found=_coded_names, taken=30),
+    Kind(
+        name="option",
+        corpus=_ASTRO,
+        glob=f"{_ASTRO_REFERENCE}/configuration-reference.mdx",
+        found=_one_word_headings,
+        taken=10,
+    ),
+    Kind(
+        name="error",
+        corpus=_ASTRO,
+        glob=f"{_ASTRO_REFERENCE}/errors/*.mdx",
+        found=_astro_errors,
+        taken=10,
         rule="definition",
     ),
-    Kind(name="function", corpus=_PYTHON, glob="*.py", found=_functions, taken=10, rule="definition"),
-    Kind(name="class", corpus=_PYTHON, glob="*.py", found=_classes, taken=10, rule="definition"),
+    Kind(
+        name="function",
+        corpus=_PYTHON,
+        glob="*.py",
+        found=partial(_declared, type_=ast.FunctionDef),
+        taken=10,
+        rule="definition",
+    ),
+    Kind(
+        name="class",
+        corpus=_PYTHON,
+        glob="*.py",
+        found=partial(_declared, type_=ast.ClassDef),
+        taken=10,
+        rule="definition",
+    ),
     Kind(name="method", corpus=_PYTHON, glob="*.py", found=_methods, taken=10, rule="definition"),
     Kind(name="constant", corpus=_PYTHON, glob="*.py", found=_constants, taken=5, rule="definition"),
 )
 
+# Whatever else has a name in a heading documents it as well.
+_EVERYWHERE = (
+    Kind(name="heading", corpus=_CPP, glob="docs/**/*.md", found=_coded(), taken=0),
+    Kind(name="heading", corpus=_ASTRO, glob="src/content/docs/en/**/*.mdx", found=_coded(), taken=0),
+)
 
-def collect(corpora: dict[str, Path]) -> list[Name]:
+
+def collect(corpora: Mapping[str, Path]) -> list[Name]:
     """Give the names of all kinds, each once; `corpora` has the folder of each corpus."""
+    found = {kind: _documents(kind, corpora[kind.corpus]) for kind in (*KINDS, *_EVERYWHERE)}
     names: dict[str, Name] = {}
     for kind in KINDS:
-        found = [name for name in _of_kind(kind, corpora[kind.corpus]) if name.query not in names]
-        names |= {name.query: name for name in found[: kind.taken]}
+        alike = [documents for other, documents in found.items() if other.corpus == kind.corpus]
+        of_kind = (_name(query, kind, alike) for query in sorted(found[kind], key=_digest))
+        few = (name for name in of_kind if len(name.paths) <= _MOST_DOCUMENTS and name.query not in names)
+        names |= {name.query: name for name in islice(few, kind.taken)}
     return list(names.values())
 
 
-def _of_kind(kind: Kind, folder: Path) -> list[Name]:
-    """All names of a kind, in the order of their digests."""
+def _documents(kind: Kind, folder: Path) -> dict[str, set[str]]:
+    """The documents of each name of a kind."""
     paths: defaultdict[str, set[str]] = defaultdict(set)
     for file in folder.glob(kind.glob):
         for query in kind.found(file.read_text(encoding="utf-8")):
             if not query.rpartition(".")[2].startswith("__"):
                 paths[query].add(file.relative_to(folder).as_posix())
-    names = [
-        Name(query=query, kind=kind.name, corpus=kind.corpus, rule=kind.rule, paths=tuple(sorted(found)))
-        for query, found in paths.items()
-        if len(found) <= _MOST_DOCUMENTS
-    ]
-    return sorted(names, key=lambda name: hashlib.sha256(name.query.encode()).digest())
+    return paths
+
+
+def _name(query: str, kind: Kind, alike: Iterable[Mapping[str, set[str]]]) -> Name:
+    """The name with all documents of its corpus that document it, as whatever kind of thing."""
+    paths = {path for documents in alike for path in documents.get(query, ())}
+    return Name(query=query, kind=kind.name, corpus=kind.corpus, rule=kind.rule, paths=tuple(sorted(paths)))
+
+
+def _digest(query: str) -> bytes:
+    return hashlib.sha256(query.encode()).digest()

@@ -46,7 +46,10 @@ def _documents(workspace: Workspace, hit: SearchHit, name: Name) -> bool:
         return any(re.search(rf"(?<!\w){bare}(?!\w)", part) for part in (hit.title, *hit.heading_path))
     last = re.escape(name.query.rpartition(".")[2])
     text = Chunk.objects.in_workspace(workspace).values_list("text", flat=True).get(chunk_id=hit.chunk_id)
-    return re.search(rf"(?m)^\s*(?:(?:async +)?def|class) +{last}\b|^{bare} *=|\*\*{bare}\*\*:", text) is not None
+    return (
+        re.search(rf"(?m)^\s*(?:(?:async +)?def|class) +{last}\b|^{bare} *=|\*\*{bare}\*\*:", text)
+        is not None
+    )
 
 
 def _is_same(path: str, other: str) -> bool:

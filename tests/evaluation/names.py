@@ -38,5 +38,8 @@ def _name(query: str, kind: str, corpus: str, rule: Rule, paths: str) -> Name:
 
 def write_names(names: Iterable[Name], path: Path) -> None:
     """Write the names, a line each below a line of titles; paths stand apart by spaces."""
-    rows = [tuple(field.name for field in fields(Name)), *((*astuple(name)[:4], " ".join(name.paths)) for name in names)]
+    rows = [
+        tuple(field.name for field in fields(Name)),
+        *((*astuple(name)[:4], " ".join(name.paths)) for name in names),
+    ]
     path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")

@@ -1,0 +1,50 @@
+"""`/workspaces/{ws}/suggest`: what may be meant by what somebody is still typing."""
+
+from dataclasses import asdict
+from typing import ClassVar
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kebab.api.permissions import Need
+from kebab.api.serializers import StrictSerializer
+from kebab.api.views import WorkspaceView
+from kebab.people.models import Role, Scope
+from search.suggest import DEFAULT_LIMIT, MAX_LIMIT, Suggestions, suggest
+from search.wire.schemas import inlined_schema
+
+SUGGEST_VERSION = "suggest_response.v1"
+_READ = Need(role=Role.VIEWER, scope=Scope.SEARCH)
+_MAX_TYPED_CHARS = 1_000
+
+
+class SuggestQuery(StrictSerializer):
+    """The parameters of a request for suggestions."""
+
+    q = serializers.CharField(
+        max_length=_MAX_TYPED_CHARS, allow_blank=True, trim_whitespace=False, help_text="As typed so far."
+    )
+    limit = serializers.IntegerField(min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT)
+
+
+class SuggestView(WorkspaceView):
+    """Titles, headings and words that begin as typed."""
+
+    required: ClassVar = {"GET": _READ}
+    queries: ClassVar = {"GET": SuggestQuery}
+
+    @extend_schema(responses={200: inlined_schema(SUGGEST_VERSION)})
+    def get(self, request: Request, ws: str) -> Response:
+        """Suggest titles, then headings, then words; only what the caller may read."""
+        return Response(_to_wire(suggest(self.workspace, self.query["q"], limit=self.query["limit"])))
+
+
+def _to_wire(found: Suggestions) -> dict[str, object]:
+    return {
+        "schema_version": SUGGEST_VERSION,
+        "query": found.query,
+        "suggestions": [asdict(each) for each in found.suggestions],
+        "degraded": list(found.degraded),
+    }

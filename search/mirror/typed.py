@@ -1,0 +1,77 @@
+"""Chunks for what somebody is still typing: headings that may fit it, and texts that may complete it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import nsmallest
+
+import apsw
+
+from search.analysis import analysed_phrase, is_prefix, query_tokens
+from search.mirror.filters import Clause
+from search.mirror.vocabulary import chunk_counts, of_terms, sample, terms_beginning
+from search.retrieval.definitions import SEPARATOR
+from search.retrieval.match import quoted
+from search.retrieval.scripts import is_unspaced
+
+# A stem may have lost the end of what was typed: `installat` is to find `instal`.
+_MIN_STEM_CHARS = 3
+# Chunks below headings with such words that are looked at: common words begin those of nearly every chunk.
+_HEADINGS = 400
+# The commonest terms that complete the last word, and the chunks that are read for one, or for all of them.
+_COMPLETIONS = 12
+_SAMPLED = 2
+# One letter begins any word.
+_MIN_COMPLETED_CHARS = 2
+
+_BELOW_HEADINGS = "SELECT chunk_id, breadcrumb FROM chunks_fts WHERE chunks_fts MATCH ? {clause} LIMIT ?"
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """Where a chunk stands."""
+
+    chunk_id: str
+    #: Title first.
+    headings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Completions:
+    """Chunks with words that complete the last one, and how many chunks have each of their terms."""
+
+    chunk_ids: tuple[str, ...] = ()
+    chunk_counts: Mapping[str, int] = field(default_factory=dict)
+
+
+def outlines(connection: apsw.Connection, clause: Clause, words: Sequence[str]) -> list[Outline]:
+    """Give chunks whose title or headings may have words that begin with `words`, folded and not empty."""
+    expression = " AND ".join(map(_beginning, words))
+    values = (f"breadcrumb : ({expression})", *clause.values, _HEADINGS)
+    rows = connection.execute(_BELOW_HEADINGS.format(clause=clause.sql), values)
+    return [Outline(chunk_id, tuple(breadcrumb.split(SEPARATOR))) for chunk_id, breadcrumb in rows]
+
+
+def completions(connection: apsw.Connection, clause: Clause, words: Sequence[str]) -> Completions:
+    """Give chunks with common words that begin with the last of `words`, and with the others as they are."""
+    *before, last = words
+    if is_unspaced(last[0]) or len(last) < _MIN_COMPLETED_CHARS:
+        return Completions()
+    counts = terms_beginning(connection, [last]) | chunk_counts(connection, _stems(last))
+    if before:
+        expression = " AND ".join([*map(quoted, before), _beginning(last)])
+        found = sample(connection, expression, clause, _COMPLETIONS * _SAMPLED)
+    else:
+        common = nsmallest(_COMPLETIONS, counts, key=lambda term: (-counts[term], term))
+        found = [one for term in common for one in sample(connection, of_terms(term), clause, _SAMPLED)]
+    return Completions(tuple(dict.fromkeys(each.chunk_id for each in found)), counts)
+
+
+def _beginning(word: str) -> str:
+    """Give the expression of terms that words may have that begin with `word`."""
+    if is_unspaced(word[0]):
+        return quoted(word) + (" *" if is_prefix(word) else "")
+    return f"({of_terms(word)} * OR {analysed_phrase([_stems(word)])})"
+
+
+def _stems(word: str) -> list[str]:
+    return [*query_tokens(word)[:1], *(word[:end] for end in range(_MIN_STEM_CHARS, len(word)))]

@@ -1,0 +1,158 @@
+"""Suggestions while somebody types: titles, headings and words of the corpus that they may see."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from heapq import nsmallest
+from typing import Final, Literal
+
+import apsw
+from django.db.models.functions import Length, Lower
+
+from kebab.people.models import Workspace
+from search import node
+from search.analysis import query_tokens
+from search.engine import mirror_reading
+from search.mirror.errors import MirrorError
+from search.mirror.filters import filter_clause
+from search.mirror.reading import MirrorReading
+from search.mirror.typed import Completions, completions, outlines
+from search.models import Document
+from search.readback import StandingChunk, read_hits
+from search.retrieval.completion import Typed
+from search.retrieval.filters import SearchFilters
+from search.retrieval.scripts import fold
+from search.scope import Scope, resolve_scope
+
+DEFAULT_LIMIT: Final = 10
+MAX_LIMIT: Final = 50
+
+_FIRST_MIRROR_S = 2.0
+# Of so many places one is for words, and so many chunks are read back for one place.
+_PLACES_A_WORD = 3
+_READ_A_PLACE = 2
+
+Kind = Literal["title", "heading", "word"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """Something that may be meant by what was typed."""
+
+    kind: Kind
+    #: What to search for.
+    text: str
+    #: The document that has the title or heading; None for a word.
+    doc_id: str | None = None
+    doc_path: str | None = None
+    #: A chunk below the heading; None for a title or a word.
+    chunk_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestions:
+    """Titles, then headings, then words; `degraded` names what was missing."""
+
+    query: str
+    suggestions: tuple[Suggestion, ...] = ()
+    degraded: tuple[str, ...] = ()
+
+
+def suggest(workspace: Workspace, text: str, *, limit: int = DEFAULT_LIMIT) -> Suggestions:
+    """Give up to `limit` suggestions for `text` as typed so far, all of them read back from Postgres.
+
+    Titles and headings have words that begin with the typed ones; words complete the last one, and a third of
+    the places is theirs. Order: those that begin as typed first, then the shorter, then by letters; of the
+    words the commonest first.
+    """
+    typed = Typed(text)
+    if not typed.words:
+        return Suggestions(query=text)
+    scope = resolve_scope(workspace, SearchFilters())
+    titles = _titles(scope, typed, limit)
+    if scope.head_seq and not node.mirror_seq(workspace.pk):
+        node.build_first_mirror(workspace.pk, limit_s=_FIRST_MIRROR_S)
+    try:
+        entitled, completing = _looked_up(
+            mirror_reading(workspace, scope), typed, limit if len(titles) < limit else 0
+        )
+    except (MirrorError, apsw.InterruptError):
+        return Suggestions(query=text, suggestions=tuple(titles[:limit]), degraded=("lexical",))
+    standing = read_hits(scope, list(dict.fromkeys([*entitled, *completing.chunk_ids])))
+    words = _words(typed, completing, standing.values())
+    headings = _once([*titles, *_headings(typed, standing.values())], typed)
+    places = max(limit - len(words), limit - limit // _PLACES_A_WORD)
+    return Suggestions(query=text, suggestions=(*headings[:places], *words)[:limit])
+
+
+def _titles(scope: Scope, typed: Typed, limit: int) -> list[Suggestion]:
+    """Give the titles that begin as typed, the shortest of them."""
+    visible = Document.objects.in_workspace(scope.workspace_id).filter(scope.document_conditions())
+    found = (
+        visible.annotate(folded=Lower("title"))
+        .filter(folded__startswith=" ".join(typed.text.lower().split()))
+        .order_by(Length("title"), "folded", "path", "doc_id")
+        .values_list("title", "doc_id", "path")
+    )
+    return [
+        Suggestion(kind="title", text=title, doc_id=id_.hex, doc_path=path)
+        for title, id_, path in found[: limit * _READ_A_PLACE]
+    ]
+
+
+def _looked_up(reading: MirrorReading, typed: Typed, limit: int) -> tuple[list[str], Completions]:
+    """Give the chunks whose title or heading fits best, and those to complete from. Raises MirrorError."""
+    with reading.connection() as connection:
+        clause = filter_clause(reading.scope)
+        found = outlines(connection, clause, typed.words) if limit else []
+        completing = completions(connection, clause, typed.words)
+    named = {
+        one: each.chunk_id for each in reversed(found) for one in _named(each.headings[0], each.headings)
+    }
+    fitting = (one for one in named if typed.begins_words_of(one[1]))
+    best = nsmallest(limit * _READ_A_PLACE, fitting, key=partial(_order, typed))
+    return [named[one] for one in best], completing
+
+
+def _named(title: str, headings: Sequence[str]) -> Iterator[tuple[Kind, str]]:
+    yield "title", title
+    if headings and headings[-1] != title:
+        yield "heading", headings[-1]
+
+
+def _order(typed: Typed, named: tuple[Kind, str]) -> tuple[bool, bool, int, str, str]:
+    kind, text = named
+    return (kind == "heading", *typed.order_of(text), text)
+
+
+def _headings(typed: Typed, chunks: Iterable[StandingChunk]) -> Iterator[Suggestion]:
+    for each in chunks:
+        for kind, text in _named(each.title, each.heading_path):
+            if typed.begins_words_of(text):
+                chunk_id = each.chunk_id if kind == "heading" else None
+                yield Suggestion(
+                    kind=kind, text=text, doc_id=each.doc_id, doc_path=each.path, chunk_id=chunk_id
+                )
+
+
+def _once(found: Iterable[Suggestion], typed: Typed) -> list[Suggestion]:
+    """Give each text once however it is written, in order; of equals the one with the first path."""
+    once: dict[str, Suggestion] = {}
+    for each in sorted(
+        found, key=lambda one: (*_order(typed, (one.kind, one.text)), one.doc_path, one.chunk_id or "")
+    ):
+        once.setdefault(fold(each.text), each)
+    return list(once.values())
+
+
+def _words(typed: Typed, completing: Completions, chunks: Iterable[StandingChunk]) -> list[Suggestion]:
+    """Give a completion for each term as most chunks write it, the commonest term first."""
+    forms: dict[str, Counter[str]] = {}
+    for chunk in chunks if completing.chunk_ids else ():
+        for word in typed.completing(" ".join((chunk.title, *chunk.heading_path, chunk.text))):
+            forms.setdefault(query_tokens(word)[0], Counter())[word] += 1
+    counts = completing.chunk_counts
+    terms = sorted(forms, key=lambda term: (-counts.get(term, 0), term))
+    words = (min(forms[term], key=lambda word: (-forms[term][word], word)) for term in terms)
+    return [Suggestion(kind="word", text=typed.completed(word)) for word in words]
