@@ -19,7 +19,7 @@ from search.retrieval.types import Candidate
 
 # Texts that are read to the letter, over all names of a query.
 _READ = 400
-# Chunks that have a word; a name that is no more than a commoner one is looked for in headings and declarations.
+# A name that is nothing but a word of more chunks is looked for in headings and declarations alone.
 _COMMON = 5_000
 # Words before a name that code declares, and before one that has others below it.
 _DECLARING = (
@@ -79,8 +79,8 @@ class ExactLeg:
                     search.read(self._names, self._word)
                 except apsw.InterruptError:
                     is_complete = False
-        except MirrorError as error:
-            raise LegTimeout(f"The mirror of this node is not ready: {error}") from error
+        except MirrorError:
+            return []  # the lexical leg, which reads the same mirror, says so
         found = [Candidate(chunk_id=id_, score=strength) for id_, strength in self._ranked(passages.values())]
         if not is_complete:
             raise LegTimeout("The exact leg ran out of time.", partial=found[:limit])

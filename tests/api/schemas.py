@@ -16,6 +16,7 @@ ANSWERS = {
     "api-snippet-search": "snippet_search.v1",
     "api-context": "context.v1",
     "api-context-pack": "context_pack.v1",
+    "api-suggest": "suggest_response.v1",
 }
 _PROBLEM = "application/problem+json"
 

@@ -166,7 +166,9 @@ def collect(corpora: Mapping[str, Path]) -> list[Name]:
     names: dict[str, Name] = {}
     for kind in KINDS:
         alike = [documents for other, documents in found.items() if other.corpus == kind.corpus]
-        of_kind = (_name(query, kind, alike) for query in sorted(found[kind], key=_digest))
+        elsewhere = {query for other in found if other.corpus != kind.corpus for query in found[other]}
+        queries = sorted(found[kind].keys() - elsewhere, key=_digest)
+        of_kind = (_name(query, kind, alike) for query in queries)
         few = (name for name in of_kind if len(name.paths) <= _MOST_DOCUMENTS and name.query not in names)
         names |= {name.query: name for name in islice(few, kind.taken)}
     return list(names.values())

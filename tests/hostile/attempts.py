@@ -19,6 +19,7 @@ SCHEMAS = {
     "/context": "context.v1",
     "/libs/search": "library_search.v1",
     "/libs/snippets": "snippet_search.v1",
+    "/suggest": "suggest_response.v1",
 }
 
 # A longer line of HTTP is refused by the server.
@@ -88,6 +89,7 @@ def _at_another_door(source: random.Random, words: Sequence[str], library_id: st
         "/context": {"libraryId": library_id, "query": text},
         "/libs/snippets": {"libraryId": library_id, "query": text},
         "/libs/search": {"libraryName": text, "query": source.choice(words)},
+        "/suggest": {"q": text},
     }
     door = source.choice(["/context-pack", *doors])
     by_get = _get(source, kind, door, doors[door]) if door in doors else None
