@@ -2,6 +2,7 @@
 
 import pytest
 
+from search.embedding import configured_embedder, query_embedder
 from tests.api.making import address, committed, hits_bytes
 from tests.api.schemas import validate
 from tests.api_plumbing.actors import member_client, token_client
@@ -39,6 +40,29 @@ def test_every_response_is_as_its_schema_says(reader, workspace, mode):
     for hit in body["hits"]:
         validate("search_hit.v1", hit)
         validate("citation.v1", hit["citation"])
+
+
+@pytest.mark.parametrize(
+    "given", [{"fusion": "convex"}, {"per_file_cap": 1, "cutoff": True}, {"rerank": True}]
+)
+def test_every_explanation_is_as_its_schema_says(reader, workspace, given):
+    asked = {"q": "alpha gamma", "explain": True, "why_not": "0" * 32, **given}
+    body = reader.post(address(workspace, "/search"), asked, format="json").json()
+
+    validate("search_explain.v1", body["explain"])
+    assert body["explain"]["fused"]
+
+
+def test_an_explanation_says_why_a_leg_is_off_as_its_schema_says(reader, workspace, settings):
+    settings.KEBAB_EMBEDDER = "none"
+    for embedder in (configured_embedder, query_embedder):
+        embedder.cache_clear()
+    body = reader.get(address(workspace, "/search"), {"q": "alpha", "explain": "true"}).json()
+    for embedder in (configured_embedder, query_embedder):
+        embedder.cache_clear()
+
+    assert body["degraded"] == ["vector"]
+    assert body["explain"]["off"].keys() == {"vector"}
 
 
 def test_a_response_without_hits_is_as_its_schema_says(reader, workspace):

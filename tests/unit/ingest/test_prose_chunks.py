@@ -162,7 +162,7 @@ LINE = st.one_of(
         ["| a | b |", "|---|---|", "<div>", "</div>", "---", "===", "    indented", "[r]: http://x"]
     ),
     st.lists(st.sampled_from(WORDS), min_size=1, max_size=60).map(" ".join),
-    st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=60),
+    st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=60),
     st.just("x" * 700),
     st.just("长句子没有空格" * 60),
 )
@@ -177,3 +177,13 @@ LINE = st.one_of(
 def test_any_document_is_covered_and_slices_back(chunk_file, exact_counter, lines, end, path):
     content = end.join(lines)
     assert_sound(content, chunk_file(content, path), exact_counter)
+
+
+@pytest.mark.parametrize("sentences", [26, 30, 60, 200])
+def test_a_long_line_is_cut_at_sentences_into_pieces_of_about_one_size(chunk_file, sentences):
+    texts = [chunk.text for chunk in chunk_file(SENTENCE * sentences, "a.txt")]
+    assert len(texts) > 1
+    assert all(text.endswith("dog.") for text in texts)
+    sizes = [text.count("dog.") for text in texts]
+    assert sum(sizes) == sentences
+    assert max(sizes) - min(sizes) <= 1
