@@ -47,7 +47,7 @@ def strict_query(request: Request, serializer_class: type[StrictSerializer]) -> 
     Raises ValidationError, InvalidRequest.
     """
     given = request.query_params
-    check_text({name: given.getlist(name) for name in given})
+    check_text({name: values[0] if len(values) == 1 else values for name, values in given.lists()})
     fields = serializer_class().fields
     lists = {name for name, field in fields.items() if isinstance(field, _LISTS)}
     repeated = [name for name in given if len(given.getlist(name)) > 1 and name not in lists]

@@ -2,17 +2,18 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cached_property
 
 import apsw
 
-from search.analysis import query_tokens
+from search.analysis import is_prefix, query_tokens
 from search.mirror.errors import MirrorError
 from search.mirror.filters import Clause, filter_clause
 from search.mirror.reading import MirrorReading
 from search.mirror.vocabulary import chunk_counts
 from search.retrieval.definitions import Passage, has_definition, member_of, rank_namesakes, rank_passages
 from search.retrieval.errors import LegTimeout
-from search.retrieval.exact import exact_terms, exact_weight, lone_name
+from search.retrieval.exact import ALONE_WEIGHT, exact_terms, exact_weight, lone_name
 from search.retrieval.match import quoted
 from search.retrieval.scripts import has_token
 from search.retrieval.types import Candidate
@@ -47,7 +48,11 @@ _BELOW = (
     " WHERE c.chunk = chunks_fts.rowid AND c.doc IN (SELECT o.doc FROM chunks o WHERE o.chunk IN"
     " (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?))) {clause} ORDER BY rowid LIMIT ?"
 )
-_PASSAGE = "SELECT chunk_id, breadcrumb, text FROM chunks_fts WHERE rowid = ?"
+_PASSAGE = (
+    "SELECT f.chunk_id, f.breadcrumb, f.text, d.lang FROM chunks_fts f JOIN chunks c ON c.chunk = f.rowid"
+    " JOIN documents d ON d.doc = c.doc WHERE f.rowid = ?"
+)
+_MAIN_LANGUAGE = "SELECT lang FROM documents GROUP BY lang ORDER BY count(*) DESC, lang LIMIT 1"
 
 
 class ExactLeg:
@@ -58,7 +63,7 @@ class ExactLeg:
         self._names = exact_terms(text)
         self._word = None if self._names else lone_name(text)
         #: Of its list in the fusion.
-        self.weight = exact_weight(text)
+        self.weight = exact_weight(text, self._names) if self._names else ALONE_WEIGHT
 
     @property
     def has_names(self) -> bool:
@@ -76,7 +81,11 @@ class ExactLeg:
             with self._reading.connection() as connection:
                 search = _Search(connection, filter_clause(self._reading.scope), passages)
                 try:
-                    search.read(self._names, self._word)
+                    if self._word is not None:
+                        search.read_namesakes(self._word)
+                    for name in self._names:
+                        self._check_time()
+                        search.read_name(name, _READ // len(self._names) // 2)
                 except apsw.InterruptError:
                     is_complete = False
         except MirrorError:
@@ -85,6 +94,10 @@ class ExactLeg:
         if not is_complete:
             raise LegTimeout("The exact leg ran out of time.", partial=found[:limit])
         return found[:limit]
+
+    def _check_time(self) -> None:
+        if self._reading.is_late():
+            raise apsw.InterruptError("The time of the leg is up.")
 
     def _ranked(self, passages: Iterable[Passage]) -> list[tuple[str, float]]:
         return (
@@ -102,14 +115,11 @@ class _Search:
         self._clause = clause
         self._passages = passages
 
-    def read(self, names: tuple[str, ...], word: str | None) -> None:
-        if word is not None:
-            self._add(self._best(f"breadcrumb : {quoted(word)}", _READ))
-            self._add(self._declared(word, _READ))
-        for name in names:
-            self._read_name(name, _READ // len(names) // 2)
+    def read_namesakes(self, word: str) -> None:
+        self._add(self._best(_in_headings(word), _READ))
+        self._add(self._declared(word, _READ))
 
-    def _read_name(self, name: str, limit: int) -> None:
+    def read_name(self, name: str, limit: int) -> None:
         """Look further only while nothing has been found that defines the name."""
         self._add(self._best(_in_headings(name), limit))
         is_defined = has_definition(name, self._passages.values())
@@ -146,19 +156,32 @@ class _Search:
     def _add(self, rows: Iterable[int], below: str | None = None) -> None:
         for row in rows:
             if row not in self._passages:
-                chunk_id, breadcrumb, text = self._connection.execute(_PASSAGE, (row,)).fetchone()
-                self._passages[row] = Passage(chunk_id=chunk_id, breadcrumb=breadcrumb, text=text)
+                chunk_id, breadcrumb, text, lang = self._connection.execute(_PASSAGE, (row,)).fetchone()
+                self._passages[row] = Passage(
+                    chunk_id=chunk_id,
+                    breadcrumb=breadcrumb,
+                    text=text,
+                    in_main_language=lang == self._main_language,
+                )
             if below is not None:
                 known = self._passages[row]
                 self._passages[row] = replace(known, below=known.below | {below})
 
+    @cached_property
+    def _main_language(self) -> str:
+        return str(self._connection.execute(_MAIN_LANGUAGE).fetchone()[0])
+
 
 def _in_headings(name: str) -> str:
-    return f"breadcrumb : ({' OR '.join([quoted(name), *_as_member(name, '({} AND {})')])})"
+    return f"breadcrumb : ({' OR '.join([_phrase(name), *_as_member(name, '({} AND {})')])})"
 
 
 def _anywhere(name: str) -> str:
-    return " OR ".join([quoted(name), *_as_member(name, "(breadcrumb : {} AND {})")])
+    return " OR ".join([_phrase(name), *_as_member(name, "(breadcrumb : {} AND {})")])
+
+
+def _phrase(name: str) -> str:
+    return f"{quoted(name)} *" if is_prefix(name) else quoted(name)
 
 
 def _as_member(name: str, form: str) -> list[str]:

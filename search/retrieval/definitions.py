@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import islice
 
 from search.retrieval.declarations import is_declared, is_defined, is_entry
 from search.retrieval.scripts import is_unspaced
@@ -18,6 +19,9 @@ _PATH = re.compile(r"\S*[/.]\S*")
 _QUOTES = "`'\" "
 _CALL_AFTER = re.compile(r"(?:\(.*\))?[`'\"]*")
 _CONTAINER_BEFORE = re.compile(r"(?:\S*(?:::|->|[.#/]))?[`'\"]*")
+
+# Of a name that fills a chunk each place in a long line would be looked at again and again.
+_LOOKED_AT = 20
 
 # The part of Okapi bm25 that counts a term in a text: k1 1.2, b 0.75; 600 bytes for the mean length.
 _K1, _B, _MEAN_BYTES = 1.2, 0.75, 600
@@ -60,13 +64,16 @@ class Passage:
     text: str
     #: Those of the names asked for whose container another chunk of the document declares.
     below: frozenset[str] = frozenset()
+    #: Whether it is in the language that most documents are in; of translations that one comes first.
+    in_main_language: bool = True
 
 
 def rank_passages(names: Sequence[str], passages: Iterable[Passage]) -> list[tuple[str, float]]:
     """Give the chunks that have any of `names`, each with its strength in (0, 1].
 
-    Order: strength descending, chunk id ascending. Strength is the mean over the names: by place, places with
-    the letters' case as asked before all others, then by how often the text has the name for its length.
+    Order: strength descending, chunk id ascending. Strength is the mean over the names: by place, those with
+    the letters' case as asked before all others; then by language; then by how often the text has the name
+    for its length.
     """
     sought = [_Sought(name) for name in names]
     return _ranked(
@@ -83,7 +90,7 @@ def rank_namesakes(word: str, passages: Iterable[Passage]) -> list[tuple[str, fl
     places = _CAPITALISED_NAMESAKES if word.istitle() else _NAMESAKES
     placed = ((each, name.place(each)) for each in passages)
     return _ranked(
-        (each.chunk_id, _strength(place, name.share(each.text))) for each, place in placed if place in places
+        (each.chunk_id, _strength(place, name.share(each))) for each, place in placed if place in places
     )
 
 
@@ -125,12 +132,12 @@ class _Sought:
     def strength(self, passage: Passage) -> float:
         place = self.place(passage)
         if place < Place.NOWHERE:
-            return _strength(place, self._name.share(passage.text))
+            return _strength(place, self._name.share(passage))
         place = self._any_case.place(passage)
         # A name in other letters is found where it is defined; in passing it may be another word.
         if place > Place.ABOVE:
             return 0.0
-        return _strength(Place.NOWHERE + place, self._any_case.share(passage.text))
+        return _strength(Place.NOWHERE + place, self._any_case.share(passage))
 
     def _place_as_member(self, passage: Passage) -> Place:
         if self._member is None or self._container is None:
@@ -153,16 +160,19 @@ class _Name:
     def is_in(self, text: str) -> bool:
         return self._pattern.search(text) is not None
 
-    def share(self, text: str) -> float:
-        """Give how much `text` is about the name, in [0, 1)."""
-        count = len(self._pattern.findall(text))
-        return count / (count + _K1 * (1 - _B + _B * len(text.encode()) / _MEAN_BYTES))
+    def share(self, passage: Passage) -> float:
+        """Give how much a passage is about the name, in [0, 1), that of the main language from 0.5 on."""
+        count = len(self._pattern.findall(passage.text))
+        in_text = count / (count + _K1 * (1 - _B + _B * len(passage.text.encode()) / _MEAN_BYTES))
+        return (passage.in_main_language + in_text) / 2
 
     def place(self, passage: Passage) -> Place:
         *above, heading = passage.breadcrumb.split(SEPARATOR)
         in_heading = self._place_in_heading(heading)
         if not above and in_heading > Place.HEADING and _PATH.fullmatch(heading):
-            above, in_heading = [heading], Place.NOWHERE  # the breadcrumb of code is its file
+            # The breadcrumb of code is its file: that names the code, and documents nothing.
+            *folders, file = heading.split("/")
+            above, in_heading = [*folders, file, file.partition(".")[0]], Place.NOWHERE
         if in_heading < Place.NOWHERE:
             return in_heading
         in_text = self._place_in_text(passage.text)
@@ -192,8 +202,8 @@ class _Name:
         )
 
     def _place_in_text(self, text: str) -> Place:
-        found = (_place_in_line(text, *found.span()) for found in self._pattern.finditer(text))
-        return min(found, default=Place.NOWHERE)
+        first = islice(self._pattern.finditer(text), _LOOKED_AT)
+        return min((_place_in_line(text, *found.span()) for found in first), default=Place.NOWHERE)
 
 
 def _place_in_line(text: str, start: int, end: int) -> Place:

@@ -121,6 +121,12 @@ def test_a_context_pack_holds_nothing_of_another_workspace(caller, workspace, ot
         assert caller.post(address(other_workspace, "/context-pack"), body, format="json").status_code == 404
 
 
+def test_nothing_of_another_workspace_is_suggested(caller, workspace, other_workspace, theirs):
+    for typed in ("s", "secret", "guide"):
+        assert caller.get(address(workspace, f"/suggest?q={typed}")).json()["suggestions"] == []
+    assert caller.get(address(other_workspace, "/suggest?q=secret")).status_code == 404
+
+
 @pytest.mark.parametrize("tail", LISTS)
 def test_lists_hold_nothing_of_another_workspace(caller, workspace, theirs, tail):
     assert caller.get(address(workspace, tail)).json() == {"results": [], "next_cursor": None}
@@ -143,7 +149,7 @@ def test_nothing_is_uploaded_into_another_workspaces_source(caller, workspace, t
     assert (response.status_code, response.json()["code"]) == (422, "unknown_source")
 
 
-@pytest.mark.parametrize("tail", ["/search?q=a", "/libs/search?libraryName=a", *LISTS])
+@pytest.mark.parametrize("tail", ["/search?q=a", "/suggest?q=a", "/libs/search?libraryName=a", *LISTS])
 def test_nobody_gets_in_without_signing_in(client, workspace, tail):
     client.credentials()
 

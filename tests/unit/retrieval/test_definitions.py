@@ -1,0 +1,187 @@
+import pytest
+
+from search.retrieval.definitions import Passage, has_definition, member_of, rank_namesakes, rank_passages
+
+
+def ranked(name, *places, rank=None):
+    """The places, as `breadcrumb | text`, in the order they rank in; ids are against that order."""
+    passages = [
+        Passage(chunk_id=f"{len(places) - n:02}", breadcrumb=breadcrumb, text=text)
+        for n, (breadcrumb, _, text) in enumerate(place.partition(" | ") for place in places)
+    ]
+    found = rank([name], passages) if rank is None else rank(name, passages)
+    return [places[len(places) - int(chunk_id)] for chunk_id, _ in found]
+
+
+def order(name, *places):
+    return ranked(name, *places, rank=lambda name, passages: rank_passages([name], passages))
+
+
+def test_documentation_comes_before_definitions_and_both_before_mentions():
+    places = [
+        "Guide > get_user",
+        "Guide > set_user, get_user | x",
+        "Guide > get_user (deprecated)",
+        "Guide > The get_user function",
+        "a/b.py | def get_user(name):",
+        "a/b.py | get_user = other",
+        "Guide > get_user > Example | x",
+        "Guide > Functions | - get_user gives the user",
+        "Guide > Functions | Call get_user first",
+    ]
+
+    assert order("get_user", *reversed(places)) == places
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["get_user", "`get_user`", "get_user()", "get_user(name, *, age)", "`get_user()`"],
+)
+def test_a_heading_is_the_name_however_it_is_marked(heading):
+    assert order("get_user", "Guide > set_user, get_user", f"Guide > {heading}")[0] == f"Guide > {heading}"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "class get_user(Base):",
+        "    async def get_user(self):",
+        "export default function get_user() {",
+        "#define get_user(x) x",
+        "pub fn get_user() -> User {",
+        "static struct user *get_user(int id);",
+        "get_user: str = 1",
+        '  "get_user": true,',
+        "- `get_user`: gives the user",
+        "> **get_user**: gives the user",
+        "int get_user(",
+    ],
+)
+def test_code_and_settings_define_a_name(line):
+    mention = "a.c | x = get_user(1)"
+
+    assert order("get_user", mention, f"a.c | first\n{line}\nlast") == [f"a.c | first\n{line}\nlast", mention]
+
+
+@pytest.mark.parametrize(
+    "line", ["return get_user(x)", "if get_user == 1:", "x.get_user()", "  await get_user();"]
+)
+def test_a_use_is_no_definition(line):
+    assert not has_definition("get_user", [Passage(chunk_id="1", breadcrumb="a.py", text=line)])
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("rate_limit", "the rate_limits of"),
+        ("rate_limit", "my_rate_limit"),
+        ("rate-limit", "x-rate-limit-y"),
+        (".env", "process.env"),
+        ("C2065", "C20651"),
+        ("--out", "--out-dir"),
+    ],
+)
+def test_a_name_that_goes_on_is_another_one(name, text):
+    assert order(name, f"Guide | {text}") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("--out", "use --out=x"),
+        ("C++", "C++, Rust"),
+        ("BSkyB", "これはBSkyBの"),
+        ("部署", "阅读部署指南"),
+        ("rate limit", "a rate\n  limit"),
+        ("vector::push_back", "std::vector::push_back"),
+    ],
+)
+def test_a_name_is_found_to_the_letter(name, text):
+    assert order(name, f"Guide | {text}") == [f"Guide | {text}"]
+
+
+def test_other_letters_come_behind_and_only_where_the_name_is_defined():
+    places = ["Guide | see RATE_LIMIT", "Guide > rate_limit | x"]
+
+    assert order("RATE_LIMIT", *places, "Guide | the rate_limit is") == places
+
+
+def test_a_member_is_documented_below_its_container():
+    places = ["vector class > push_back", "Guide | std::vector::push_back adds"]
+
+    assert order("std::vector::push_back", "deque class > push_back", *places) == places
+
+
+def test_a_method_is_defined_where_another_chunk_of_the_file_declares_the_class():
+    method = Passage(
+        chunk_id="1", breadcrumb="ftplib.py", text="def makeport(self):", below=frozenset({"FTP.makeport"})
+    )
+    other = Passage(chunk_id="2", breadcrumb="other.py", text="def makeport(self):")
+
+    assert [id_ for id_, _ in rank_passages(["FTP.makeport"], [other, method])] == ["1"]
+
+
+def test_a_call_is_documented_where_the_name_has_parameters():
+    places = ["Guide > loader()", "Guide > loader", "Guide | then loader(x) runs"]
+
+    assert order("loader()", *reversed(places), "Guide > The loader of things") == places
+
+
+def test_the_file_that_is_called_like_a_name_does_not_define_it():
+    places = ["src/limits.py | def rate_limit():", "src/rate_limit.py | x"]
+
+    assert order("rate_limit", *reversed(places)) == places
+
+
+def test_more_mentions_in_less_text_come_first_and_ties_go_by_id():
+    dense, thin = "Guide | a_b a_b", f"Guide | a_b a_b {'word ' * 100}"
+    same = [Passage(chunk_id=id_, breadcrumb="Guide", text="a_b") for id_ in ("2", "1")]
+
+    assert order("a_b", thin, dense) == [dense, thin]
+    assert [id_ for id_, _ in rank_passages(["a_b"], same)] == ["1", "2"]
+
+
+def test_a_chunk_with_both_names_comes_before_chunks_with_one():
+    texts = {"1": "only a_b", "2": "both a_b and c_d", "3": "only c_d"}
+    passages = [Passage(chunk_id=id_, breadcrumb="Guide", text=text) for id_, text in texts.items()]
+
+    assert rank_passages(["a_b", "c_d"], passages)[0][0] == "2"
+
+
+def test_strengths_lie_in_the_unit_interval_and_fall():
+    passages = [
+        Passage(chunk_id=str(n), breadcrumb=breadcrumb, text="a_b " * n)
+        for n, breadcrumb in enumerate(["a_b", "x > a_b, c", "A_B", "x"])
+    ]
+    strengths = [strength for _, strength in rank_passages(["a_b"], passages)]
+
+    assert strengths == sorted(strengths, reverse=True)
+    assert all(0 < strength <= 1 for strength in strengths)
+
+
+def test_a_word_is_a_name_where_a_heading_or_code_has_it_as_one():
+    places = ["CRT > abs, labs", "CRT > abs (x64)", "a.py | def abs(x):"]
+
+    prose = ["Guide > The abs value", "Guide | abs is used", "Guide | abs = 1", "Guide > Abs"]
+    assert ranked("abs", *reversed(places), *prose, rank=rank_namesakes) == places
+
+
+def test_a_capitalised_word_is_a_name_in_code_alone():
+    places = ["a.py | class Full(Exception):", "Guide > Full", "Guide | Full of it"]
+
+    assert ranked("Full", *places, rank=rank_namesakes) == places[:1]
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("std::vector::push_back", ("vector", "push_back")),
+        ("Array#map", ("Array", "map")),
+        ("os.path.join", ("path", "join")),
+        ("push_back", None),
+        ("::x", None),
+        ("3.5", None),
+    ],
+)
+def test_the_container_of_a_name_is_what_stands_before_its_last_part(name, parts):
+    assert member_of(name) == parts
