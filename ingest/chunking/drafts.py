@@ -1,7 +1,8 @@
 """Numbers chunks and turns lines of the outline into spans of the file."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ingest.chunking.types import MAX_LANGUAGE_CHARS, ChunkDraft, ChunkKind
 from ingest.parsers.types import LineSpan, ParsedDocument
@@ -52,6 +53,6 @@ class Drafts:
             )
         )
 
-    def _source_spans(self, spans: Sequence[LineSpan]) -> tuple[dict[str, str | int], ...]:
-        sources = [self.parsed.source_span(span.start, span.end) for span in spans]
-        return tuple({"kind": "line", "start": source.start, "end": source.end} for source in sources)
+    def _source_spans(self, spans: Sequence[LineSpan]) -> tuple[Mapping[str, Any], ...]:
+        sources = (self.parsed.source_span(span.start, span.end) for span in spans)
+        return tuple(source.to_wire() for source in dict.fromkeys(sources))

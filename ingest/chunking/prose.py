@@ -1,7 +1,9 @@
 """Prose: sections at headings, paragraphs packed up to the embedder's limit."""
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from ingest.chunking.breadcrumbs import Breadcrumb, breadcrumb_of
 from ingest.chunking.drafts import Drafts, Place
@@ -37,9 +39,15 @@ def chunk_prose(parsed: ParsedDocument, counts: TokenCounts) -> list[ChunkDraft]
         crumb = breadcrumb_of(parsed.title, section.path, counts)
         label = section.path[-1] if section.path else parsed.title
         place = Place(heading_path=section.path, breadcrumb=crumb.text, section_label=label)
-        body = _body(section, crumb, drafts)
-        pack(body, place, MAX_TOKENS - crumb.tokens, sized=sized, drafts=drafts)
+        for body in _on_pages(_body(section, crumb, drafts), parsed.outline.walls):
+            pack(body, place, MAX_TOKENS - crumb.tokens, sized=sized, drafts=drafts)
     return drafts.chunks
+
+
+def _on_pages(blocks: Sequence[Block], walls: Sequence[int]) -> Iterator[Sequence[Block]]:
+    """The blocks of each page: no chunk reaches over a wall."""
+    for _, page in groupby(blocks, key=lambda block: bisect_right(walls, block.span.start)):
+        yield tuple(page)
 
 
 def _body(section: Section, crumb: Breadcrumb, drafts: Drafts) -> tuple[Block, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 BlockKind = Literal["heading", "paragraph", "list", "quote", "table", "code", "html", "front_matter"]
 Media = Literal["text", "code", "pdf", "office", "email", "image", "transcript"]
@@ -14,6 +14,73 @@ class LineSpan:
 
     start: int
     end: int
+
+    @classmethod
+    def around(cls, spans: Sequence[Self]) -> Self:
+        """From the first to the last line of all `spans`."""
+        return cls(min(span.start for span in spans), max(span.end for span in spans))
+
+    def to_wire(self) -> dict[str, str | int]:
+        """As it is stored with a chunk."""
+        return {"kind": "line", "start": self.start, "end": self.end}
+
+
+@dataclass(frozen=True, slots=True)
+class PageSpan:
+    """A page, a slide or a sheet, from 1."""
+
+    page: int
+
+    @classmethod
+    def around(cls, spans: Sequence[Self]) -> Self:
+        """The first page of `spans`; a chunk reaches over none (`Outline.walls`)."""
+        return min(spans, key=lambda span: span.page)
+
+    def to_wire(self) -> dict[str, str | int]:
+        """As it is stored with a chunk."""
+        return {"kind": "page", "page": self.page}
+
+
+@dataclass(frozen=True, slots=True)
+class RegionSpan:
+    """A rectangle of an image: pixels from the left and the top, width and height of 1 or more."""
+
+    x: int
+    y: int
+    w: int
+    h: int
+
+    @classmethod
+    def around(cls, spans: Sequence[Self]) -> Self:
+        """The smallest rectangle that holds all `spans`."""
+        x, y = min(span.x for span in spans), min(span.y for span in spans)
+        right, bottom = max(span.x + span.w for span in spans), max(span.y + span.h for span in spans)
+        return cls(x, y, right - x, bottom - y)
+
+    def to_wire(self) -> dict[str, str | int]:
+        """As it is stored with a chunk."""
+        return {"kind": "region", "x": self.x, "y": self.y, "w": self.w, "h": self.h}
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSpan:
+    """A stretch of a recording, in milliseconds from its start."""
+
+    start_ms: int
+    end_ms: int
+
+    @classmethod
+    def around(cls, spans: Sequence[Self]) -> Self:
+        """From the first start to the last end of all `spans`."""
+        return cls(min(span.start_ms for span in spans), max(span.end_ms for span in spans))
+
+    def to_wire(self) -> dict[str, str | float]:
+        """As it is stored with a chunk, in seconds."""
+        return {"kind": "time", "start_s": self.start_ms / 1000, "end_s": self.end_ms / 1000}
+
+
+#: where in the file readable text comes from
+Origin = LineSpan | PageSpan | RegionSpan | TimeSpan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +119,10 @@ class Outline:
     #: lines of readable text without line ends; for Markdown, text and code the file's own lines
     lines: Sequence[str]
     blocks: Sequence[Block]
-    #: per line of `lines`, the lines of the file it was read from; None when they are the same
-    origins: Sequence[LineSpan] | None = None
+    #: per line of `lines`, where in the file it was read from, all of one type; None: the file's lines
+    origins: Sequence[Origin] | None = None
+    #: lines of `lines` that begin another page, ascending: no chunk reaches over one
+    walls: tuple[int, ...] = ()
     #: title that the file states itself (front matter, HTML title), or None
     title: str | None = None
     tags: tuple[str, ...] = ()
@@ -79,10 +148,9 @@ class ParsedDocument:
     tags: tuple[str, ...]
     warnings: tuple[str, ...]
 
-    def source_span(self, start: int, end: int) -> LineSpan:
-        """Lines of the file that lines `start` to `end` of the outline were read from."""
+    def source_span(self, start: int, end: int) -> Origin:
+        """Where in the file lines `start` to `end` of the outline were read from."""
         origins = self.outline.origins
         if origins is None:
             return LineSpan(start, end)
-        touched = origins[start - 1 : end]
-        return LineSpan(min(span.start for span in touched), max(span.end for span in touched))
+        return type(origins[start - 1]).around(origins[start - 1 : end])  # type: ignore[arg-type]
