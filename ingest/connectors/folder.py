@@ -10,6 +10,7 @@ from pathlib import Path
 from ingest.connectors.chosen_folders import ChosenFolders, ExcludedFolders
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.ignore import IgnoreRules
+from ingest.connectors.types import Entry, FoundFile, SkippedFile
 from ingest.connectors.walk_rules import (
     LEAST_PROSE_FILES,
     OUTPUT_DIRECTORIES,
@@ -20,30 +21,6 @@ from ingest.connectors.walk_rules import (
 )
 
 MAX_IGNORE_FILE_BYTES = 1024**2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundFile:
-    """A file to read."""
-
-    #: POSIX, NFC, relative to the root
-    path: str
-    #: where it lies, with the name as the file system has it
-    absolute: str
-    size_bytes: int
-    mtime_ns: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SkippedFile:
-    """A file, or with a `/` at its end a whole directory, that is left out."""
-
-    #: printable; undecodable bytes are written as escapes
-    path: str
-    reason: SkipReason
-
-
-Entry = FoundFile | SkippedFile
 
 
 def walk_folder(root: Path, rules: WalkRules | None = None) -> Iterator[Entry]:
@@ -147,9 +124,7 @@ class _Walk:
             return SkippedFile(path=path, reason=status)
         if self._rules.is_too_large(path, status.st_size):
             return SkippedFile(path=path, reason=SkipReason.TOO_LARGE)
-        return FoundFile(
-            path=path, absolute=entry.path, size_bytes=status.st_size, mtime_ns=status.st_mtime_ns
-        )
+        return FoundFile(path=path, size_bytes=status.st_size, mtime_ns=status.st_mtime_ns)
 
     def _status(self, entry: os.DirEntry[str]) -> os.stat_result | SkipReason:
         """Size and time of a regular file, or why it is not one that may be read."""

@@ -17,6 +17,8 @@ class Content(Protocol):
     @property
     def mtime_ns(self) -> int | None: ...
     @property
+    def revision(self) -> str: ...
+    @property
     def requested_at(self) -> datetime | None: ...
     @property
     def stated(self) -> dict[str, Any]: ...
@@ -46,6 +48,7 @@ def document_draft(
         chunker_version=digest.chunker_version,
         chunks=digest.chunks,
         source_mtime_ns=found.mtime_ns,
+        source_revision=found.revision,
         requested_at=found.requested_at,
         overrides=stated,
         metadata={**digest.metadata, **stated.get("metadata", {})},

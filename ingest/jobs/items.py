@@ -4,15 +4,15 @@ import logging
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 from django.db import DataError, transaction
 from django.db.models import Case, F, When
 
 from ingest.blobs import release_blobs
 from ingest.chunking.types import CHUNKER_VERSION
+from ingest.connectors.types import ItemContent, ItemReader
 from ingest.errors import LeaseLost
 from ingest.jobs.drafting import document_draft, parser_overrides
 from ingest.jobs.parsing import digester_pool
@@ -39,25 +39,6 @@ _BATCH_BY_ATTEMPTS = (64, 8, 1)
 _SUSPICION = Case(When(attempts__gte=2, then=2 + MAX_ITEM_ATTEMPTS - F("attempts")), default=F("attempts"))
 # A job makes room after this while other jobs wait.
 _TURN_S = 10.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemContent:
-    """The bytes of an item, and what is said about them from outside."""
-
-    content: bytes
-    mtime_ns: int | None = None
-    #: For an upload, when it was asked for.
-    requested_at: datetime | None = None
-    stated: dict[str, Any] = field(default_factory=dict)
-
-
-class ItemReader(Protocol):
-    """Where items' bytes come from."""
-
-    def read(self, path: str) -> ItemContent:
-        """Give the item's content. Raises FileNotFoundError, OSError."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +163,9 @@ class ItemWorker:
         standing = documents.filter(doc_id=begun.place.doc_id, content_hash=begun.content_hash)
         with transaction.atomic():
             if not standing.update(
-                source_mtime_ns=begun.found.mtime_ns, requested_at=begun.found.requested_at
+                source_mtime_ns=begun.found.mtime_ns,
+                source_revision=begun.found.revision,
+                requested_at=begun.found.requested_at,
             ):
                 return False
             if begun.was_unreadable:
@@ -235,6 +218,7 @@ class ItemWorker:
                 defaults={
                     "size_bytes": len(begun.found.content),
                     "source_mtime_ns": begun.found.mtime_ns,
+                    "source_revision": begun.found.revision,
                     "content_hash": begun.content_hash,
                     "parser_version": parser_version_for(begun.place.path),
                     "is_quarantined": outcome == "failed",

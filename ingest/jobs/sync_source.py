@@ -1,21 +1,21 @@
-"""Bringing a folder source up to date: list it, compare with what is indexed, work off the difference."""
+"""Bringing a source up to date: list it, compare with what is indexed, work off the difference."""
 
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from errno import EPERM
-from pathlib import Path
-from unicodedata import normalize
 
 from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from ingest.chunking.types import CHUNKER_VERSION
+from ingest.connectors.connect import connect
 from ingest.connectors.errors import ListingFailed
-from ingest.connectors.folder import FoundFile, SkippedFile, walk_folder
-from ingest.connectors.project_file import ProjectFile, read_project_file
+from ingest.connectors.project_file import ProjectFile
+from ingest.connectors.types import Connector, FoundFile, SkippedFile
 from ingest.errors import JobFailed
-from ingest.jobs.items import ItemContent, ItemWorker
+from ingest.jobs.items import ItemWorker
 from ingest.jobs.project import describe_source, project_report, walk_rules
 from ingest.jobs.report import EXAMPLES
 from ingest.jobs.work import Ending, Work
@@ -36,6 +36,7 @@ class Known:
 
     size_bytes: int
     mtime_ns: int | None
+    revision: str
     parser_version: str
     chunker_version: str
     #: Why it was set aside; None for a document.
@@ -43,9 +44,9 @@ class Known:
     reason: str = ""
 
     def stands_for(self, file: FoundFile) -> bool:
-        """Whether the file has the same time and size, and would be read and cut the same way."""
+        """Whether the file has the same revision, time and size, and would be read and cut the same way."""
         return (
-            self.mtime_ns == file.mtime_ns
+            (self.revision, self.mtime_ns) == (file.revision, file.mtime_ns)
             and self.size_bytes == file.size_bytes
             and self.parser_version == parser_version_for(file.path)
             and self.chunker_version == CHUNKER_VERSION
@@ -70,43 +71,27 @@ class Listing:
             self.examples[reason].append(path)
 
 
-class FolderReader:
-    """Reads items from below the source's folder, never from outside it."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root.resolve()
-
-    def read(self, path: str) -> ItemContent:
-        """Give a file's bytes with the time it had before they were read. Raises OSError."""
-        file = self._locate(path).resolve(strict=True)
-        if not file.is_relative_to(self._root):
-            raise PermissionError(EPERM, "It has become a link to outside the folder")
-        mtime_ns = file.stat().st_mtime_ns
-        return ItemContent(content=file.read_bytes(), mtime_ns=mtime_ns)
-
-    def _locate(self, path: str) -> Path:
-        """Find the file whose name is `path` in NFC; the file system may have it in another form."""
-        file = self._root / path
-        if path.isascii() or file.exists():
-            return file
-        file = self._root
-        for name in path.split("/"):
-            same = (entry for entry in file.iterdir() if normalize("NFC", entry.name) == name)
-            file = next(same, file / name)
-        return file
-
-
 def run(work: Work) -> Ending:
     """Sync the job's source. Raises JobFailed when it is gone or can't be listed: nothing is deleted then."""
     source = work.job.source
     if source is None:
         raise JobFailed("The source was deleted.")
-    root = Path(source.config["path"])
     version = ensure_version(source, work.job.payload.get("version", ""))
     if work.job.discovered_at is None:
         Source.objects.in_workspace(work.workspace).filter(pk=source.pk).update(state=SourceState.INDEXING)
-        _discover(work, source, version)
-    return ItemWorker(work, source, version, FolderReader(root)).run()
+    with _connected(work, source, version) as connector:
+        if work.job.discovered_at is None:
+            _discover(work, source, version, connector)
+        return ItemWorker(work, source, version, connector).run()
+
+
+@contextmanager
+def _connected(work: Work, source: Source, version: SourceVersion) -> Iterator[Connector]:
+    try:
+        with connect(source, version, revision=work.job.counts.get("revision", "")) as connector:
+            yield connector
+    except ListingFailed as error:
+        raise JobFailed(f"The source could not be listed, so nothing was changed: {error}") from error
 
 
 def note_end(job: Job, state: JobState) -> None:
@@ -124,13 +109,9 @@ def note_end(job: Job, state: JobState) -> None:
     )
 
 
-def _discover(work: Work, source: Source, version: SourceVersion) -> None:
-    root = Path(source.config["path"])
-    try:
-        project = read_project_file(root)
-        listing = _listing(work, root, version, project)
-    except ListingFailed as error:
-        raise JobFailed(f"The folder could not be listed, so nothing was changed: {error}") from error
+def _discover(work: Work, source: Source, version: SourceVersion, connector: Connector) -> None:
+    project = connector.project_file()
+    listing = _listing(work, connector, version, project)
     items = [
         JobItem(workspace=work.workspace, job=work.job, path=path, action=action)
         for action, paths in (("ingest", listing.to_ingest), ("delete", listing.to_delete))
@@ -149,17 +130,20 @@ def _discover(work: Work, source: Source, version: SourceVersion) -> None:
                 "failed": listing.failed,
                 "examples": listing.examples,
                 "project_file": project_report(project),
+                "revision": connector.revision,
             },
             stalled_attempts=0,
         )
 
 
-def _listing(work: Work, root: Path, version: SourceVersion, project: ProjectFile | None) -> Listing:
+def _listing(
+    work: Work, connector: Connector, version: SourceVersion, project: ProjectFile | None
+) -> Listing:
     known = _known(work, version)
     only = work.job.payload.get("only_paths")
     listing = Listing()
     gone = set(known)
-    for entry in walk_folder(root, walk_rules(project)):
+    for entry in connector.entries(walk_rules(project)):
         if isinstance(entry, FoundFile):
             gone.discard(entry.path)
         if only is None or entry.path in only:
@@ -186,15 +170,22 @@ def _sort_in(
 def _known(work: Work, version: SourceVersion) -> dict[str, Known]:
     documents = Document.objects.in_workspace(work.workspace).filter(version=version)
     known = {
-        path: Known(size_bytes=size, mtime_ns=mtime_ns, parser_version=parser, chunker_version=chunker)
-        for path, size, mtime_ns, parser, chunker in documents.values_list(
-            "path", "size_bytes", "source_mtime_ns", "parser_version", "chunker_version"
+        path: Known(
+            size_bytes=size,
+            mtime_ns=mtime_ns,
+            revision=revision,
+            parser_version=parser,
+            chunker_version=chunker,
+        )
+        for path, size, mtime_ns, revision, parser, chunker in documents.values_list(
+            "path", "size_bytes", "source_mtime_ns", "source_revision", "parser_version", "chunker_version"
         )
     }
     for row in Unreadable.objects.in_workspace(work.workspace).filter(version=version):
         known[row.path] = Known(
             size_bytes=row.size_bytes,
             mtime_ns=row.source_mtime_ns,
+            revision=row.source_revision,
             parser_version=row.parser_version,
             chunker_version=CHUNKER_VERSION,
             outcome="failed" if row.is_quarantined else "skipped",

@@ -1,7 +1,8 @@
 """Ingesting one uploaded document from its blob."""
 
+from ingest.connectors.types import ItemContent
 from ingest.errors import JobFailed
-from ingest.jobs.items import ItemContent, ItemWorker
+from ingest.jobs.items import ItemWorker
 from ingest.jobs.work import Ending, Work
 from search.blobs import read_blob
 from search.corpus import ensure_version

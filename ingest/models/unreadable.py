@@ -14,6 +14,7 @@ class Unreadable(models.Model):
     path = models.CharField(max_length=1000)
     size_bytes = models.BigIntegerField()
     source_mtime_ns = models.BigIntegerField(null=True, blank=True)
+    source_revision = models.CharField(max_length=200, blank=True, default="", db_default="")
     content_hash = models.CharField(max_length=64)
     parser_version = models.CharField(max_length=64)
     is_quarantined = models.BooleanField()

@@ -65,6 +65,7 @@ class DocumentDraft:
     chunker_version: str
     chunks: Sequence[ChunkDraft]
     source_mtime_ns: int | None = None
+    source_revision: str = ""
     #: None: its source is read in order, so the latest write is right.
     requested_at: datetime | None = None
     overrides: Mapping[str, Any] = field(default_factory=dict)

@@ -127,6 +127,7 @@ def _insert(place: Place, draft: DocumentDraft) -> Document:
             version=place.version,
             path=place.path,
             source_mtime_ns=draft.source_mtime_ns,
+            source_revision=draft.source_revision,
             requested_at=draft.requested_at,
             indexed_at=timezone.now(),
             **{name: _stored(getattr(draft, name)) for name in _DOCUMENT_FIELDS},
@@ -141,6 +142,7 @@ def _restate(document: Document, draft: DocumentDraft) -> None:
     rows = Document.objects.in_workspace(document.workspace_id).filter(pk=document.pk)
     rows.update(
         source_mtime_ns=draft.source_mtime_ns,
+        source_revision=draft.source_revision,
         requested_at=draft.requested_at,
         indexed_at=timezone.now(),
         **{name: _stored(getattr(draft, name)) for name in _DOCUMENT_FIELDS},
@@ -163,7 +165,11 @@ def _says_the_same(document: Document, draft: DocumentDraft) -> bool:
 def _note_times(document: Document, draft: DocumentDraft) -> None:
     if not _is_superseded(document, draft):
         rows = Document.objects.in_workspace(document.workspace_id).filter(pk=document.pk)
-        rows.update(source_mtime_ns=draft.source_mtime_ns, requested_at=draft.requested_at)
+        rows.update(
+            source_mtime_ns=draft.source_mtime_ns,
+            source_revision=draft.source_revision,
+            requested_at=draft.requested_at,
+        )
 
 
 def _chunk_rows(place: Place, document: Document, draft: DocumentDraft) -> dict[uuid.UUID, Chunk]:

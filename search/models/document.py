@@ -56,6 +56,8 @@ class Document(models.Model):
     chunker_version = models.CharField(max_length=64)
     # A folder's file with this time and size is not read again.
     source_mtime_ns = models.BigIntegerField(null=True, blank=True)
+    # What its source calls this content, a git blob or an ETag: with the same it is not read again.
+    source_revision = models.CharField(max_length=200, blank=True, default="", db_default="")
     # When the upload that this content came with was asked for; an earlier one that comes late is dropped.
     requested_at = models.DateTimeField(null=True, blank=True)
     indexed_at = models.DateTimeField()

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from django.core.files.storage import default_storage
 
+from ingest.connectors.folder_source import FolderSource
 from ingest.jobs import items, sync_source
 from ingest.jobs.report import ingest_report
 from ingest.jobs.request import request_sync, retry
-from ingest.jobs.sync_source import FolderReader
 from ingest.models import Job, Unreadable
 from ingest.parsers.errors import Quarantined
 from ingest.sandbox.digester import Digester
@@ -24,7 +24,7 @@ FILES = {"a.md": "# A\n\nalpha\n", "b/c.md": "# C\n\ngamma\n", "d.txt": "delta\n
 
 def refusing(refused):
     """Give a reader of folders that may not read one path."""
-    read = FolderReader.read
+    read = FolderSource.read
 
     def refuse(self, path):
         if path == refused:
@@ -200,7 +200,7 @@ def test_a_file_that_may_not_be_read_is_failed(workspace, folder, source):
 
 def test_files_that_cannot_be_read_are_failed_and_tried_again(workspace, folder, source, monkeypatch):
     fill(folder, FILES)
-    monkeypatch.setattr(FolderReader, "read", refusing("a.md"))
+    monkeypatch.setattr(FolderSource, "read", refusing("a.md"))
     report = sync(source)
     assert (counts(report)["failed"], report["failed_by_reason"]) == (1, {"unreadable": 1})
     monkeypatch.undo()
@@ -212,7 +212,7 @@ def test_a_file_that_vanishes_after_the_listing_is_skipped(workspace, folder, so
         raise FileNotFoundError(path)
 
     fill(folder, {"a.md": "words\n"})
-    monkeypatch.setattr(FolderReader, "read", vanish)
+    monkeypatch.setattr(FolderSource, "read", vanish)
     assert sync(source)["skipped_by_reason"] == {"vanished": 1}
 
 
@@ -262,7 +262,7 @@ def test_a_path_too_long_to_be_cited_is_skipped(workspace, folder, source):
 
 def test_retrying_works_off_only_what_failed(workspace, folder, source, monkeypatch):
     fill(folder, FILES)
-    monkeypatch.setattr(FolderReader, "read", refusing("a.md"))
+    monkeypatch.setattr(FolderSource, "read", refusing("a.md"))
     job = work(request_sync(source))
     monkeypatch.undo()
     fill(folder, {"new.md": "not part of the retry\n"})

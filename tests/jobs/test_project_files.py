@@ -155,7 +155,7 @@ def test_a_project_file_that_may_not_be_read_fails_the_job_and_deletes_nothing(
     fill(folder, FILES)
     sync(source)
     project(folder, excludeFolders=["docs"])
-    monkeypatch.setattr("ingest.jobs.sync_source.read_project_file", refuse)
+    monkeypatch.setattr("ingest.connectors.folder_source.read_project_file", refuse)
     job = work(request_sync(source))
 
     assert (job.state, "kebab.json" in job.error) == ("failed", True)

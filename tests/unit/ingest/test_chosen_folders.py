@@ -2,7 +2,8 @@
 
 import pytest
 
-from ingest.connectors.folder import FoundFile, walk_folder
+from ingest.connectors.folder import walk_folder
+from ingest.connectors.types import FoundFile
 from ingest.connectors.walk_rules import WalkRules
 
 FILES = (

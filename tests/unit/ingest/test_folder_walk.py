@@ -5,7 +5,8 @@ import pytest
 
 from ingest.connectors import folder
 from ingest.connectors.errors import ListingFailed
-from ingest.connectors.folder import FoundFile, SkippedFile, walk_folder
+from ingest.connectors.folder import walk_folder
+from ingest.connectors.types import FoundFile, SkippedFile
 from ingest.connectors.walk_rules import SkipReason, WalkRules
 
 
