@@ -7,6 +7,7 @@ from django.conf import settings
 from kebab.health.checks import CheckResult, CheckStatus
 from kebab.people.models import Workspace
 from search import node
+from search.embedding import configured_embedder
 from search.mirror import connections
 from search.mirror.checksum import check_integrity, mirror_checksum, postgres_checksum
 from search.mirror.errors import MirrorError
@@ -14,6 +15,7 @@ from search.mirror.files import workspaces_on_this_node
 from search.mirror.sync import rebuild_mirror, sync_mirror
 from search.models import EmbeddingSpace, SpaceState
 from search.vectors.fill import count_without_vector
+from search.vectors.spaces import REMEDY, live_space, mismatch
 
 _BUSY_S = 30.0
 
@@ -76,6 +78,22 @@ def check_coverage(repair: bool) -> Iterator[CheckResult]:
             if missing
             else f"complete in {space}",
             remedy="They follow while an embedding worker runs." if missing else "",
+        )
+
+
+def check_models(repair: bool) -> Iterator[CheckResult]:
+    """Say where the vectors are another model's than queries are embedded with."""
+    embedder = configured_embedder()
+    for workspace in Workspace.objects.all():
+        space = live_space(workspace)
+        if space is None or embedder is None:
+            continue
+        wrong = mismatch(space, embedder.space)
+        yield CheckResult(
+            name=f"model of {workspace.slug}",
+            status=CheckStatus.FAILED if wrong else CheckStatus.OK,
+            detail=wrong or f"{space.model}@{space.revision} made the vectors and embeds queries",
+            remedy=REMEDY if wrong else "",
         )
 
 

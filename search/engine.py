@@ -65,12 +65,18 @@ def index_version(workspace: Workspace, mode: Mode) -> str:
 
 
 def search(
-    workspace: Workspace, query: SearchQuery, *, min_seq: int | None = None, caller: str | None = None
+    workspace: Workspace,
+    query: SearchQuery,
+    *,
+    min_seq: int | None = None,
+    caller: str | None = None,
+    with_snippets: bool = True,
 ) -> SearchResult:
     """Answer `query` from `workspace`, with what was missing named in the result.
 
     With `min_seq` it waits, within a limit, until this node shows that change. For a `caller`, an identity
-    that passes to nobody else, it keeps what is behind the hits, for `search.paging.next_page`.
+    that passes to nobody else, it keeps what is behind the hits, for `search.paging.next_page`. Who reads
+    the chunks whole asks without snippets: the hits' are then ''.
     Raises InvalidQuery and InvalidFilter for what can't be understood, NotSearchableYet,
     Workspace.DoesNotExist.
     """
@@ -82,9 +88,9 @@ def search(
     stages = Stages.of(query, preference(workspace, "pre_rerank_max_per_file"))
     ranked, after = _rank(workspace, scope, query, legs, stages)
     version = _version(query.mode, legs.vector.space)
-    hits = HitBuilder(workspace, scope, query, legs.lexical, legs.vector.space, version).build(
-        after.entries[: query.k]
-    )
+    hits = HitBuilder(
+        workspace, scope, query, legs.lexical, legs.vector.space, version, with_snippets=with_snippets
+    ).build(after.entries[: query.k])
     seq = scope.head_seq if query.mode is Mode.VECTOR else legs.lexical.seq or 0
     if seq < scope.head_seq:
         node.trigger_sync(workspace.pk)

@@ -14,11 +14,15 @@ from search.retrieval.citation import citation_from_span
 from search.retrieval.filters import TrustLevel
 from search.retrieval.match import index_terms, parse_query
 from search.retrieval.pipeline import RankedEntry
-from search.retrieval.snippet import Highlight, best_window, cut, strip_markers
+from search.retrieval.scripts import words_of
+from search.retrieval.snippet import Highlight, best_window, cut, strip_markers, without_next_sign
 from search.retrieval.staleness import is_stale
 from search.retrieval.types import SearchHit, SearchQuery
 from search.scope import Scope
 from search.vectors.spaces import LiveSpace
+
+# Terms of a pasted page among which lone signs are looked for.
+_LOOKED_AT = 512
 
 
 class HitBuilder:
@@ -32,13 +36,19 @@ class HitBuilder:
         leg: LexicalLeg,
         space: LiveSpace | None,
         index_version: str,
+        *,
+        with_snippets: bool = True,
     ) -> None:
         self._scope = scope
         self._query = query
         self._leg = leg
         self._space = space
         self._index_version = index_version
-        self._wanted = index_terms(parse_query(query.asked.lexical).terms, analysis)
+        self._with_snippets = with_snippets
+        terms = parse_query(query.asked.lexical).terms
+        self._wanted = index_terms(terms, analysis)
+        ends = (term for term in terms[:_LOOKED_AT] if analysis.is_prefix(term))
+        self._lone = frozenset("".join(words_of(term)) for term in ends)
         self._stale_after_days = int(preference(workspace, "stale_after_days"))
 
     def build(self, entries: Sequence[RankedEntry]) -> tuple[SearchHit, ...]:
@@ -52,14 +62,16 @@ class HitBuilder:
         """Give a hit for each entry whose chunk still stands, each with the rank that it has."""
         chunk_ids = [entry.chunk_id for entry in entries]
         standing = read_hits(self._scope, chunk_ids) if chunk_ids else {}
-        marked = self._leg.snippets(
-            [e.chunk_id for e in entries if e.retrieval.lexical_rank is not None], self._query.snippet_chars
-        )
+        marked = self._marked(entries)
         return tuple(
             self._hit(entry, standing[entry.chunk_id], marked)
             for entry in entries
             if entry.chunk_id in standing
         )
+
+    def _marked(self, entries: Sequence[RankedEntry]) -> Mapping[str, str]:
+        found = [entry.chunk_id for entry in entries if entry.retrieval.lexical_rank is not None]
+        return self._leg.snippets(found, self._query.snippet_chars) if self._with_snippets else {}
 
     def _hit(self, entry: RankedEntry, chunk: StandingChunk, marked: Mapping[str, str]) -> SearchHit:
         snippet, highlights = self._snippet(chunk, marked.get(entry.chunk_id))
@@ -92,9 +104,11 @@ class HitBuilder:
         )
 
     def _snippet(self, chunk: StandingChunk, marked: str | None) -> tuple[str, list[Highlight]]:
+        if not self._with_snippets:
+            return "", []
         chars = self._query.snippet_chars
         if marked is not None:
             text, highlights = strip_markers(marked)
             if highlights:
-                return cut(text, highlights, chars)
+                return cut(text, without_next_sign(text, highlights, self._lone, self._wanted), chars)
         return best_window(chunk.text, self._wanted, analysis.analyse, chars)

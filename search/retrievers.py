@@ -1,11 +1,16 @@
 """Retrievers of a workspace. Each gets its workspace when it is made and can't be asked about another."""
 
+import logging
 from dataclasses import replace
 from typing import ClassVar
 
 from kebab.people.models import Workspace
+from search.embedding import query_embedder
 from search.engine import index_version, search
 from search.retrieval.types import Mode, SearchHit, SearchQuery
+from search.vectors.spaces import REMEDY, live_space, mismatch
+
+logger = logging.getLogger(__name__)
 
 
 class _WorkspaceRetriever:
@@ -15,6 +20,10 @@ class _WorkspaceRetriever:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
+        #: That the vectors are another model's than queries are embedded with, which is logged as well.
+        self.mismatch = None if self.mode is Mode.LEXICAL else _mismatch(workspace)
+        if self.mismatch is not None:
+            logger.warning("workspace %s: %s %s", workspace.pk, self.mismatch, REMEDY)
 
     def search(self, query: SearchQuery) -> list[SearchHit]:
         """Give up to `query.k` hits, best first, ranks 1, 2, 3, …"""
@@ -49,3 +58,8 @@ class RerankedRetriever(HybridRetriever):
     def search(self, query: SearchQuery) -> list[SearchHit]:
         """Give up to `query.k` hits, 60 at most, best first, ranks 1, 2, 3, …"""
         return super().search(replace(query, rerank=True))
+
+
+def _mismatch(workspace: Workspace) -> str | None:
+    embedder = query_embedder()
+    return mismatch(live_space(workspace), None if embedder is None else embedder.space)

@@ -46,6 +46,7 @@ def register() -> None:
     system_checks.register(rerank_checks.check_settings)
     register_check("mirrors", checks.check_mirrors)
     register_check("embedding", checks.check_coverage)
+    register_check("models", checks.check_models)
     register_check("reranker", rerank_checks.check_reranker)
     reports.register("mirrors", checks.mirror_rows)
 

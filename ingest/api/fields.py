@@ -10,6 +10,7 @@ from rest_framework import serializers
 
 from ingest.sources import as_uuid
 from kebab.api.errors import InvalidRequest
+from kebab.api.fields import ShortListField
 from kebab.api.parsers import parse_json
 from kebab.people.models.workspace import SLUG
 
@@ -43,7 +44,7 @@ class LangField(serializers.CharField):
         super().__init__(max_length=16, validators=[tag], **options)
 
 
-class TagsField(serializers.ListField):
+class TagsField(ShortListField):
     """Tags, each once, in the order given."""
 
     def __init__(self, **options: Any) -> None:

@@ -8,6 +8,7 @@ from rest_framework import serializers
 from ingest.api.fields import KeyField, TagsField
 from ingest.api.job_serializers import JobSerializer
 from ingest.versions import AddedVersion
+from kebab.api.fields import ShortListField
 from kebab.api.serializers import StrictSerializer
 from search.models import Source, SourceKind, SourceState, SourceVersion, Trust
 from search.models.source import MAX_TAG_CHARS, MAX_TITLE_CHARS
@@ -19,7 +20,7 @@ class FolderConfig(StrictSerializer):
     path = serializers.CharField(max_length=4_000, trim_whitespace=False)
 
 
-class RulesField(serializers.ListField):
+class RulesField(ShortListField):
     """What who works with the library should heed; a project file that names rules overrules them."""
 
     def __init__(self, **options: Any) -> None:

@@ -9,6 +9,7 @@ ApiError                      status  code
 ├── NotFound                  404     not_found
 ├── Conflict                  409     conflict
 ├── Gone                      410     gone
+├── LengthRequired            411     length_required
 ├── TooLarge                  413     too_large
 ├── Unprocessable             422     unprocessable
 └── ServiceUnavailable        503     service_unavailable
@@ -100,6 +101,14 @@ class Gone(ApiError):
 
     status = 410
     code = "gone"
+
+
+class LengthRequired(ApiError):
+    """The body has no length, so none of it is read."""
+
+    status = 411
+    code = "length_required"
+    default_detail = "Send the body with a Content-Length instead of in chunks."
 
 
 class TooLarge(ApiError):

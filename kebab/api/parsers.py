@@ -3,7 +3,8 @@
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
+from itertools import islice
 from typing import IO, Any
 
 from django.http import QueryDict
@@ -12,6 +13,8 @@ from rest_framework.parsers import BaseParser, DataAndFiles, MultiPartParser
 from kebab.api.errors import FieldError, InvalidJSON, InvalidRequest, TooLarge
 
 MAX_DEPTH = 50
+# 5 MB can hold a million on one level, which take 4 s to look through.
+MAX_WIDTH = 10_000
 _DEFAULT_LIMIT_BYTES = 1_000_000
 # Postgres stores neither.
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
@@ -20,7 +23,8 @@ _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 class StrictJSONParser(BaseParser):
     """JSON in UTF-8 without duplicate keys, NaN, NUL characters, lone surrogates or deep nesting.
 
-    The view's `body_limit_bytes` is the most it reads.
+    The view's `body_limit_bytes` is the most it reads. Its `typed_text` names fields that may have NUL
+    characters and lone surrogates: a `TypedTextField` drops them.
     """
 
     media_type = "application/json"
@@ -34,7 +38,7 @@ class StrictJSONParser(BaseParser):
         """Give the body. Raises TooLarge, InvalidJSON, InvalidRequest."""
         view = (parser_context or {}).get("view")
         body = _read(stream, getattr(view, "body_limit_bytes", _DEFAULT_LIMIT_BYTES))
-        return parse_json(body)
+        return parse_json(body, getattr(view, "typed_text", ()))
 
 
 class StrictMultiPartParser(MultiPartParser):
@@ -54,8 +58,11 @@ class StrictMultiPartParser(MultiPartParser):
         return parsed
 
 
-def parse_json(body: bytes) -> Any:
-    """Give the strict JSON value of `body`. Raises InvalidJSON, InvalidRequest (the field is named)."""
+def parse_json(body: bytes, typed: Container[str] = ()) -> Any:
+    """Give the strict JSON value of `body`; fields called as one in `typed` may hold any text.
+
+    Raises InvalidJSON, InvalidRequest (the field is named).
+    """
     try:
         value = json.loads(
             body.decode("utf-8"),
@@ -69,39 +76,66 @@ def parse_json(body: bytes) -> Any:
         raise InvalidJSON(f"The body is nested deeper than {MAX_DEPTH} levels.") from error
     except ValueError as error:
         raise InvalidJSON(f"The body is not JSON: {error}.") from error
-    check_text(value)
+    check_text(value, typed)
     return value
 
 
-def check_text(value: Any) -> None:
-    """Raises InvalidRequest when a string in `value` can't be stored, InvalidJSON when it is too deep."""
-    for path, text in _strings(value):
-        found = _UNSTORABLE.search(text)
-        if found is not None:
-            what = "the NUL character (U+0000)" if found[0] == "\0" else "half of a surrogate pair"
-            message = f"Text can't contain {what}, as at position {found.start()}."
-            raise InvalidRequest(message, errors=[FieldError(field=path, message=message)])
+def without_unstorable(text: str) -> str:
+    """Give `text` without NUL characters and lone surrogates."""
+    return _UNSTORABLE.sub("", text)
 
 
-def _strings(value: Any) -> Iterator[tuple[str, str]]:
-    waiting: list[tuple[str, Any, int]] = [("", value, 0)]
-    while waiting:
-        path, item, depth = waiting.pop()
-        if isinstance(item, str):
-            yield path, item
-        elif isinstance(item, (dict, list)):
-            if depth == MAX_DEPTH:
-                raise InvalidJSON(f"The body is nested deeper than {MAX_DEPTH} levels.")
-            if isinstance(item, dict):
-                yield from ((path, key) for key in item)
-            waiting.extend((place, inner, depth + 1) for place, inner in _inner(path, item))
+def check_text(value: Any, typed: Container[str] = ()) -> None:
+    """Raises InvalidRequest when a string in `value` can't be stored, InvalidJSON when it is deep or wide.
+
+    The values of fields called as one in `typed` are not looked at.
+    """
+    if isinstance(value, str):
+        _check(value, ())
+    level: list[tuple[_Place, Any]] = [((), value)] if isinstance(value, (dict, list)) else []
+    for _ in range(MAX_DEPTH):
+        below = (inner for place, item in level for inner in _containers(place, item, typed))
+        level = list(islice(below, MAX_WIDTH + 1))
+        if len(level) > MAX_WIDTH:
+            raise InvalidJSON(f"The body has more than {MAX_WIDTH} objects and lists on one level.")
+    if level:
+        raise InvalidJSON(f"The body is nested deeper than {MAX_DEPTH} levels.")
 
 
-def _inner(path: str, item: dict[str, Any] | list[Any]) -> Iterator[tuple[str, Any]]:
-    if isinstance(item, list):
-        return ((f"{path}[{nth}]", inner) for nth, inner in enumerate(item))
-    below = f"{path}." if path else ""
-    return ((f"{below}{name}", inner) for name, inner in item.items())
+# Written out as a path only when it is told: as many paths as there may be take a second.
+_Place = tuple[()] | tuple["_Place", str | int]
+
+
+def _containers(
+    place: _Place, item: dict[str, Any] | list[Any], typed: Container[str]
+) -> Iterator[tuple[_Place, Any]]:
+    """Give the objects and lists that stand directly in `item`; its texts are checked on the way."""
+    if isinstance(item, dict):
+        for name in item:
+            _check(name, place)
+    for name, inner in item.items() if isinstance(item, dict) else enumerate(item):
+        if isinstance(inner, (dict, list)):
+            yield (place, name), inner
+        elif isinstance(inner, str) and name not in typed:
+            _check(inner, (place, name))
+
+
+def _check(text: str, place: _Place) -> None:
+    found = _UNSTORABLE.search(text)
+    if found is not None:
+        what = "the NUL character (U+0000)" if found[0] == "\0" else "half of a surrogate pair"
+        message = f"Text can't contain {what}, as at position {found.start()}."
+        raise InvalidRequest(message, errors=[FieldError(field=_path(place), message=message)])
+
+
+def _path(place: _Place) -> str:
+    if not place:
+        return ""
+    outer, name = place
+    before = _path(outer)
+    if isinstance(name, int):
+        return f"{before}[{name}]"
+    return f"{before}.{name}" if before else name
 
 
 def _read(stream: IO[bytes], limit_bytes: int) -> bytes:

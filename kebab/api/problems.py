@@ -22,6 +22,9 @@ from kebab.api.errors import FieldError, NotFound, Problem, known_errors
 from kebab.api.outages import outage_of
 
 CONTENT_TYPE = "application/problem+json"
+# A refusal tells what is wrong; it doesn't throw a megabyte back.
+_MOST_ERRORS = 20
+_MOST_CHARS = 1_000
 
 logger = logging.getLogger(__name__)
 
@@ -64,17 +67,24 @@ def respond(problem: Problem) -> HttpResponse:
 
 
 def problem_document(problem: Problem) -> dict[str, Any]:
-    """Give `problem` as a `problem.v1`: what there is to say."""
+    """Give `problem` as a `problem.v1`: what there is to say, long texts and many errors cut."""
     body: dict[str, Any] = {
         "type": f"/problems/{problem.code}",
         "title": problem.title,
         "status": problem.status,
-        "detail": problem.detail,
+        "detail": _short(problem.detail),
         "code": problem.code,
         "instance": problem.instance,
-        "errors": [{"field": error.field, "message": error.message} for error in problem.errors],
+        "errors": [
+            {"field": _short(error.field), "message": _short(error.message)}
+            for error in problem.errors[:_MOST_ERRORS]
+        ],
     }
     return {name: value for name, value in body.items() if value not in ("", [])}
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}…"
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

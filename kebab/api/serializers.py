@@ -1,6 +1,7 @@
 """What a request may say, checked strictly: an unknown field is an error, never ignored."""
 
 from collections.abc import Mapping
+from heapq import nsmallest
 from typing import Any, TypeVar
 
 from rest_framework import serializers
@@ -8,13 +9,16 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 
 from kebab.api.errors import FieldError, InvalidRequest
+from kebab.api.fields import TypedTextField
 from kebab.api.parsers import check_text
 
+# Each is told with the fields there are.
+_SHOWN_UNKNOWN = 10
 _LISTS = (serializers.ListField, serializers.MultipleChoiceField)
 
 
 class StrictSerializer(serializers.Serializer[Any]):
-    """A serializer that refuses fields it doesn't have, naming those it has."""
+    """A serializer that refuses fields it doesn't have, the first of them by name, and names those it has."""
 
     def to_internal_value(self, data: Any) -> Any:
         """Give the clean values. Raises ValidationError with every wrong and every unknown field."""
@@ -34,7 +38,7 @@ class StrictSerializer(serializers.Serializer[Any]):
             return {}
         known = [field.field_name for field in self._writable_fields]
         message = f"There is no such field; there are: {', '.join(known) or 'none'}."
-        unknown = sorted({str(name)[:100] for name in data} - set(known))
+        unknown = nsmallest(_SHOWN_UNKNOWN, {str(name)[:100] for name in data} - set(known))
         return {name: [ErrorDetail(message, code="unknown_field")] for name in unknown}
 
 
@@ -47,8 +51,9 @@ def strict_query(request: Request, serializer_class: type[StrictSerializer]) -> 
     Raises ValidationError, InvalidRequest.
     """
     given = request.query_params
-    check_text({name: values[0] if len(values) == 1 else values for name, values in given.lists()})
     fields = serializer_class().fields
+    typed = {name for name, field in fields.items() if isinstance(field, TypedTextField)}
+    check_text({name: values[0] if len(values) == 1 else values for name, values in given.lists()}, typed)
     lists = {name for name, field in fields.items() if isinstance(field, _LISTS)}
     repeated = [name for name in given if len(given.getlist(name)) > 1 and name not in lists]
     if repeated:

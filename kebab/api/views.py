@@ -10,6 +10,7 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from kebab.api.errors import LengthRequired
 from kebab.api.permissions import Need
 from kebab.api.schema import KebabSchema
 from kebab.api.serializers import StrictSerializer, strict_query
@@ -49,13 +50,18 @@ class ApiView(APIView):
     query: dict[str, Any]
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Find out who calls, whether they may, and read the parameters, in this order."""
+        """Find out who calls, whether they may, and read the parameters, in this order.
+
+        Raises LengthRequired for a body in chunks, which would be taken for an empty one.
+        """
         super().initial(request, *args, **kwargs)
         caller = caller_of(request)
         if caller is None:
             raise NotAuthenticated
         self.caller = caller
         self.admit(request)
+        if "HTTP_TRANSFER_ENCODING" in request.META:
+            raise LengthRequired
         self.query = strict_query(request, self.queries.get(_declared(request), StrictSerializer))
 
     def admit(self, request: Request) -> None:

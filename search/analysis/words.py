@@ -14,6 +14,8 @@ Part = tuple[Any, ...]
 # Longer words are keys and hashes: their beginning tells them apart.
 _MAX_TERM_CHARS = 128
 _FEW_PARTS = 3
+# Characters that the parts of a name have at least, on average; of random letters and digits fewer have.
+_LEAST_OF_FEW, _LEAST_OF_LETTERS, _LEAST = 2.0, 2.5, 3.0
 _NUMBERED = re.compile(r"[^\W\d_]{2,}(\d+)")
 
 
@@ -82,7 +84,9 @@ def _capitals(word: str) -> list[int]:
     if word[1:] == word[1:].lower() or word.isupper():
         return [0]
     starts = [0, *(at for at in range(1, len(word)) if _begins_part(word, at))]
-    least_chars = 2 if len(starts) <= _FEW_PARTS else 3
+    least_chars = _LEAST_OF_LETTERS if word.isalpha() else _LEAST
+    if len(starts) <= _FEW_PARTS:
+        least_chars = _LEAST_OF_FEW
     return starts if len(word) >= least_chars * len(starts) else [0]
 
 

@@ -13,7 +13,7 @@ from kebab.api.problems import logged_problem, problem_document
 from kebab.api.serializers import strict_body, validated
 from kebab.api.views import WorkspaceView
 from kebab.people.models import Role, Scope
-from search.api.query import BulkBody, SearchBody, answer
+from search.api.query import TYPED_TEXT, BulkBody, SearchBody, answer
 from search.api.search import json_response
 from search.retrieval.errors import OutOfTime
 from search.retrieval.wire import BULK_VERSION, result_to_wire
@@ -25,6 +25,7 @@ class BulkSearchView(WorkspaceView):
 
     required: ClassVar = {"POST": Need(role=Role.VIEWER, scope=Scope.SEARCH)}
     body_limit_bytes = 5_000_000
+    typed_text = TYPED_TEXT
 
     @extend_schema(request=BulkBody, responses={200: inlined_schema("bulk_response.v1")})
     def post(self, request: Request, ws: str) -> HttpResponse:

@@ -9,12 +9,13 @@ from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from kebab.api.fields import ShortListField
 from kebab.api.permissions import Need
 from kebab.api.serializers import StrictSerializer, strict_body
 from kebab.api.views import WorkspaceView
 from kebab.people.models import Role, Scope, Workspace
 from kebab.people.preferences import preference
-from search.api.query import ChannelFields, EnumeratedField, FilterFields, make_query
+from search.api.query import ChannelFields, EnumeratedField, FilterFields, awaited_seq, make_query
 from search.context import (
     DEFAULT_BUDGET,
     MAX_BUDGET,
@@ -101,7 +102,7 @@ class ContextPackBody(StrictSerializer):
     information_request = serializers.CharField(
         allow_blank=True, trim_whitespace=False, help_text="What is to be known, in plain words."
     )
-    technical_terms = serializers.ListField(
+    technical_terms = ShortListField(
         child=serializers.CharField(max_length=MAX_TERM_CHARS, allow_blank=True),
         max_length=MAX_TERMS,
         required=False,
@@ -142,7 +143,7 @@ class ContextPackView(WorkspaceView):
         """Find what an information request needs, with what stands around it. Nothing is changed by it."""
         given = strict_body(request, ContextPackBody)
         pack = build_context_pack(
-            self.workspace, context_request(self.workspace, given), min_seq=given.get("min_seq")
+            self.workspace, context_request(self.workspace, given), min_seq=awaited_seq(self.workspace, given)
         )
         text = json.dumps(pack_to_wire(pack), ensure_ascii=False, separators=(",", ":"))
         return HttpResponse(text, content_type="application/json")

@@ -93,7 +93,7 @@ class LibrarySearchView(WorkspaceView):
         name, query = self.query["libraryName"], self.query["query"]
         found = find.find_libraries(self.workspace, name, query=query, limit=self.query["limit"])
         if self.query["type"] == "txt":
-            return HttpResponse(libraries_text(found), content_type=PLAIN_TEXT)
+            return HttpResponse(libraries_text(found.libraries), content_type=PLAIN_TEXT)
         return Response(libraries_to_wire(name, query, found))
 
 

@@ -10,6 +10,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kebab.api.errors import FieldError
+from kebab.api.fields import ShortListField, TypedTextField
 from kebab.api.serializers import StrictSerializer
 from kebab.people.models import Workspace
 from kebab.people.preferences import preference
@@ -21,6 +22,8 @@ from search.retrieval.filters import ChunkKind, Media, SearchFilters, TrustLevel
 from search.retrieval.types import Fusion, Mode, SearchQuery, SearchResult
 
 MAX_SNIPPET_CHARS = 10_000
+#: What is looked for, by the names of its fields.
+TYPED_TEXT = frozenset({"q", "vector", "lexical", "rerank"})
 #: The most values of one filter.
 MAX_FILTER_VALUES = 100
 MAX_BULK_QUERIES = 100
@@ -43,7 +46,7 @@ class EnumeratedField(serializers.ChoiceField):
         return data
 
 
-class ValuesField(serializers.ListField):
+class ValuesField(ShortListField):
     """Alternatives: a list, or one value by itself."""
 
     def __init__(self, child: serializers.Field[Any, Any, Any, Any], **options: Any) -> None:
@@ -71,25 +74,34 @@ def _texts(help_text: str = "") -> ValuesField:
     )
 
 
+def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Give what is stated: a null is as good as nothing."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
 class FilterFields(StrictSerializer):
     """What a search is narrowed to: values of one filter are alternatives, all filters must hold."""
 
     tags_any = _texts()
     lang = _texts()
     path_glob = _texts("Anchored; `*`, `?`, `[…]` stay within a name, `**/` is any number of folders.")
-    trust_min = EnumeratedField(TrustLevel, required=False)
+    trust_min = EnumeratedField(TrustLevel, required=False, allow_null=True)
     source = _texts("Keys or ids of sources.")
     version = _texts("Version tags; without any, the default versions are searched.")
     kind = ValuesField(EnumeratedField(ChunkKind))
     media = ValuesField(EnumeratedField(Media))
     doc_id = _texts()
-    ingested_after = MomentField(required=False, help_text="With a time zone.")
+    ingested_after = MomentField(required=False, allow_null=True, help_text="With a time zone.")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Give the filters that narrow."""
+        return _given(attrs)
 
 
 class QueryFields(StrictSerializer):
     """A search, but for its filters; what is left out is the workspace's setting."""
 
-    q = serializers.CharField(
+    q = TypedTextField(
         required=False, allow_blank=True, trim_whitespace=False, help_text="Needed without a cursor."
     )
     cursor = serializers.CharField(
@@ -99,7 +111,7 @@ class QueryFields(StrictSerializer):
         help_text="`next_cursor` of the page before; k alone may stand beside it.",
     )
     mode = EnumeratedField(Mode, required=False)
-    fusion = EnumeratedField(Fusion, required=False)
+    fusion = EnumeratedField(Fusion, required=False, allow_null=True)
     k = serializers.IntegerField(required=False, help_text="At most 1,000; 0: the workspace's setting.")
     snippet_chars = serializers.IntegerField(required=False, max_value=MAX_SNIPPET_CHARS)
     per_file_cap = serializers.IntegerField(
@@ -123,11 +135,11 @@ class QueryFields(StrictSerializer):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Give the fields of a query, or a cursor and k. Raises ValidationError."""
-        given = {name: value for name, value in attrs.items() if value is not None}
+        given = _given(attrs)
         if "cursor" not in given:
             if "q" not in given:
                 raise serializers.ValidationError({"q": [self.fields["q"].error_messages["required"]]})
-            return attrs
+            return given
         beside = sorted(given.keys() - {"cursor", "k"})
         if beside:
             raise serializers.ValidationError(
@@ -140,19 +152,27 @@ class SearchParameters(QueryFields, FilterFields):
     """The parameters of a search by GET; the filters stand beside the others and may be repeated."""
 
 
+def _channel() -> TypedTextField:
+    return TypedTextField(required=False, allow_null=True, allow_blank=True, trim_whitespace=False)
+
+
 class ChannelFields(StrictSerializer):
     """The query as each stage is asked it; what is left out is `q`."""
 
-    vector = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
-    lexical = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
-    rerank = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
+    vector = _channel()
+    lexical = _channel()
+    rerank = _channel()
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Give the channels that are not `q`."""
+        return _given(attrs)
 
 
 class SearchBody(QueryFields):
     """The body of a search by POST."""
 
-    filters = FilterFields(required=False)
-    channels = ChannelFields(required=False)
+    filters = FilterFields(required=False, allow_null=True)
+    channels = ChannelFields(required=False, allow_null=True)
 
 
 @extend_schema_field(SearchBody)
@@ -163,7 +183,7 @@ class _UncheckedQuery(serializers.JSONField):
 class BulkBody(StrictSerializer):
     """The body of a bulk search; each query is the body of a search, checked when its turn comes."""
 
-    queries = serializers.ListField(
+    queries = ShortListField(
         child=_UncheckedQuery(allow_null=True), min_length=1, max_length=MAX_BULK_QUERIES
     )
 
@@ -182,7 +202,21 @@ def answer(
             return next_page(workspace, cursor, caller, k=given.get("k", 0))
     query = make_query(workspace, given, filters)
     with _naming("q"):
-        return search(workspace, query, min_seq=given.get("min_seq"), caller=caller)
+        return search(workspace, query, min_seq=awaited_seq(workspace, given), caller=caller)
+
+
+def awaited_seq(workspace: Workspace, given: Mapping[str, Any]) -> int | None:
+    """Give the change to wait for. Raises InvalidQuery for one that was not made when the request came.
+
+    Nobody can have been told of it, and waiting for it would hold a thread for as long as a wait may take.
+    """
+    seq: int | None = given.get("min_seq")
+    if seq is not None and seq > workspace.head_seq:
+        with _naming("min_seq"):
+            raise InvalidQuery(
+                f"There is no change {seq}, the last one is {workspace.head_seq}; give the seq of a write."
+            )
+    return seq
 
 
 def make_query(workspace: Workspace, given: Mapping[str, Any], filters: Mapping[str, Any]) -> SearchQuery:

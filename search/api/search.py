@@ -12,7 +12,7 @@ from kebab.api.permissions import Need
 from kebab.api.serializers import strict_body
 from kebab.api.views import WorkspaceView
 from kebab.people.models import Role, Scope
-from search.api.query import FilterFields, SearchBody, SearchParameters, answer
+from search.api.query import TYPED_TEXT, FilterFields, SearchBody, SearchParameters, answer
 from search.retrieval.wire import result_to_wire
 from search.wire.schemas import inlined_schema
 
@@ -25,6 +25,7 @@ class SearchView(WorkspaceView):
 
     required: ClassVar = {"GET": _READ, "POST": _READ}
     queries: ClassVar = {"GET": SearchParameters}
+    typed_text = TYPED_TEXT
 
     @extend_schema(responses={200: inlined_schema("search_response.v1")})
     def get(self, request: Request, ws: str) -> HttpResponse:

@@ -38,7 +38,7 @@ def build_context_pack(
     NotSearchableYet, Workspace.DoesNotExist.
     """
     started = time.perf_counter()
-    result = search(workspace, request.query, min_seq=min_seq)
+    result = search(workspace, request.query, min_seq=min_seq, with_snippets=False)
     found = _expanded(resolve_scope(workspace, request.query.filters), result.hits, request.surroundings)
     packed = _pack(workspace, found, request.budget)
     return ContextPack(

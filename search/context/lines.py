@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import BinaryIO, Final
 
 from search.blobs import open_blob
-from search.pages.lines import read_lines
+from search.lines import read_lines
 
 #: A longer line is not shown whole: what was found of it is, as passages.
 MAX_LINE_CHARS: Final = 4_000

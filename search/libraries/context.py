@@ -12,7 +12,7 @@ from search.libraries.snippets import FoundSnippets, LibrarySnippet, filters_of,
 from search.retrieval.types import SearchQuery
 
 DEFAULT_TOKENS: Final = 10_000
-MAX_TOKENS: Final = 50_000
+MAX_TOKENS: Final = 1_000_000
 #: The most snippets of an answer: some 200 tokens each, they fill more than the default budget.
 MAX_SNIPPETS: Final = 200
 
@@ -55,8 +55,8 @@ def gather_context(
 
 
 def _search(workspace: Workspace, library: ChosenLibrary, query: str) -> FoundSnippets:
-    asked = SearchQuery(text=query, k=MAX_SNIPPETS, filters=filters_of(library), snippet_chars=1)
-    result = search(workspace, asked)
+    asked = SearchQuery(text=query, k=MAX_SNIPPETS, filters=filters_of(library))
+    result = search(workspace, asked, with_snippets=False)
     return found_snippets(workspace, result, result.hits)
 
 

@@ -40,29 +40,76 @@ class FoundLibrary:
     score: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundLibraries:
+    """Libraries, best first, and what the search through their content was missing."""
+
+    libraries: tuple[FoundLibrary, ...]
+    degraded: tuple[str, ...]
+
+
 def find_libraries(
     workspace: Workspace, name: str, *, query: str = "", limit: int = DEFAULT_LIMIT
-) -> list[FoundLibrary]:
+) -> FoundLibraries:
     """Give the libraries whose title, id, description or content has `name`, best first.
 
     `100 if the title equals it + 50 if the title starts with it + 20 if the description contains it +
     snippets / 100 + trust score × 10`; content adds no points. Where scores are equal, the best snippet for
     `query` decides, then the id. Only libraries that have been indexed at least once.
     """
-    candidates = _candidates(workspace, name)
-    ranked = _broken_ties(workspace, _with_ties(candidates, limit), query)[:limit]
+    content = _Content(workspace)
+    candidates = _candidates(workspace, name, content)
+    ranked = _broken_ties(_with_ties(candidates, limit), query, content)[:limit]
     versions = versions_of(workspace, ranked)
-    return [
-        FoundLibrary(source=source, versions=versions[source.pk], score=round(source.points, 2))
-        for source in ranked
-    ]
+    return FoundLibraries(
+        libraries=tuple(
+            FoundLibrary(source=source, versions=versions[source.pk], score=round(source.points, 2))
+            for source in ranked
+        ),
+        degraded=tuple(sorted(content.degraded)),
+    )
 
 
-def _candidates(workspace: Workspace, name: str) -> Any:
+class _Content:
+    """Searches what the libraries hold, and notes what was missing."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self.degraded: set[str] = set()
+
+    def first_hits(self, text: str, keys: Iterable[str], *, with_every_term: bool) -> dict[str, float]:
+        """Give those of the sources `keys` that hold all or some words of `text`, and their best hit's score.
+
+        Each search asks those that the ones before didn't show, so that one big source hides no other.
+        """
+        left = set(keys)
+        found: dict[str, float] = {}
+        for _ in range(_ROUNDS):
+            shown = self._shown(text, left, with_every_term) if left else {}
+            if not shown:
+                break
+            found |= shown
+            left -= shown.keys()
+        return found
+
+    def _shown(self, text: str, keys: Iterable[str], with_every_term: bool) -> dict[str, float]:
+        query = SearchQuery(
+            text=plain_terms(text),
+            mode=Mode.LEXICAL,
+            k=_HITS,
+            filters=SearchFilters(source=tuple(sorted(keys))),
+        )
+        result = search(self._workspace, query, with_snippets=False)
+        self.degraded.update(result.degraded)
+        hits = reversed(result.hits)
+        return {hit.source: hit.score for hit in hits if has_every_term(hit) or not with_every_term}
+
+
+def _candidates(workspace: Workspace, name: str, content: _Content) -> Any:
     indexed = visible_libraries(workspace).filter(last_indexed_at__isnull=False)
     named = Q(title__icontains=name) | Q(library_id__icontains=name) | Q(description__icontains=name)
     others = indexed.exclude(named).values_list("key", flat=True)
-    holding = _first_hits(workspace, name, others, with_every_term=True)
+    holding = content.first_hits(name, others, with_every_term=True)
     return indexed.filter(named | Q(key__in=list(holding))).annotate(points=_points(name))
 
 
@@ -90,42 +137,12 @@ def _with_ties(candidates: Any, limit: int) -> list[Any]:
     return list(candidates.filter(points__gte=least).order_by("-points", "library_id"))
 
 
-def _broken_ties(workspace: Workspace, ranked: Sequence[Any], query: str) -> list[Any]:
+def _broken_ties(ranked: Sequence[Any], query: str, content: _Content) -> list[Any]:
     ties = [list(group) for _, group in groupby(ranked, key=lambda source: round(source.points, 2))]
     tied = [source.key for group in ties if len(group) > 1 for source in group]
-    scores = _first_hits(workspace, query, tied, with_every_term=False)
+    scores = content.first_hits(query, tied, with_every_term=False)
     return [
         source
         for group in ties
         for source in sorted(group, key=lambda one: (-scores.get(one.key, 0.0), one.library_id))
     ]
-
-
-def _first_hits(
-    workspace: Workspace, text: str, keys: Iterable[str], *, with_every_term: bool
-) -> dict[str, float]:
-    """Those of the sources `keys` that all or some words of `text` are found in, with their best hit's score.
-
-    Each search asks those that the ones before didn't show, so that one big source hides no other.
-    """
-    left = set(keys)
-    found: dict[str, float] = {}
-    for _ in range(_ROUNDS):
-        shown = _shown(workspace, text, left, with_every_term) if left else {}
-        if not shown:
-            break
-        found |= shown
-        left -= shown.keys()
-    return found
-
-
-def _shown(workspace: Workspace, text: str, keys: Iterable[str], with_every_term: bool) -> dict[str, float]:
-    query = SearchQuery(
-        text=plain_terms(text),
-        mode=Mode.LEXICAL,
-        k=_HITS,
-        filters=SearchFilters(source=tuple(sorted(keys))),
-        snippet_chars=1,
-    )
-    hits = search(workspace, query).hits
-    return {hit.source: hit.score for hit in reversed(hits) if has_every_term(hit) or not with_every_term}

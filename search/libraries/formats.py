@@ -90,4 +90,4 @@ def _fences(text: str) -> list[str]:
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(filter(None, map(str.strip, text.splitlines())))

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from search.analysis import is_prefix
 from search.retrieval.match import parse_query
 
 #: Characters from which on the last term is looked for as a beginning.
@@ -38,10 +39,16 @@ def typed_expression(text: str) -> str:
     """Give the expression of what is being typed; '' when there is nothing to look for.
 
     Balanced "phrases", well-placed AND, OR and NOT, and a trailing `*` mean what they mean to FTS5; every
-    other term is quoted: `how to use hooks` → `"how" "to" "use" "hooks"*`.
+    other term is quoted: `how to use hooks` → `"how" "to" "use" "hooks"*`. A lone sign of a script without
+    spaces is a beginning wherever it stands, as the index has its signs in pairs.
     """
     words = [word for match in _PHRASE_OR_RUN.finditer(as_typed(text)) if (word := _word(match)) is not None]
     return " ".join(_placed(words))
+
+
+def is_operator(term: str) -> bool:
+    """Say whether `term` is one of FTS5's, were it well-placed."""
+    return term in _OPERATORS
 
 
 def plain_terms(text: str) -> str:
@@ -54,13 +61,17 @@ def _word(match: re.Match[str]) -> _Word | None:
     run = match["run"]
     if run is None:
         phrase = match["phrase"].strip()
-        return _Word(text=_quoted(phrase) + match["star"]) if phrase else None
-    if run in _OPERATORS:
+        return _Word(text=_looked_for(phrase, is_begun=bool(match["star"]))) if phrase else None
+    if is_operator(run):
         return _Word(text=run, is_operator=True)
     term = run.rstrip("*")
     if not term:
         return None
-    return _Word(text=_quoted(term) + ("*" if run.endswith("*") else ""))
+    return _Word(text=_looked_for(term, is_begun=run.endswith("*")))
+
+
+def _looked_for(term: str, *, is_begun: bool) -> str:
+    return _quoted(term) + ("*" if is_begun or is_prefix(term) else "")
 
 
 def _placed(words: Sequence[_Word]) -> list[str]:

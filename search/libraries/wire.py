@@ -1,9 +1,7 @@
 """Libraries and snippets as JSON-ready dicts. What is absent is None, never left out."""
 
-from collections.abc import Sequence
-
 from search.libraries.context import LibraryContext
-from search.libraries.find import FoundLibrary
+from search.libraries.find import FoundLibraries, FoundLibrary
 from search.libraries.library import ChosenLibrary, Version
 from search.libraries.snippets import FoundSnippets, LibrarySnippet
 from search.retrieval.wire import Wire, citation_to_wire, time_to_wire
@@ -13,13 +11,14 @@ SNIPPETS_VERSION = "snippet_search.v1"
 CONTEXT_VERSION = "context.v1"
 
 
-def libraries_to_wire(name: str, query: str, found: Sequence[FoundLibrary]) -> Wire:
+def libraries_to_wire(name: str, query: str, found: FoundLibraries) -> Wire:
     """Give a `library_search.v1`."""
     return {
         "schema_version": LIBRARIES_VERSION,
         "library_name": name,
         "query": query,
-        "results": [_found_to_wire(each) for each in found],
+        "results": [_found_to_wire(each) for each in found.libraries],
+        "degraded": list(found.degraded),
     }
 
 

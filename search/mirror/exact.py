@@ -13,7 +13,7 @@ from search.mirror.reading import MirrorReading
 from search.mirror.vocabulary import chunk_counts
 from search.retrieval.definitions import Passage, has_definition, member_of, rank_namesakes, rank_passages
 from search.retrieval.errors import LegTimeout
-from search.retrieval.exact import ALONE_WEIGHT, exact_terms, exact_weight, lone_name
+from search.retrieval.exact import BESIDE_WEIGHT, exact_terms, exact_weight, lone_name
 from search.retrieval.match import quoted
 from search.retrieval.scripts import has_token
 from search.retrieval.types import Candidate
@@ -63,7 +63,7 @@ class ExactLeg:
         self._names = exact_terms(text)
         self._word = None if self._names else lone_name(text)
         #: Of its list in the fusion.
-        self.weight = exact_weight(text, self._names) if self._names else ALONE_WEIGHT
+        self.weight = exact_weight(text, self._names) if self._names else BESIDE_WEIGHT
 
     @property
     def has_names(self) -> bool:

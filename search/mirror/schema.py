@@ -8,7 +8,7 @@ from search.analysis import ANALYSIS_VERSION
 from search.mirror.errors import SqliteTooOld
 
 #: Raise it with any change to the tables or to what is written into them.
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 #: Kept as `user_version`: a file of another schema, or of other index terms for the same text, is built anew.
 FILE_VERSION = SCHEMA_VERSION << 16 | crc32(ANALYSIS_VERSION.encode()) & 0xFFFF
 

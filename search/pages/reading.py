@@ -8,8 +8,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from search.blobs import open_blob
+from search.lines import LineWindow, read_lines
 from search.models import Chunk, Document, MediaKind
-from search.pages.lines import LineWindow, read_lines
 
 #: So much is shown at once; the cited place begins LEAD into it.
 WINDOW_LINES, LEAD_LINES = 400, 60

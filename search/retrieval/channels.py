@@ -1,6 +1,6 @@
 """Query channels: what each stage of retrieval is asked, from one request and its technical terms."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 
@@ -11,6 +11,12 @@ class QueryChannels:
     vector: str
     lexical: str
     rerank: str
+
+    def mapped(self, change: Callable[[str], str]) -> "QueryChannels":
+        """Give the channels, each as `change` gives it."""
+        return QueryChannels(
+            vector=change(self.vector), lexical=change(self.lexical), rerank=change(self.rerank)
+        )
 
 
 def build_channels(

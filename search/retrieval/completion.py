@@ -68,5 +68,7 @@ def _word_starts(heading: str) -> Iterator[int]:
 
 def _folded_from(heading: str, starts: Sequence[int]) -> tuple[str, list[int]]:
     """Fold piece by piece what folding makes longer or shorter: `Straße` is `strasse`."""
+    if not starts:  # no word, but a soft hyphen
+        return "", []
     pieces = [fold(heading[low:high]) for low, high in zip(starts, [*starts[1:], len(heading)], strict=True)]
-    return "".join(pieces), list(accumulate(map(len, pieces[:-1]), initial=0)) if pieces else []
+    return "".join(pieces), list(accumulate(map(len, pieces[:-1]), initial=0))

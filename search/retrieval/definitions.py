@@ -84,11 +84,17 @@ def rank_passages(names: Sequence[str], passages: Iterable[Passage]) -> list[tup
 def rank_namesakes(word: str, passages: Iterable[Passage]) -> list[tuple[str, float]]:
     """Give the chunks that have `word` for a name: their heading is or lists it, or code declares it.
 
-    A capitalised word is one in code alone. Order and strength are those of `rank_passages`.
+    None unless any of them writes it as code: `apple` may be a heading and no name. A capitalised word is one
+    where code declares it alone. Order and strength are those of `rank_passages`.
     """
     name = _Name(word)
     places = _CAPITALISED_NAMESAKES if word.istitle() else _NAMESAKES
-    placed = ((each, name.place(each)) for each in passages)
+    placed = [(each, name.place(each)) for each in passages]
+    as_code = re.compile(rf"`{re.escape(word)}`|{_bordered(word)}\((?!e?s\))")
+    if not any(
+        place == Place.DECLARED or as_code.search(f"{each.breadcrumb}\n{each.text}") for each, place in placed
+    ):
+        return []
     return _ranked(
         (each.chunk_id, _strength(place, name.share(each))) for each, place in placed if place in places
     )

@@ -17,7 +17,7 @@ from search.retrieval.stopwords import content_terms
 #: `2 (k + 2)`, k being 60, its first place would not always come before its second where that one is first in
 #: both other lists.
 ALONE_WEIGHT: Final = 130.0
-#: The same for a query with other words, before they take from it.
+#: The same for a query with other words, before they take from it; and for a lone word that may be a name.
 BESIDE_WEIGHT: Final = 10.0
 # Other words with which half of that is left.
 _HALF_AT_WORDS = 2

@@ -1,6 +1,7 @@
 """What a search is narrowed to. Values of one filter are alternatives; different filters must all hold."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import StrEnum
@@ -12,6 +13,7 @@ from search.retrieval.glob import compile_glob
 #: PostgreSQL keeps 32 compiled expressions; with more each row compiles all again: 50 take 39 ms a row.
 MAX_PATH_GLOBS = 20
 
+_ALTERNATIVES = ("tags_any", "lang", "path_glob", "source", "version", "kind", "media", "doc_id")
 _DOC_ID = re.compile("[0-9a-f]{32}")
 # PostgreSQL keeps no NUL, and a lone surrogate has no UTF-8.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -58,7 +60,10 @@ class Media(_FilterValue):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchFilters:
-    """Filters; an empty tuple or None filters nothing. Raises: InvalidFilter, naming filter and value."""
+    """Filters; an empty tuple or None filters nothing. Raises: InvalidFilter, naming filter and value.
+
+    Values may also be given as a list, or one by itself, and those of enumerations by their names.
+    """
 
     tags_any: tuple[str, ...] = ()
     lang: tuple[str, ...] = ()
@@ -77,6 +82,18 @@ class SearchFilters:
     ingested_after: datetime | None = None
 
     def __post_init__(self) -> None:
+        for name in _ALTERNATIVES:
+            self._set(name, _as_tuple(getattr(self, name)))
+        self._set("kind", tuple(map(ChunkKind, self.kind)))
+        self._set("media", tuple(map(Media, self.media)))
+        self._set("trust_min", None if self.trust_min is None else TrustLevel(self.trust_min))
+        self._check()
+
+    def _set(self, name: str, value: object) -> None:
+        # The one way to set a field of a frozen value while it is being made.
+        object.__setattr__(self, name, value)
+
+    def _check(self) -> None:
         for name in ("tags_any", "lang", "path_glob", "source", "version", "doc_id"):
             _check_texts(name, getattr(self, name))
         if len(self.path_glob) > MAX_PATH_GLOBS:
@@ -106,6 +123,10 @@ class SearchFilters:
             for name, value in values.items()
             if value is not None and value != ()
         }
+
+
+def _as_tuple(given: Iterable[str] | None) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given or ())
 
 
 def _check_texts(name: str, values: tuple[str, ...]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from search.retrieval.scripts import has_token, is_unspaced
+from search.retrieval.scripts import RUN, fold, has_token, is_unspaced, signs_of, words_of
 
 Highlight = tuple[int, int]
 #: Gives the index's tokens of a text in order: UTF-8 offsets of start and end, then the terms found there.
@@ -49,6 +49,26 @@ def strip_markers(
 
 def _span(start: int | None, end: int) -> list[Highlight]:
     return [] if start is None or start == end else [(start, end)]
+
+
+def without_next_sign(
+    text: str, highlights: Iterable[Highlight], lone: Set[str], wanted: Set[str]
+) -> list[Highlight]:
+    """Take the last sign off highlights that the index found by one sign less.
+
+    A lone sign is indexed at the start of a pair: `署` finds `署指`. `lone` are the terms of the query that
+    end in one, as their words put together; `wanted` its index terms: what is a pair there stays one.
+    """
+    if not lone:
+        return list(highlights)
+    return [(start, end - _chars_too_many(text[start:end], lone, wanted)) for start, end in highlights]
+
+
+def _chars_too_many(marked: str, lone: Set[str], wanted: Set[str]) -> int:
+    signs = signs_of((RUN.findall(marked) or [""])[-1])
+    if len(signs) < 2 or not is_unspaced(signs[-1][0]) or fold("".join(signs[-2:])) in wanted:
+        return 0
+    return len(signs[-1]) if "".join(words_of(marked[: -len(signs[-1])])).endswith(tuple(lone)) else 0
 
 
 def cut(text: str, highlights: Sequence[Highlight], max_chars: int) -> tuple[str, list[Highlight]]:
@@ -98,9 +118,10 @@ def _occurrences(text: str, wanted: Set[str], analyse: Analyse) -> list[_Occurre
     if text.isascii():
         return [_Occurrence(*occurrence) for occurrence in found]
     octets = text.encode()
+    placed = ((len(octets[:start].decode()), len(octets[:end].decode()), term) for start, end, term in found)
     return [
-        _Occurrence(len(octets[:start].decode()), len(octets[:end].decode()), term)
-        for start, end, term in found
+        _Occurrence(start, end if term in wanted else start + len(signs_of(text[start:end])[0]), term)
+        for start, end, term in placed
     ]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal, NoReturn, Protocol
+from typing import Literal, NoReturn, Protocol, runtime_checkable
 
 from search.retrieval.channels import QueryChannels
 from search.retrieval.citation import Citation
@@ -45,11 +45,18 @@ class Fusion(_QueryValue):
     CONVEX = "convex"
 
 
+def _storable(text: str) -> str:
+    return _UNSTORABLE.sub("", text)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchQuery:
-    """A query; `k=0` means the default, k is at most 1,000. Raises: InvalidQuery, naming the parameter."""
+    """A query; `k=0` means the default, k is at most 1,000. Raises: InvalidQuery, naming the parameter.
 
-    #: As typed; NULs and lone surrogates are dropped.
+    Mode and fusion may also be given by their names.
+    """
+
+    #: As typed; NULs and lone surrogates are dropped, from the channels as well.
     text: str
     mode: Mode = Mode.HYBRID
     #: None: the workspace's.
@@ -78,7 +85,11 @@ class SearchQuery:
         if self.snippet_chars < 1:
             raise InvalidQuery(f"snippet_chars is {self.snippet_chars}; ask for at least 1 character.")
         # The one way to set a field of a frozen value while it is being made.
-        object.__setattr__(self, "text", _UNSTORABLE.sub("", self.text))
+        object.__setattr__(self, "mode", Mode(self.mode))
+        object.__setattr__(self, "fusion", None if self.fusion is None else Fusion(self.fusion))
+        object.__setattr__(self, "text", _storable(self.text))
+        if self.channels is not None:
+            object.__setattr__(self, "channels", self.channels.mapped(_storable))
         object.__setattr__(self, "k", min(self.k or DEFAULT_K, MAX_K))
 
     @property
@@ -201,6 +212,7 @@ class SearchResult:
     explain: Mapping[str, object] | None = None
 
 
+@runtime_checkable
 class Retriever(Protocol):
     """Finds chunks in the one workspace it was made for."""
 

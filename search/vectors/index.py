@@ -9,6 +9,11 @@ from search.models import ChunkVector, EmbeddingSpace
 
 logger = logging.getLogger(__name__)
 
+# Candidates that an insertion looks at, twice pgvector's default. On 125,222 chunks of documentation, 150
+# headings asked, ef_search 200: recall@10 0.945 to 0.979, recall@100 0.903 to 0.921, for 1.7 times the build.
+# With m 24 instead of 16 on top 0.979 and 0.934, for 2.5 times.
+_EF_CONSTRUCTION = 128
+
 _IS_VALID = "SELECT i.indisvalid FROM pg_index i WHERE i.indexrelid = to_regclass(%s)"
 
 
@@ -51,6 +56,7 @@ def _build(cursor: object, name: str, space: EmbeddingSpace) -> None:
         cursor.execute(  # type: ignore[attr-defined]
             f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {name} ON search_chunkvector"
             f" USING hnsw ((embedding::halfvec({int(space.dim)})) halfvec_cosine_ops)"
+            f" WITH (ef_construction = {_EF_CONSTRUCTION})"
             f" WHERE workspace_id = '{space.workspace_id}' AND space_id = {int(space.pk)}"
         )
     finally:

@@ -1,8 +1,10 @@
 """The vector leg: the query's embedding against the workspace's live space."""
 
+import logging
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from django.db import OperationalError
@@ -15,7 +17,9 @@ from search.retrieval.score import vector_score
 from search.retrieval.types import Candidate
 from search.scope import Scope
 from search.vectors.nearest import nearest_chunks, similarities
-from search.vectors.spaces import LiveSpace
+from search.vectors.spaces import REMEDY, LiveSpace, mismatch
+
+logger = logging.getLogger(__name__)
 
 
 class VectorLeg:
@@ -38,16 +42,10 @@ class VectorLeg:
         self._embedder = embedder
         self.space = space
         self._minds_language = minds_language
-
-    @property
-    def mismatch(self) -> str | None:
-        """Say that the stored vectors are another model's than this process embeds queries with."""
-        if self.space is None or self._embedder is None or self.space.is_made_by(self._embedder.space):
-            return None
-        return (
-            f"The vectors are {self.space.model}@{self.space.revision}'s, queries would be"
-            f" {self._embedder.space.model}@{self._embedder.space.revision}'s: the vector leg is off."
-        )
+        #: That the stored vectors are another model's than this process embeds queries with.
+        self.mismatch = mismatch(space, None if embedder is None else embedder.space)
+        if self.mismatch is not None:
+            _warn_once(scope.workspace_id, self.mismatch)
 
     @cached_property
     def off_because(self) -> str | None:
@@ -85,6 +83,12 @@ class VectorLeg:
         if self._embedder is None or self.off_because is not None:
             raise EmbedderUnavailable(self.off_because or "")
         return None if self.space is None else self._embedder.embed_query(self._text)
+
+
+@lru_cache(maxsize=1_024)
+def _warn_once(workspace_id: uuid.UUID, mismatch: str) -> None:
+    """Log it with the first query that meets it, not with all that follow."""
+    logger.warning("workspace %s: %s %s", workspace_id, mismatch, REMEDY)
 
 
 @contextmanager

@@ -11,6 +11,9 @@ from search.embedders.base import SpaceIdentity
 from search.models import Document, EmbeddingSpace, SpaceState
 from search.retrieval.index_version import vector_version
 
+#: What to do about vectors of another model.
+REMEDY = "Set KEBAB_EMBEDDER back to the model that made them."
+
 _SAMPLED_DOCUMENTS = 5_000
 _UNDETERMINED = "und"
 
@@ -41,6 +44,16 @@ class LiveSpace:
             getattr(self, name) == getattr(identity, name)
             for name in ("model", "revision", "dim", "query_prefix", "passage_prefix")
         )
+
+
+def mismatch(space: LiveSpace | None, identity: SpaceIdentity | None) -> str | None:
+    """Say that the stored vectors are another model's than queries are embedded with; None: they fit."""
+    if space is None or identity is None or space.is_made_by(identity):
+        return None
+    return (
+        f"The vectors are {space.model}@{space.revision}'s, queries would be"
+        f" {identity.model}@{identity.revision}'s: the vector leg is off."
+    )
 
 
 #: Gives the fields of a `LiveSpace` as one JSON value.

@@ -138,7 +138,7 @@ def test_a_limit_and_a_query_are_heeded(reader, workspace):
         ("/context", {"query": "a"}, "libraryId"),
         ("/context", {"libraryId": "/local/react"}, "query"),
         ("/context", {"libraryId": "/local/react", "query": "a", "tokens": "0"}, "tokens"),
-        ("/context", {"libraryId": "/local/react", "query": "a", "tokens": "50001"}, "tokens"),
+        ("/context", {"libraryId": "/local/react", "query": "a", "tokens": "1000001"}, "tokens"),
         ("/context", {"libraryId": "/local/react", "query": "a", "tokens": "1e3"}, "tokens"),
         ("/context", {"libraryId": "/local/react", "query": "a", "type": "text"}, "type"),
         ("/context", {"libraryId": "/local/react", "query": "a", "limit": "1"}, "limit"),
@@ -216,6 +216,7 @@ def test_kinds_limits_and_offsets_are_heeded(reader, workspace):
     assert texts(snippets(reader, workspace, "state", limit=7, offset=5)) == whole[5:12]
     assert texts(snippets(reader, workspace, "state", offset=30)) == []
     assert [s["kind"] for s in snippets(reader, workspace, "hook", kind="info")["snippets"]] == ["info"] * 2
+    assert len(texts(snippets(reader, workspace, "hook", kind=["code", "info"]))) == 3
 
 
 def test_stop_words_count_while_typing_and_may_be_beginnings(reader, workspace):

@@ -3,11 +3,13 @@
 import json
 
 import pytest
+from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.test import APIRequestFactory
 
-from kebab.api.fields import HexIdField
-from kebab.api.parsers import MAX_DEPTH
+from kebab.api.errors import InvalidJSON
+from kebab.api.fields import HexIdField, ShortListField
+from kebab.api.parsers import MAX_DEPTH, MAX_WIDTH, parse_json
 from tests.api_plumbing.actors import token_client
 
 
@@ -131,6 +133,18 @@ def test_a_surrogate_pair_is_one_character(post):
     assert post('{"text": "\\ud83e\\udd59"}').json()["text"] == "🥙"
 
 
+def test_a_body_in_chunks_is_refused_rather_than_taken_for_none(workspace):
+    client = token_client(workspace, "ingest")
+    response = client.post(
+        f"/api/v1/workspaces/{workspace.slug}/notes",
+        {"text": "a"},
+        format="json",
+        headers={"Transfer-Encoding": "chunked"},
+    )
+
+    assert (response.status_code, response.json()["code"]) == (411, "length_required")
+
+
 @pytest.mark.parametrize("body", ["[]", "null", '"text"', "{}"])
 def test_a_body_that_is_no_object_with_the_fields_is_refused(post, body):
     assert post(body).status_code == 400
@@ -188,3 +202,36 @@ def test_fifty_levels_are_not_too_deep(post):
     body = '{"text": "a", "extra": ' + "[" * (MAX_DEPTH - 1) + '"x"' + "]" * (MAX_DEPTH - 1) + "}"
 
     assert post(body).status_code == 201
+
+
+def test_of_many_unknown_fields_the_first_are_named(post):
+    problem = post({"text": "a", **{f"a{number:03}": 1 for number in range(900)}}).json()
+
+    assert problem["code"] == "unknown_field"
+    assert [error["field"] for error in problem["errors"]] == [f"a{number:03}" for number in range(10)]
+
+
+def test_of_many_wrong_values_twenty_are_told(post):
+    problem = post({"text": "a", "filters": {"tags_any": [{}] * 100}}).json()
+
+    assert [error["field"] for error in problem["errors"]] == [f"filters.tags_any[{n}]" for n in range(20)]
+
+
+def test_a_long_name_is_cut_where_it_is_told(post):
+    [error] = post({"text": "a", "x" * 5_000: "\0"}).json()["errors"]
+
+    assert error["field"] == "x" * 1_000 + "…"
+
+
+def test_a_body_with_too_many_objects_is_refused():
+    with pytest.raises(InvalidJSON, match=f"more than {MAX_WIDTH} objects"):
+        parse_json(b"[" + b",".join([b"[]"] * (MAX_WIDTH + 1)) + b"]")
+
+
+def test_a_list_that_is_too_long_is_refused_before_its_items_are_read():
+    class Unread(serializers.Field):
+        def run_validation(self, data):
+            raise AssertionError("an item was read")
+
+    with pytest.raises(ValidationError, match="no more than 2 elements"):
+        ShortListField(child=Unread(), max_length=2).run_validation([1, 2, 3])

@@ -125,6 +125,10 @@ def test_it_answers_in_its_own_mode_whatever_the_query_names(retriever):
         assert {hit.retrieval.method for hit in retriever.search(query(mode=mode))} == {retriever.mode}
 
 
+def test_it_is_a_retriever(retriever):
+    assert isinstance(retriever, Retriever)
+
+
 def test_ranks_count_from_one_without_holes(retriever):
     assert [hit.rank for hit in retriever.search(query(k=25))] == list(range(1, 26))
 

@@ -12,7 +12,7 @@ from tests.search.asking import sync
 
 
 def found(workspace, name, **options):
-    return [(each.source.title, each.score) for each in find_libraries(workspace, name, **options)]
+    return [(each.source.title, each.score) for each in find_libraries(workspace, name, **options).libraries]
 
 
 def titles(workspace, name, **options):
@@ -155,7 +155,7 @@ def test_versions_are_those_that_hold_documents_the_newest_first(workspace):
         write(workspace, "a.md", "one", source="alpha", version=tag)
     source = add_library(workspace, "Alpha")
     source.versions.create(workspace=workspace, tag="v19")
-    (only,) = find_libraries(workspace, "alpha")
+    (only,) = find_libraries(workspace, "alpha").libraries
 
     assert [version.tag for version in only.versions] == ["v18", "v17", "v9"]
 

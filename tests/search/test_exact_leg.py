@@ -111,12 +111,14 @@ def test_a_declaration_is_found_among_more_uses_than_are_read(workspace, monkeyp
 
 
 def test_a_word_alone_is_a_name_only_where_a_heading_or_code_has_it(workspace):
-    write(workspace, "strtoul.md", below("strtoul, strtoull", "Converts."))
+    write(workspace, "strtoul.md", below("strtoul, strtoull", "Converts: strtoul(text)."))
+    write(workspace, "apple.md", below("apple", "A fruit."))
     write(workspace, "prose.md", "strtoul is used here, strtoul it is.")
     sync(workspace)
 
     assert found(workspace, "strtoul") == ["strtoul.md"]
     assert found(workspace, "converts") == []
+    assert found(workspace, "apple") == []
 
 
 def test_hybrid_puts_a_definition_above_what_both_other_lists_rank_high(workspace, set_embedder):

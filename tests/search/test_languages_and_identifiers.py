@@ -18,7 +18,9 @@ def marked(hit):
         ("충돌", "이 충돌은 나쁘다", ["충돌"]),
         ("設定", "新しい設定方法について", ["設定"]),
         ("部署指南", "阅读部署指南。", ["部署指南"]),
-        ("署", "阅读部署指南。", ["署指"]),
+        ("署", "阅读部署指南。", ["署"]),
+        ("署 部署", "阅读部署指南，署名。", ["部署", "署"]),
+        ("2023年", "于2023年末发布", ["2023年"]),
         ("法", "使用方法。", ["法"]),
         ("部署 kubernetes", "在Kubernetes上部署应用", ["Kubernetes", "部署"]),
         ("𠮷野", "𠮷野家は安い", ["𠮷野"]),
@@ -28,6 +30,7 @@ def marked(hit):
         ("rate limit", "new RateLimit()", ["RateLimit"]),
         ("limit", "call rateLimit()", ["Limit"]),
         ("server", "an HTTPServer", ["Server"]),
+        ("user by id", "call getUserById(1)", ["User", "Id"]),
         ("next.js", "we use next.js here", ["next.js"]),
         ("C++", "written in C++.", ["C++"]),
         ("foo-bar", "the foo-bar thing", ["foo-bar"]),
@@ -100,7 +103,7 @@ def test_a_word_of_a_title_is_found_in_any_script(workspace):
 
 @pytest.mark.parametrize(
     ("query", "highlights"),
-    [("limits", ["Limit"]), ("部署", ["部署"]), ("署", ["署指"]), ("next.js", ["next.js"])],
+    [("limits", ["Limit"]), ("部署", ["部署"]), ("署", ["署"]), ("next.js", ["next.js"])],
 )
 def test_a_hit_of_the_vector_leg_alone_is_marked_in_the_same_way(workspace, query, highlights):
     write(workspace, "a.md", "filler " * 100 + "rateLimit 部署指南 next.js " + "filler " * 100)

@@ -85,6 +85,17 @@ def test_a_chunk_behind_the_last_hit_is_outside_the_window(workspace):
     assert (said["gate"], said["fused_rank"]) == ("outside_window", 5)
 
 
+def test_rank_83_is_outside_the_window(workspace):
+    write(workspace, "a.md", *(f"apple {'pear ' * n}" for n in range(90)))
+    sync(workspace)
+    said = verdict(workspace, chunk_of(workspace, "a.md", 82))
+    assert (said["gate"], said["fused_rank"], said["detail"]) == (
+        "outside_window",
+        83,
+        "Rank 83, outside the window of 10.",
+    )
+
+
 def test_what_the_cap_took_out_is_said(workspace):
     write(workspace, "a.md", *(f"apple {'pear ' * n}" for n in range(3)))
     sync(workspace)
@@ -114,6 +125,22 @@ def test_a_chunk_without_a_vector_is_said_to_have_none(workspace):
     said = verdict(workspace, chunk_of(workspace, "b.md"), mode=Mode.HYBRID)
     assert said["gate"] == "no_query_term"
     assert "no vector" in said["detail"]
+
+
+def test_explain_says_what_cap_and_cutoff_took_out_and_which_rule_found_each(workspace):
+    write(workspace, "a.md", "apple pear", "apple pear fig", *(f"apple {n}" for n in range(9)))
+    sync(workspace)
+    ids = [chunk_of(workspace, "a.md", ordinal) for ordinal in range(11)]
+    capped = ask(workspace, "apple pear", explain=True, per_file_cap=2)
+    cut = ask(workspace, "apple pear", explain=True, cutoff=True, per_file_cap=0)
+
+    tiers = [found["tier"] for found in capped.explain["legs"]["lexical"]]
+    assert tiers == ["all"] * 2 + ["some"] * 9
+    fused = [found["chunk_id"] for found in capped.explain["fused"]]
+    assert sorted(fused) == sorted(ids) and set(fused[:2]) == set(ids[:2])
+    assert (capped.explain["over_cap"], capped.explain["below_cutoff"]) == (fused[2:], [])
+    assert (cut.explain["over_cap"], cut.explain["below_cutoff"]) == ([], fused[8:])
+    assert "cap" in capped.explain["timings_ms"] and "cutoff" in cut.explain["timings_ms"]
 
 
 def test_explain_names_the_rule_the_lists_and_the_terms_of_the_fusion(workspace):

@@ -6,6 +6,7 @@ from typing import Any
 from django.utils import timezone
 from rest_framework import serializers
 
+from kebab.api.fields import ShortListField
 from kebab.api.serializers import StrictSerializer
 from kebab.people.access import Access
 from kebab.people.models import ApiToken, Membership, Role, Scope
@@ -83,7 +84,7 @@ class NewToken(StrictSerializer):
     """The body that makes a token; without an expiry it is good until it is revoked."""
 
     name = serializers.CharField(max_length=200, required=False, default="")
-    scopes = serializers.ListField(child=serializers.ChoiceField(Scope.choices), max_length=len(Scope))
+    scopes = ShortListField(child=serializers.ChoiceField(Scope.choices), max_length=len(Scope))
     expires_in_days = serializers.IntegerField(min_value=1, max_value=3650, required=False)
     expires_at = serializers.DateTimeField(required=False)
 

@@ -51,6 +51,11 @@ def test_words_are_folded_and_stemmed(text, expected):
         ("sha256", [("sha256", "sha", "sha256"), ("256", "256")]),
         ("v2 x86", [("v2", "v2"), ("x86", "x86")]),
         ("LaTeX", [("LaTeX", "latex")]),
+        (
+            "getUserById",
+            [("getUserById", "get", "getuserbyid"), ("User", "user"), ("By", "by"), ("Id", "id")],
+        ),
+        ("toDoIfOk", [("toDoIfOk", "todoifok")]),
         ("SGVsbG8gd29ybGQhIFdlbGNvbWU", [("SGVsbG8gd29ybGQhIFdlbGNvbWU", "sgvsbg8gd29ybgqhifdlbgnvbwu")]),
     ],
 )

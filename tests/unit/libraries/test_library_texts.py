@@ -148,6 +148,14 @@ def test_prose_that_leaves_a_fence_open_does_not_swallow_what_follows(text, clos
     assert written == f"{text}\n{closing}\n\n---\n\nnext"
 
 
+def test_what_stands_on_one_line_is_written_as_it_is():
+    written = snippets_text(
+        ["Use  two spaces."], [snippet("a  b\n\n\nc", title="f(a,  b)", breadcrumb="A  > B")]
+    )
+
+    assert written == ("## Library Rules\n- Use  two spaces.\n\n---\n\n### f(a,  b)\n*A  > B*\na  b\n\n\nc")
+
+
 def test_a_title_stays_on_its_line():
     written = snippets_text([], [snippet("a", title="One\n## Two", breadcrumb="A\n> B")])
 

@@ -60,6 +60,11 @@ def test_what_is_typed_is_tidied_and_its_last_term_opened(typed, expected):
         ("* ** x", '"x"'),
         ('""', ""),
         ("NEAR(a b)", '"NEAR" "a" "b"'),
+        ("部", '"部"*'),
+        ("署 react", '"署"* "react"*'),
+        ('"部" ab', '"部"* "ab"'),
+        ("部署", '"部署"'),
+        ("部署指", '"部署指"*'),
     ],
 )
 def test_phrases_operators_and_stars_are_kept_and_the_rest_is_quoted(typed, expected):

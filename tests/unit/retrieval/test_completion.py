@@ -25,7 +25,8 @@ def test_a_heading_fits_where_its_words_begin_as_typed(typed, heading):
 
 
 @pytest.mark.parametrize(
-    ("typed", "heading"), [("imits", "Rate limits"), ("rate x", "Rate limits"), ("署部", "部署"), ("a", "")]
+    ("typed", "heading"),
+    [("imits", "Rate limits"), ("rate x", "Rate limits"), ("署部", "部署"), ("a", ""), ("a", ":\xad")],
 )
 def test_a_heading_does_not_fit_in_the_middle_of_a_word(typed, heading):
     assert not Typed(typed).begins_words_of(heading)

@@ -161,9 +161,24 @@ def test_strengths_lie_in_the_unit_interval_and_fall():
 
 def test_a_word_is_a_name_where_a_heading_or_code_has_it_as_one():
     places = ["CRT > abs, labs", "CRT > abs (x64)", "a.py | def abs(x):"]
-
     prose = ["Guide > The abs value", "Guide | abs is used", "Guide | abs = 1", "Guide > Abs"]
     assert ranked("abs", *reversed(places), *prose, rank=rank_namesakes) == places
+
+
+@pytest.mark.parametrize(
+    ("text", "is_name"),
+    [
+        ("Call `abs` first.", True),
+        ("int abs(int n);", True),
+        ("One or more abs(s), abs(es).", False),
+        ("`npm abs now`, labs(n)", False),
+        ("Strong abs are good.", False),
+    ],
+)
+def test_a_word_in_a_heading_is_a_name_where_it_is_written_as_code(text, is_name):
+    places = ["CRT > abs", f"CRT > abs > Syntax | {text}"]
+
+    assert ranked("abs", *places, rank=rank_namesakes) == (places[:1] if is_name else [])
 
 
 def test_a_capitalised_word_is_a_name_in_code_alone():

@@ -51,6 +51,9 @@ def test_an_impossible_number_is_refused_by_name(parameter):
 
 def test_what_cannot_be_sent_or_stored_is_dropped_from_the_text():
     assert SearchQuery(text="a\x00b\ud800c\td").text == "abc\td"
+    channels = QueryChannels(vector="a\x00", lexical="\ud800b", rerank="c\td")
+    cleaned = QueryChannels(vector="a", lexical="b", rerank="c\td")
+    assert SearchQuery(text="", channels=channels).channels == cleaned
 
 
 def test_channels_default_to_the_text():
@@ -69,6 +72,32 @@ def test_an_unknown_mode_or_fusion_is_refused_with_the_known_ones(kind, error):
 def test_an_unknown_filter_value_is_refused_with_the_known_ones(kind):
     with pytest.raises(InvalidFilter, match=f"'bogus' is not one of {', '.join(kind)}"):
         kind("bogus")
+
+
+def test_mode_and_fusion_may_be_given_by_name():
+    query = SearchQuery(text="foo", mode="lexical", fusion="convex")
+    assert (query.mode, query.fusion) == (Mode.LEXICAL, Fusion.CONVEX)
+    assert query.mode is Mode.LEXICAL
+    for wrong in ({"mode": "fuzzy"}, {"fusion": "sum"}):
+        with pytest.raises(InvalidQuery):
+            SearchQuery(text="foo", **wrong)
+
+
+def test_filters_may_be_lists_single_values_and_names():
+    filters = SearchFilters(
+        tags_any=["a", "b"], path_glob="docs/*", kind="code", media=["pdf"], trust_min="primary", lang=None
+    )
+    assert filters == SearchFilters(
+        tags_any=("a", "b"),
+        path_glob=("docs/*",),
+        kind=(ChunkKind.CODE,),
+        media=(Media.PDF,),
+        trust_min=TrustLevel.PRIMARY,
+    )
+    assert filters.trust_min is TrustLevel.PRIMARY
+    for wrong in ({"kind": "prose"}, {"media": ["film"]}, {"trust_min": "best"}):
+        with pytest.raises(InvalidFilter):
+            SearchFilters(**wrong)
 
 
 def test_trust_is_ordered():

@@ -7,8 +7,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ingest.parsers.decoding import decode, split_lines
-from search.pages import lines
-from search.pages.lines import MAX_LINE_CHARS, read_lines
+from search import lines
+from search.lines import MAX_LINE_CHARS, read_lines
 
 texts = st.text(st.sampled_from(list("ab\n\r é漢🥙\u2028\x0b\0")), max_size=60)
 
