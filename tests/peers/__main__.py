@@ -1,7 +1,8 @@
-"""`python -m tests.peers --workspace W [--queries 400]`."""
+"""`python -m tests.peers --workspace W [--queries 400] [--words 3]`."""
 
 import argparse
 import logging
+import os
 import statistics
 import tempfile
 import time
@@ -12,6 +13,7 @@ import django
 from rich.console import Console
 
 django.setup()
+os.environ.setdefault("LANCEDB_LOG", "error")  # read when it is imported
 
 from ingest.cli.bench.searching import heading_queries  # noqa: E402  Django has to be set up first
 from kebab.people.models import Workspace  # noqa: E402
@@ -34,10 +36,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.peers")
     parser.add_argument("--workspace", required=True)
     parser.add_argument("--queries", type=int, default=400)
+    parser.add_argument("--words", type=int, default=1, help="ask only for headings of so many words or more")
     options = parser.parse_args()
     logging.disable(logging.INFO)
     corpus = Corpus(Workspace.objects.named(options.workspace).get())
-    queries = heading_queries(corpus.workspace, options.queries)
+    headings = heading_queries(corpus.workspace, len(corpus.rows))
+    queries = [heading for heading in headings if len(heading.split()) >= options.words][: options.queries]
     _console.print(f"{len(corpus.rows):,} chunks, {len(corpus.vectors):,} vectors, {len(queries)} queries")
     _console.print(f"top ten as without shortcuts: {top_ten_agreement(corpus.workspace, queries):.3f}")
     with tempfile.TemporaryDirectory() as folder:

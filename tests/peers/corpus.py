@@ -33,6 +33,6 @@ class Corpus:
             return {}
         vectors = ChunkVector.objects.in_workspace(self.workspace).filter(space=space.space_id)
         return {
-            id_.hex: vector.to_numpy().astype(np.float32)
+            id_.hex: np.asarray(vector, np.float32)
             for id_, vector in vectors.values_list("chunk_id", "embedding").iterator()
         }

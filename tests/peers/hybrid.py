@@ -58,7 +58,9 @@ def sql_fusion(corpus: Corpus, folder: Path) -> HybridSearch:
         words = ["".join(filter(str.isalnum, term)) for term in content_terms(query.split())]
         terms = " | ".join(word for word in words if word)
         with connection.cursor() as cursor:
-            cursor.execute(_FUSED, {"terms": terms, "vector": HalfVector(vector.astype(np.float16))})
+            cursor.execute(
+                _FUSED, {"terms": terms, "vector": HalfVector(vector.astype(np.float16)).to_text()}
+            )
             return [chunk_id.hex for chunk_id, _ in cursor.fetchall()]
 
     return search
