@@ -1,6 +1,7 @@
 """`python -m tests.peers --workspace W [--queries 400] [--words 3]`."""
 
 import argparse
+import gc
 import logging
 import os
 import statistics
@@ -43,6 +44,7 @@ def main() -> None:
     headings = heading_queries(corpus.workspace, len(corpus.rows))
     queries = [heading for heading in headings if len(heading.split()) >= options.words][: options.queries]
     _console.print(f"{len(corpus.rows):,} chunks, {len(corpus.vectors):,} vectors, {len(queries)} queries")
+    gc.freeze()  # the corpus in this process is not to slow down who runs in it
     _console.print(f"top ten as without shortcuts: {top_ten_agreement(corpus.workspace, queries):.3f}")
     with tempfile.TemporaryDirectory() as folder:
         _measure_lexical(corpus, queries, Path(folder))
