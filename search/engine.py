@@ -43,7 +43,8 @@ class Legs:
 
     lexical: LexicalLeg
     vector: VectorLeg
-    exact: ExactLeg
+    #: None where fusion has no place for it.
+    exact: ExactLeg | None
 
     def used(self, mode: Mode) -> list[Leg]:
         """Give the legs for the pipeline: the vector one in the calling thread, the others beside."""
@@ -55,8 +56,10 @@ class Legs:
         }
         if mode is not Mode.HYBRID:
             return [legs[mode]]
+        if self.exact is None or not self.exact.has_names:
+            return list(legs.values())
         exact = Leg(name="exact", search=self.exact.search, weight=self.exact.weight, joins_when_found=True)
-        return [*legs.values(), exact] if self.exact.has_names else list(legs.values())
+        return [*legs.values(), exact]
 
 
 def index_version(workspace: Workspace, mode: Mode) -> str:
@@ -189,16 +192,17 @@ def mirror_reading(workspace: Workspace, scope: Scope) -> MirrorReading:
 def _legs(workspace: Workspace, scope: Scope, query: SearchQuery) -> Legs:
     asked = query.asked
     has_vectors = query.mode is not Mode.LEXICAL
+    is_fused = query.mode is Mode.HYBRID
     return Legs(
         lexical=lexical_leg(workspace, scope, asked.lexical),
-        exact=ExactLeg(mirror_reading(workspace, scope), asked.lexical),
+        exact=ExactLeg(mirror_reading(workspace, scope), asked.lexical) if is_fused else None,
         vector=VectorLeg(
             scope.space if has_vectors else None,
             scope,
             asked.vector,
             query_embedder() if has_vectors else None,
             # Who asks for vectors alone gets them, for what they are worth.
-            minds_language=query.mode is Mode.HYBRID,
+            minds_language=is_fused,
         ),
     )
 

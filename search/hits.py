@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from django.utils import timezone
 
@@ -45,11 +46,20 @@ class HitBuilder:
         self._space = space
         self._index_version = index_version
         self._with_snippets = with_snippets
-        terms = parse_query(query.asked.lexical).terms
-        self._wanted = index_terms(terms, analysis)
-        ends = (term for term in terms[:_LOOKED_AT] if analysis.is_prefix(term))
-        self._lone = frozenset("".join(words_of(term)) for term in ends)
         self._stale_after_days = int(preference(workspace, "stale_after_days"))
+
+    @cached_property
+    def _terms(self) -> tuple[str, ...]:
+        return parse_query(self._query.asked.lexical).terms
+
+    @cached_property
+    def _wanted(self) -> frozenset[str]:
+        return index_terms(self._terms, analysis)
+
+    @cached_property
+    def _lone(self) -> frozenset[str]:
+        ends = (term for term in self._terms[:_LOOKED_AT] if analysis.is_prefix(term))
+        return frozenset("".join(words_of(term)) for term in ends)
 
     def build(self, entries: Sequence[RankedEntry]) -> tuple[SearchHit, ...]:
         """Give a hit for each entry whose chunk still stands, ranks 1, 2, 3, …"""
@@ -110,5 +120,7 @@ class HitBuilder:
         if marked is not None:
             text, highlights = strip_markers(marked)
             if highlights:
-                return cut(text, without_next_sign(text, highlights, self._lone, self._wanted), chars)
+                if self._lone:
+                    highlights = without_next_sign(text, highlights, self._lone, self._wanted)
+                return cut(text, highlights, chars)
         return best_window(chunk.text, self._wanted, analysis.analyse, chars)

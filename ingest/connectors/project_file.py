@@ -1,7 +1,6 @@
 """`kebab.json` at the root of a source: how its owner wants it presented, and which parts of it read."""
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from unicodedata import normalize
 from ingest.connectors.chosen_folders import clean_pattern
 from ingest.connectors.errors import ListingFailed
 from search.models.source import MAX_TAG_CHARS, MAX_TITLE_CHARS
+from search.retrieval.storable import is_storable
 
 #: The first of them that is there is read.
 PROJECT_FILES: Final = ("kebab.json", "context7.json", "trueref.json")
@@ -18,8 +18,6 @@ MAX_FILE_BYTES: Final = 256 * 1024
 MAX_ITEMS: Final = 1_000
 MAX_ITEM_CHARS: Final = 1_000
 MAX_DESCRIPTION_CHARS: Final = 10_000
-# Postgres stores neither.
-_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +152,7 @@ class _Reading:
             self._refuse(key, "It must be a text.")
         elif len(value) > most_chars:
             self._refuse(key, f"It has more than {most_chars} characters.")
-        elif _UNSTORABLE.search(value):
+        elif not is_storable(value):
             self._refuse(key, "It has a character that can't be stored.")
         else:
             return True

@@ -6,12 +6,12 @@ from functools import cached_property
 from itertools import accumulate, islice
 
 from search.retrieval.scripts import RUN, fold, is_unspaced
+from search.retrieval.storable import storable
 
 # More words narrow a search no further, and longer ones are none.
 _MAX_WORDS = 8
 _MAX_WORD_CHARS = 64
 _READ_CHARS = 1_000
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 # A part of an identifier begins a word, too: `limit` in `rateLimit`.
 _PART_START = re.compile(r"(?<=[a-z\d])(?=[A-Z])")
 
@@ -21,7 +21,7 @@ class Typed:
 
     def __init__(self, text: str) -> None:
         #: Without what can't be stored, and so stands nowhere.
-        self.text = _UNSTORABLE.sub("", text)
+        self.text = storable(text)
         self._runs = list(islice(RUN.finditer(self.text[:_READ_CHARS]), _MAX_WORDS))
 
     @cached_property

@@ -9,14 +9,13 @@ from typing import NoReturn
 
 from search.retrieval.errors import InvalidFilter, shown
 from search.retrieval.glob import compile_glob
+from search.retrieval.storable import is_storable
 
 #: PostgreSQL keeps 32 compiled expressions; with more each row compiles all again: 50 take 39 ms a row.
 MAX_PATH_GLOBS = 20
 
 _ALTERNATIVES = ("tags_any", "lang", "path_glob", "source", "version", "kind", "media", "doc_id")
 _DOC_ID = re.compile("[0-9a-f]{32}")
-# PostgreSQL keeps no NUL, and a lone surrogate has no UTF-8.
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class _FilterValue(StrEnum):
@@ -131,7 +130,7 @@ def _as_tuple(given: Iterable[str] | None) -> tuple[str, ...]:
 
 def _check_texts(name: str, values: tuple[str, ...]) -> None:
     for value in values:
-        if not value or _UNSTORABLE.search(value):
+        if not value or not is_storable(value):
             raise InvalidFilter(
                 f"{name} {shown(value)} is empty or has a character no document has; mend it."
             )

@@ -59,8 +59,6 @@ def without_next_sign(
     A lone sign is indexed at the start of a pair: `署` finds `署指`. `lone` are the terms of the query that
     end in one, as their words put together; `wanted` its index terms: what is a pair there stays one.
     """
-    if not lone:
-        return list(highlights)
     return [(start, end - _chars_too_many(text[start:end], lone, wanted)) for start, end in highlights]
 
 

@@ -12,13 +12,12 @@ from search.retrieval.citation import Citation
 from search.retrieval.errors import InvalidQuery, shown
 from search.retrieval.filters import SearchFilters, TrustLevel
 from search.retrieval.snippet import Highlight
+from search.retrieval.storable import storable
 
 DEFAULT_K = 10
 MAX_K = 1_000
 DEFAULT_SNIPPET_CHARS = 220
 
-# Neither can be stored in PostgreSQL nor, the surrogates, sent as UTF-8.
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _ID = re.compile("[0-9a-f]{32}")
 
 Tier = Literal["all", "some"]
@@ -43,10 +42,6 @@ class Fusion(_QueryValue):
 
     RRF = "rrf"
     CONVEX = "convex"
-
-
-def _storable(text: str) -> str:
-    return _UNSTORABLE.sub("", text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,9 +82,9 @@ class SearchQuery:
         # The one way to set a field of a frozen value while it is being made.
         object.__setattr__(self, "mode", Mode(self.mode))
         object.__setattr__(self, "fusion", None if self.fusion is None else Fusion(self.fusion))
-        object.__setattr__(self, "text", _storable(self.text))
+        object.__setattr__(self, "text", storable(self.text))
         if self.channels is not None:
-            object.__setattr__(self, "channels", self.channels.mapped(_storable))
+            object.__setattr__(self, "channels", self.channels.mapped(storable))
         object.__setattr__(self, "k", min(self.k or DEFAULT_K, MAX_K))
 
     @property
