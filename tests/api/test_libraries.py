@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from search.embedders.tokenizer import TokenCounter
 from search.models import Chunk, Source
-from tests.api.making import address, committed
+from tests.api.making import address
 from tests.api.schemas import validate
 from tests.api_plumbing.actors import Role, member_client, token_client
 from tests.corpus.making import chunk, write
@@ -37,18 +37,9 @@ def fill(workspace):
     Source.objects.in_workspace(workspace).filter(key="vue").update(library_id="/vuejs/core")
 
 
-@pytest.fixture(scope="module")
-def corpus(django_db_setup, django_db_blocker, tmp_path_factory):
-    mirrors = tmp_path_factory.mktemp("libraries")
-    with committed(django_db_blocker, mirrors, fill) as workspace:
-        yield workspace, mirrors
-
-
 @pytest.fixture
-def workspace(db, corpus, settings):
-    workspace, settings.KEBAB_MIRROR_DIR = corpus
-    settings.KEBAB_LEG_LIMIT_MS = 60_000
-    return workspace
+def workspace(filled):
+    return filled
 
 
 def get(client, workspace, tail, **given):

@@ -3,7 +3,7 @@
 import pytest
 
 from search.embedding import configured_embedder, query_embedder
-from tests.api.making import address, committed, hits_bytes
+from tests.api.making import address, hits_bytes
 from tests.api.schemas import validate
 from tests.api_plumbing.actors import member_client, token_client
 from tests.corpus.making import chunk, write
@@ -17,17 +17,9 @@ def fill(workspace):
     write(workspace, "d.txt", chunk("alpha nowhere", spans=()))
 
 
-@pytest.fixture(scope="module")
-def corpus(django_db_setup, django_db_blocker, tmp_path_factory):
-    mirrors = tmp_path_factory.mktemp("answers")
-    with committed(django_db_blocker, mirrors, fill) as workspace:
-        yield workspace, mirrors
-
-
 @pytest.fixture
-def workspace(db, corpus, settings):
-    workspace, settings.KEBAB_MIRROR_DIR = corpus
-    return workspace
+def workspace(filled):
+    return filled
 
 
 @pytest.mark.parametrize("mode", ["lexical", "vector", "hybrid"])

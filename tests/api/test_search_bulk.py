@@ -5,7 +5,7 @@ from rest_framework.test import APIClient
 
 from search.api import bulk
 from search.api.query import MAX_BULK_QUERIES
-from tests.api.making import address, committed
+from tests.api.making import address
 from tests.api.schemas import validate
 from tests.api_plumbing.actors import token_client
 from tests.corpus.making import write
@@ -16,18 +16,9 @@ def fill(workspace):
     write(workspace, "b.md", "beta two")
 
 
-@pytest.fixture(scope="module")
-def corpus(django_db_setup, django_db_blocker, tmp_path_factory):
-    mirrors = tmp_path_factory.mktemp("bulk")
-    with committed(django_db_blocker, mirrors, fill) as workspace:
-        yield workspace, mirrors
-
-
 @pytest.fixture
-def workspace(db, corpus, settings):
-    workspace, settings.KEBAB_MIRROR_DIR = corpus
-    settings.KEBAB_LEG_LIMIT_MS = 60_000  # a leg that is stopped on a busy machine gives another list
-    return workspace
+def workspace(filled):
+    return filled
 
 
 @pytest.fixture

@@ -6,30 +6,10 @@ import pytest
 from django.utils import timezone
 
 from search.models import Document, EmbeddingSpace
-from tests.api.making import address, committed
+from tests.api.making import address
 from tests.corpus.making import chunk, write
+from tests.corpus.marked import EXAMPLES
 
-# Query, a text that holds it, and what is marked in that text.
-EXAMPLES = [
-    ("部署", "阅读部署指南。", ["部署"]),
-    ("충돌", "이 충돌은 나쁘다", ["충돌"]),
-    ("設定", "新しい設定方法について", ["設定"]),
-    ("部署 kubernetes", "在Kubernetes上部署应用", ["Kubernetes", "部署"]),
-    ("猫", "这只猫睡了", ["猫"]),
-    ("RATE_LIMIT", "set RATE_LIMIT_TRUSTED_PROXY_HOPS", ["RATE_LIMIT"]),
-    ("rate limit", "call rateLimit()", ["rateLimit"]),
-    ("rate limit", "call rate_limit()", ["rate", "limit"]),
-    ("rate limit", "new RateLimit()", ["RateLimit"]),
-    ("next.js", "we use next.js here", ["next.js"]),
-    ("C++", "written in C++.", ["C++"]),
-    ("foo-bar", "the foo-bar thing", ["foo-bar"]),
-    ("path/to/file", "see path/to/file.txt", ["path/to/file"]),
-    ("don't", "they don't stop", ["don't"]),
-    ("a:b", "the a:b form", ["a:b"]),
-    ("@angular/core", "import @angular/core now", ["angular/core"]),
-    ("NOT", "is NOT so", ["NOT"]),
-    ('he"llo', 'they say he"llo often', ['he"llo']),
-]
 CITED = {
     "a/b.md#L7-L12": {"kind": "line", "start": 7, "end": 12},
     "a/b.md#L7": {"kind": "line", "start": 7, "end": 7},
@@ -55,18 +35,9 @@ def fill(workspace):
     write(workspace, "plums.md", *(f"plum {n}" for n in range(PLUMS)))
 
 
-@pytest.fixture(scope="module")
-def corpus(django_db_setup, django_db_blocker, tmp_path_factory):
-    mirrors = tmp_path_factory.mktemp("examples")
-    with committed(django_db_blocker, mirrors, fill) as workspace:
-        yield workspace, mirrors
-
-
 @pytest.fixture
-def workspace(db, corpus, settings):
-    workspace, settings.KEBAB_MIRROR_DIR = corpus
-    settings.KEBAB_LEG_LIMIT_MS = 60_000
-    return workspace
+def workspace(filled):
+    return filled
 
 
 @pytest.fixture

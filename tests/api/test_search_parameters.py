@@ -4,7 +4,7 @@ import pytest
 
 from search.api.query import QueryFields
 from search.models import Source
-from tests.api.making import address, committed
+from tests.api.making import address
 from tests.corpus.making import chunk, write
 
 PAST, FUTURE = "2001-01-01T00:00:00Z", "2101-01-01T00:00:00Z"
@@ -26,18 +26,9 @@ def fill(workspace):
         write(workspace, f"many/{number:02}.md", f"delta {number}")
 
 
-@pytest.fixture(scope="module")
-def corpus(django_db_setup, django_db_blocker, tmp_path_factory):
-    mirrors = tmp_path_factory.mktemp("parameters")
-    with committed(django_db_blocker, mirrors, fill) as workspace:
-        yield workspace, mirrors
-
-
 @pytest.fixture
-def workspace(db, corpus, settings):
-    workspace, settings.KEBAB_MIRROR_DIR = corpus
-    workspace.refresh_from_db()
-    return workspace
+def workspace(filled):
+    return filled
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 from kebab.people.models import Workspace
 from search.models import Chunk
 from search.rerank import configured_reranker
-from tests.api.making import address, committed
+from tests.api.making import address
 from tests.corpus.making import write
 from tests.rerank.behaviours import FAILURES, results, tei
 from tests.rerank.stub import closed_port, serving
@@ -23,19 +23,9 @@ def fill(workspace):
     write(workspace, "hidden/one.md", "delta delta delta delta secretly", tags=("hidden",))
 
 
-@pytest.fixture(scope="module")
-def corpus(django_db_setup, django_db_blocker, tmp_path_factory):
-    mirrors = tmp_path_factory.mktemp("reranked")
-    with committed(django_db_blocker, mirrors, fill) as workspace:
-        yield workspace, mirrors
-
-
 @pytest.fixture
-def workspace(db, corpus, settings):
-    workspace, settings.KEBAB_MIRROR_DIR = corpus
-    settings.KEBAB_LEG_LIMIT_MS = 60_000  # a busy machine's fused order is to be whole
-    workspace.refresh_from_db()
-    return workspace
+def workspace(filled):
+    return filled
 
 
 @pytest.fixture

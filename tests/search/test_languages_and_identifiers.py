@@ -4,6 +4,7 @@ import pytest
 
 from search.retrieval.types import Mode
 from tests.corpus.making import chunk, write, write_each
+from tests.corpus.marked import EXAMPLES
 from tests.search.asking import ask, embed, paths, sync
 
 
@@ -11,39 +12,7 @@ def marked(hit):
     return [hit.snippet[start:end] for start, end in hit.highlights]
 
 
-@pytest.mark.parametrize(
-    ("query", "text", "highlights"),
-    [
-        ("部署", "阅读部署指南。", ["部署"]),
-        ("충돌", "이 충돌은 나쁘다", ["충돌"]),
-        ("設定", "新しい設定方法について", ["設定"]),
-        ("部署指南", "阅读部署指南。", ["部署指南"]),
-        ("署", "阅读部署指南。", ["署"]),
-        ("署 部署", "阅读部署指南，署名。", ["部署", "署"]),
-        ("2023年", "于2023年末发布", ["2023年"]),
-        ("法", "使用方法。", ["法"]),
-        ("部署 kubernetes", "在Kubernetes上部署应用", ["Kubernetes", "部署"]),
-        ("𠮷野", "𠮷野家は安い", ["𠮷野"]),
-        ("RATE_LIMIT", "set RATE_LIMIT_TRUSTED_PROXY_HOPS", ["RATE_LIMIT"]),
-        ("rate limit", "call rateLimit()", ["rateLimit"]),
-        ("rate limit", "call rate_limit()", ["rate", "limit"]),
-        ("rate limit", "new RateLimit()", ["RateLimit"]),
-        ("limit", "call rateLimit()", ["Limit"]),
-        ("server", "an HTTPServer", ["Server"]),
-        ("user by id", "call getUserById(1)", ["User", "Id"]),
-        ("next.js", "we use next.js here", ["next.js"]),
-        ("C++", "written in C++.", ["C++"]),
-        ("foo-bar", "the foo-bar thing", ["foo-bar"]),
-        ("path/to/file", "see path/to/file.txt", ["path/to/file"]),
-        ("don't", "they don't stop", ["don't"]),
-        ("a:b", "the a:b form", ["a:b"]),
-        ("@angular/core", "import @angular/core now", ["angular/core"]),
-        ("NOT", "is NOT so", ["NOT"]),
-        ("réseau", "le reseau local", ["reseau"]),
-        ("reseau", "le réseau local", ["réseau"]),
-        ("книги", "Эта книга новая", ["книга"]),
-    ],
-)
+@pytest.mark.parametrize(("query", "text", "highlights"), EXAMPLES)
 def test_what_is_asked_for_is_found_and_marked(workspace, query, text, highlights):
     write(workspace, "held.md", text)
     write(workspace, "other.md", "unrelated 無関係 관계없는")
