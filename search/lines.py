@@ -4,23 +4,15 @@ The bytes are read in blocks and only the window is kept: memory stays the same 
 """
 
 import codecs
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
+from search.charset import is_damaged_utf8, likeliest_charset, marked_charset, wide_charset
+
 _BLOCK_BYTES = 1 << 20
-_SAMPLE_BYTES = 64 * 1024
 #: More of a line is not shown: minified files are one line of megabytes.
 MAX_LINE_CHARS = 2_000
-# In this order: a UTF-32 mark begins like one of UTF-16.
-_MARKS = {
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
-_MULTIBYTE = re.compile("[\x80-\ufffc\ufffe-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +38,8 @@ def read_lines(
 ) -> LineWindow:
     """Give up to `count` lines from line `first`. CRLF, LF and a lone CR each end a line.
 
-    Past the end there are none. Text is UTF-8, UTF-16 or UTF-32 with a mark, else the likeliest charset;
-    bytes that are no text become U+FFFD.
+    Past the end there are none. Text is in the charset that the parsers find (`search.charset`); bytes that
+    are no text become U+FFFD.
     """
     head = content.read(_BLOCK_BYTES)
     gathered = _Gathered(first=first, count=count, max_line_bytes=4 * max_line_chars)
@@ -101,7 +93,7 @@ class _Gathered:
 
 def _as_utf8(head: bytes, content: BinaryIO) -> Iterator[bytes]:
     """Give the bytes in blocks, without a mark: UTF-16 and UTF-32 written as UTF-8, all else as it is."""
-    charset = next((charset for mark, charset in _MARKS.items() if head.startswith(mark)), None)
+    charset = marked_charset(head) or wide_charset(head)
     if charset is not None:
         decoder = codecs.getincrementaldecoder(charset)(errors="replace")
         for block in _blocks(head, content):
@@ -132,21 +124,9 @@ def _charset(lines: Sequence[bytes], head: bytes) -> str:
     try:
         text.decode("utf-8")
     except UnicodeDecodeError:
-        return "utf-8" if _is_damaged_utf8(text) else _likeliest_charset(head[:_SAMPLE_BYTES])
+        is_utf8 = is_damaged_utf8(text.decode("utf-8", errors="replace"))
+        return "utf-8" if is_utf8 else likeliest_charset(head)
     return "utf-8"
-
-
-def _is_damaged_utf8(text: bytes) -> bool:
-    """Whether valid multi-byte characters far outnumber the broken ones."""
-    read = text.decode("utf-8", errors="replace")
-    return len(_MULTIBYTE.findall(read)) > 4 * read.count("\ufffd")
-
-
-def _likeliest_charset(sample: bytes) -> str:
-    from charset_normalizer import from_bytes  # slow to import, and few documents need it
-
-    best = from_bytes(sample).best()
-    return "cp1252" if best is None or best.encoding in {"utf_8", "ascii"} else best.encoding
 
 
 def _line(number: int, raw: bytes, charset: str, max_chars: int) -> Line:

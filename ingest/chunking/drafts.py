@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ingest.chunking.types import MAX_LANGUAGE_CHARS, ChunkDraft, ChunkKind
+from ingest.chunking.types import MAX_CHUNKS, MAX_LANGUAGE_CHARS, ChunkDraft, ChunkKind
+from ingest.parsers.errors import ParseRefused
 from ingest.parsers.types import LineSpan, ParsedDocument
 
 
@@ -36,23 +37,34 @@ class Drafts:
         code_language: str | None = None,
         kind: ChunkKind = "info",
     ) -> None:
-        """Appends a chunk; the outline lines that waited become its further spans."""
-        spans = [span, *self.outline_lines]
-        self.outline_lines = []
-        self.chunks.append(
-            ChunkDraft(
-                ordinal=len(self.chunks),
-                kind=kind,
-                language=code_language if len(code_language or "") <= MAX_LANGUAGE_CHARS else None,
-                heading_path=place.heading_path,
-                breadcrumb=place.breadcrumb,
-                section_label=place.section_label,
-                text=text,
-                spans=self._source_spans(spans),
-                token_count=tokens,
-            )
+        """Appends a chunk; the outline lines that waited become its further spans.
+
+        Raises:
+            ParseRefused: the document makes more than MAX_CHUNKS (`too_many_chunks`).
+        """
+        if len(self.chunks) == MAX_CHUNKS:
+            raise too_many_chunks()
+        spans, self.outline_lines = [span, *self.outline_lines], []
+        draft = ChunkDraft(
+            ordinal=len(self.chunks),
+            kind=kind,
+            language=code_language if len(code_language or "") <= MAX_LANGUAGE_CHARS else None,
+            heading_path=place.heading_path,
+            breadcrumb=place.breadcrumb,
+            section_label=place.section_label,
+            text=text,
+            spans=self._source_spans(spans),
+            token_count=tokens,
         )
+        self.chunks.append(draft)
 
     def _source_spans(self, spans: Sequence[LineSpan]) -> tuple[Mapping[str, Any], ...]:
         sources = (self.parsed.source_span(span.start, span.end) for span in spans)
         return tuple(source.to_wire() for source in dict.fromkeys(sources))
+
+
+def too_many_chunks() -> ParseRefused:
+    """The refusal of a document that makes more than MAX_CHUNKS chunks."""
+    return ParseRefused(
+        "too_many_chunks", f"it makes more than {MAX_CHUNKS:,} passages; split it into several files"
+    )

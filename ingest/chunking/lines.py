@@ -1,33 +1,40 @@
 """A document's lines with their sizes, and how to cut a line that is too long for a chunk."""
 
 import re
+from array import array
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from math import ceil
 
+from ingest.chunking.drafts import too_many_chunks
 from ingest.chunking.tokens import TokenCounts
-from ingest.chunking.types import MAX_CHARS
+from ingest.chunking.types import MAX_CHARS, MAX_CHUNKS, MAX_TOKENS
 
 #: a word with the white space after it; Chinese and Japanese sentence marks end one too, and a word of
 #: more than 100 characters, which the tokenizer does not know as one, comes in several
 ATOM = re.compile(r"[^\s。！？；、]{1,100}[。！？；、]*\s*|[。！？；、]{1,100}\s*|\s+")
-SENTENCE_END = (".", "!", "?", ";", "。", "！", "？", "；")
+#: lines counted before it is asked whether there are too many tokens already
+COUNTED_TOGETHER = 10_000
+SENTENCE_MARKS = (".", "!", "?", ";", "。", "！", "？", "；")
 
 
 class SizedLines:
     """Lines with running sums of tokens and characters, so that any run of lines is sized at once.
 
     Line numbers are 1-based, ranges include both ends.
+
+    Raises:
+        ParseRefused: the lines hold more tokens than MAX_CHUNKS chunks can (`too_many_chunks`).
     """
 
     def __init__(self, lines: Sequence[str], counts: TokenCounts) -> None:
         self.lines = lines
         self.counts = counts
-        self._tokens = [0, *accumulate(counts.count_each(lines))]
-        self._chars = [0, *accumulate(len(line) + 1 for line in lines)]
+        self._tokens = _running_tokens(lines, counts)
+        self._chars = array("q", accumulate((len(line) + 1 for line in lines), initial=0))
 
     def tokens(self, start: int, end: int) -> int:
-        """Tokens of lines `start` to `end`."""
+        """Tokens of lines `start` to `end`; a line over MAX_CHARS, which fits in no chunk, counts nothing."""
         return self._tokens[end] - self._tokens[start - 1]
 
     def fits(self, start: int, end: int, max_tokens: int) -> bool:
@@ -42,6 +49,18 @@ class SizedLines:
     def pieces(self, number: int, max_tokens: int) -> Iterator[str]:
         """Line `number` in pieces of at most `max_tokens`, see `split_line`."""
         return split_line(self.lines[number - 1], max_tokens, self.counts)
+
+
+def _running_tokens(lines: Sequence[str], counts: TokenCounts) -> "array[int]":
+    """Tokens of the first 0, 1, 2 … lines; given up as soon as they can't become MAX_CHUNKS chunks."""
+    running = array("q", [0])
+    for start in range(0, len(lines), COUNTED_TOGETHER):
+        batch = lines[start : start + COUNTED_TOGETHER]
+        counted = counts.count_each([line if len(line) <= MAX_CHARS else "" for line in batch])
+        running.extend(accumulate(counted, initial=running.pop()))
+        if running[-1] > MAX_CHUNKS * MAX_TOKENS:
+            raise too_many_chunks()
+    return running
 
 
 def split_line(line: str, max_tokens: int, counts: TokenCounts) -> Iterator[str]:
@@ -67,15 +86,27 @@ def split_line(line: str, max_tokens: int, counts: TokenCounts) -> Iterator[str]
 def _fitting_atoms(window: str, max_tokens: int, counts: TokenCounts) -> list[str]:
     """The window's first atoms, as many as fit together; a part of the first where even that doesn't."""
     atoms, left = [], max_tokens
-    for match in ATOM.finditer(window):
-        left -= counts.count(match[0])
+    for atom, tokens in _counted_atoms(window, max_tokens, counts):
+        left -= tokens
         if left < 0:
             break
-        atoms.append(match[0])
+        atoms.append(atom)
     # two atoms without a space between them may make a token more together
     while len(atoms) > 1 and counts.count("".join(atoms)) > max_tokens:
         atoms.pop()
-    return atoms or [_fitting_slice(match[0], max_tokens, counts)]
+    return atoms or [_fitting_slice(atom, max_tokens, counts)]
+
+
+def _counted_atoms(window: str, together: int, counts: TokenCounts) -> Iterator[tuple[str, int]]:
+    """The window's atoms with their tokens, those of about `together` characters counted at once."""
+    atoms, size = [], 0
+    for match in ATOM.finditer(window):
+        atoms.append(match[0])
+        size += len(match[0])
+        if size >= together:
+            yield from zip(atoms, counts.count_each(atoms), strict=True)
+            atoms, size = [], 0
+    yield from zip(atoms, counts.count_each(atoms), strict=True)
 
 
 def _even_cut(atoms: Sequence[str], wanted: float) -> int:
@@ -90,7 +121,7 @@ def _even_cut(atoms: Sequence[str], wanted: float) -> int:
     sentences = [
         kept
         for kept in words
-        if sizes[kept] >= wanted / 2 and atoms[kept - 1].rstrip().endswith(SENTENCE_END)
+        if sizes[kept] >= wanted / 2 and atoms[kept - 1].rstrip().endswith(SENTENCE_MARKS)
     ]
     return min(sentences or words, key=lambda kept: abs(sizes[kept] - wanted))
 

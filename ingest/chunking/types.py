@@ -5,13 +5,16 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 #: raised whenever the same document would give other chunks
-CHUNKER_VERSION: Final = "c2"
+CHUNKER_VERSION: Final = "c3"
 #: tokens of breadcrumb and text together: the embedder's 256 less its two marks
 MAX_TOKENS: Final = 254
 #: tokens of a breadcrumb; a longer one is shortened, so that every chunk has room for text
 MAX_BREADCRUMB_TOKENS: Final = 96
 #: characters of a chunk's text; text that makes few tokens (rules, encoded bytes) ends here
 MAX_CHARS: Final = 4_000
+
+#: chunks of one document: with each the worker that stores them takes some 8 KB, all at once
+MAX_CHUNKS: Final = 40_000
 
 #: characters of a code chunk's language; a fence that names a longer one names none
 MAX_LANGUAGE_CHARS: Final = 40
@@ -28,9 +31,9 @@ class ChunkDraft:
     kind: ChunkKind
     #: language of a code chunk, lower case, or None
     language: str | None
-    #: headings above the chunk, outermost first, its own last; empty for code
+    #: headings above the chunk, outermost first, its own last; of code the units: "class A", "method run"
     heading_path: tuple[str, ...]
-    #: title and headings joined by " > "; for code the path. Together with `text` what is embedded
+    #: title, of code the path, and headings joined by " > ". Together with `text` what is embedded
     breadcrumb: str
     section_label: str
     #: lines `start` to `end` of the first span joined by "\\n", unless one line was too long for a chunk

@@ -1,9 +1,10 @@
-"""Source code as lines; the chunker cuts it into windows."""
+"""Source code as lines, with its definitions where its language has a grammar."""
 
 import re
 
 from ingest.parsers.decoding import decode, split_lines
 from ingest.parsers.errors import ParseRefused
+from ingest.parsers.syntax.apart import read_syntax_apart
 from ingest.parsers.types import Block, FileType, LineSpan, Outline
 
 GENERATED = re.compile(r"@generated\b|\bcode generated\b.*\bdo not edit\b|<auto-?generated", re.IGNORECASE)
@@ -23,7 +24,12 @@ def parse_code(content: bytes, file: FileType) -> Outline:
     _refuse_machine_output(lines)
     if not any(line.strip() for line in lines):
         return Outline(lines=lines, blocks=())
-    block = Block(kind="code", span=LineSpan(1, len(lines)), language=file.language)
+    block = Block(
+        kind="code",
+        span=LineSpan(1, len(lines)),
+        language=file.language,
+        syntax=read_syntax_apart(lines, file),
+    )
     return Outline(lines=lines, blocks=(block,))
 
 

@@ -5,32 +5,53 @@ import re
 
 import puremagic
 
-from ingest.parsers.decoding import UTF16_BOMS
 from ingest.parsers.errors import ParseRefused
-from ingest.parsers.file_types import UNREAD, code_type, extension_of, html_type, text_type, type_by_name
+from ingest.parsers.file_types import (
+    BINARY,
+    binary_type,
+    code_type,
+    extension_of,
+    office_type,
+    type_by_name,
+)
+from ingest.parsers.office_package import ZIP_START, kind_of
+from ingest.parsers.ole import OLE_START, ole_refusal
+from ingest.parsers.text_kinds import text_kind
 from ingest.parsers.types import FileType
+from search.charset import MARKS, wide_charset
 
 HEAD_BYTES = 4096
+#: what is said of bytes that nothing is known of
+OCTETS = "application/octet-stream"
 #: bytes that text files do not hold (tab, line ends, form feed and escape aside)
 CONTROL = bytes({*range(0x20)} - {0x09, 0x0A, 0x0C, 0x0D, 0x1B} | {0x7F})
 #: formats that begin like text but hold none worth reading as such
 TEXTUAL_SIGNATURES = (b"%PDF-", b"{\\rtf", b"%!PS")
+#: a PDF may begin with other bytes, like the header of a message that it came in
+SIGNATURES = {
+    "application/pdf": re.compile(rb"(?s:.{0,1019}?)%PDF-"),
+    "image/png": re.compile(rb"\x89PNG\r\n\x1a\n"),
+    "image/jpeg": re.compile(rb"\xff\xd8\xff"),
+    "image/gif": re.compile(rb"GIF8[79]a"),
+    "image/webp": re.compile(rb"RIFF(?s:.{4})WEBP"),
+    "image/tiff": re.compile(rb"II\*\0|MM\0\*"),
+}
+#: what nothing here reads, in words: puremagic takes any zip for a Word document, and knows no name of ELF
+UNREAD = {
+    "an archive: unpack it, or upload it by itself": re.compile(
+        rb"PK\x03\x04(?!(?s:.{26})mimetype)|PK\x05\x06|\x1f\x8b|BZh[1-9]|\xfd7zXZ\0|7z\xbc\xaf|Rar!\x1a|(?s:.{257})ustar"
+    ),
+    "a program": re.compile(rb"\x7fELF|MZ|\xca\xfe\xba\xbe|[\xce\xcf]\xfa\xed\xfe"),
+}
 #: types that the magic numbers give for things people read
 READABLE = ("text/", "application/json", "application/xml", "message/")
-HTML_START = re.compile(
-    rb"\s*(?:<!--(?:(?!-->).)*-->\s*)?<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
+#: lines that a header of C++ has and one of C cannot have
+CPP_LINE = re.compile(
+    rb"^[ \t]*(?:(?:public|private|protected)[ \t]*:|template[ \t]*<|using[ \t]+(?:namespace[ \t]+)?\w+"
+    rb"|(?:inline[ \t]+)?namespace\b[\w: \t]*(?:\{|\r?$)"
+    rb"|class[ \t]+(?:\w+[ \t]+)?\w+[ \t]*(?:[:{;]|final\b|\r?$))",
+    re.MULTILINE,
 )
-SHEBANG = re.compile(rb"#!\s*\S*?(?:env\s+(?:-\S+\s+)*)?([a-z]+)[0-9.]*\s")
-INTERPRETERS = {
-    "bash": "bash",
-    "sh": "bash",
-    "zsh": "bash",
-    "python": "python",
-    "node": "javascript",
-    "ruby": "ruby",
-    "perl": "perl",
-    "php": "php",
-}
 
 
 def identify(content: bytes, path: str) -> FileType:
@@ -40,34 +61,69 @@ def identify(content: bytes, path: str) -> FileType:
         ParseRefused: nothing here reads such a file (`no_parser`).
     """
     extension = extension_of(path)
-    if extension in UNREAD:
-        raise _no_parser(UNREAD[extension])
     named = type_by_name(path)
+    if (office := _office_type(content, path, named)) is not None:
+        return office
     head = content[:HEAD_BYTES]
+    if named is not None and (named.mime in BINARY or named.media == "office"):
+        named = None  # its name says that it is no text: only its content can tell
     if _looks_binary(head) and (mime := _binary_mime(head, is_named=named is not None)):
-        raise _no_parser(mime)
-    return named or _sniffed(head, path)
+        read_here = binary_type(path, mime)
+        if read_here is None:
+            raise _no_parser(mime, head)
+        return read_here
+    if extension == "h" and CPP_LINE.search(content):
+        return code_type(path, "cpp")
+    return text_kind(named, content, head, path)
 
 
-def _no_parser(mime: str) -> ParseRefused:
+def _office_type(content: bytes, path: str, named: FileType | None) -> FileType | None:
+    """The type of an office file, also of a damaged one that only its name tells; None for any other."""
+    if content.startswith(OLE_START):
+        raise ole_refusal(content)
+    if (kind := kind_of(content)) is not None:
+        return office_type(path, kind)
+    if named is None or named.media != "office":
+        return None
+    if not content:
+        raise ParseRefused("damaged", "the file is empty: it has 0 bytes")
+    return named if content.startswith(ZIP_START) else None
+
+
+def _no_parser(mime: str, head: bytes) -> ParseRefused:
+    for what, signature in UNREAD.items():
+        if signature.match(head):
+            return ParseRefused("no_parser", f"it is {what}")
+    if mime == OCTETS:
+        return ParseRefused("no_parser", f"it holds bytes that are no text, of no known kind ({mime})")
     return ParseRefused("no_parser", f"no parser for {mime}")
 
 
 def _looks_binary(head: bytes) -> bool:
-    if head.startswith((*UTF16_BOMS, codecs.BOM_UTF8)):
+    if head.startswith(TEXTUAL_SIGNATURES) or (_signed_mime(head) or "").startswith("image/"):
+        return True
+    if head.startswith((*MARKS, codecs.BOM_UTF8)) or wide_charset(head):
         return False
-    return head.startswith(TEXTUAL_SIGNATURES) or head.translate(None, CONTROL) != head
+    return head.translate(None, CONTROL) != head
 
 
 def _binary_mime(head: bytes, *, is_named: bool) -> str | None:
     """Mime of binary content, or None when it may still be text with some stray control bytes."""
-    mime = _magic_mime(head)
+    mime = _signed_mime(head) or _magic_mime(head)
     if mime is not None:
         return mime
     control_share = 1 - len(head.translate(None, CONTROL)) / len(head)
     if not is_named and b"\x00" in head:
-        return "application/octet-stream"
-    return "application/octet-stream" if control_share > 0.1 and len(head) > 64 else None
+        return OCTETS
+    return OCTETS if control_share > 0.1 and len(head) > 64 else None
+
+
+def _signed_mime(head: bytes) -> str | None:
+    """Mime of a format that is read here, where puremagic is unsure (JPEG) or too strict (PDF)."""
+    for mime, signature in SIGNATURES.items():
+        if signature.match(head):
+            return mime
+    return None
 
 
 def _magic_mime(head: bytes) -> str | None:
@@ -77,16 +133,6 @@ def _magic_mime(head: bytes) -> str | None:
         return None
     for match in matches:
         if match.confidence >= 0.4:
-            mime = match.mime_type or "application/octet-stream"
+            mime = match.mime_type or OCTETS
             return None if mime.startswith(READABLE) else mime
     return None
-
-
-def _sniffed(head: bytes, path: str) -> FileType:
-    """Type of text whose name says nothing."""
-    if HTML_START.match(head):
-        return html_type(path)
-    shebang = SHEBANG.match(head)
-    if shebang and (language := INTERPRETERS.get(shebang[1].decode("ascii"))):
-        return code_type(path, language)
-    return text_type(path)

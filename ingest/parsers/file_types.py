@@ -1,8 +1,10 @@
 """Which extension means what. Content overrules it where the two disagree (see content_type)."""
 
+from collections.abc import Mapping
 from typing import Final
 
-from ingest.parsers.types import FileType
+from ingest.parsers.office_package import OfficeKind
+from ingest.parsers.types import FileType, Media
 
 MARKDOWN: Final = frozenset({"md", "markdown", "mdx", "mdown", "mkd", "mdc"})
 HTML: Final = frozenset({"html", "htm", "xhtml"})
@@ -10,13 +12,9 @@ HTML: Final = frozenset({"html", "htm", "xhtml"})
 TEXT: Final = {
     "txt": "text/plain",
     "text": "text/plain",
-    "log": "text/plain",
-    "rst": "text/x-rst",
     "adoc": "text/asciidoc",
     "org": "text/org",
     "tex": "application/x-tex",
-    "srt": "application/x-subrip",
-    "vtt": "text/vtt",
 }
 #: data formats: extension -> (mime, language)
 STRUCTURED: Final = {
@@ -24,6 +22,9 @@ STRUCTURED: Final = {
     "tsv": ("text/tab-separated-values", "csv"),
     "json": ("application/json", "json"),
     "jsonl": ("application/jsonl", "json"),
+    "ndjson": ("application/jsonl", "json"),
+    "jsonc": ("application/json", "json"),
+    "geojson": ("application/geo+json", "json"),
     "json5": ("application/json5", "json"),
     "yaml": ("application/yaml", "yaml"),
     "yml": ("application/yaml", "yaml"),
@@ -32,9 +33,56 @@ STRUCTURED: Final = {
     "cfg": ("text/plain", "ini"),
     "conf": ("text/plain", "ini"),
     "properties": ("text/plain", "ini"),
+    "log": ("text/plain", "log"),
 }
-#: text that only a later parser can read well, so that it is refused rather than indexed as noise
-UNREAD: Final = {"ipynb": "application/x-ipynb+json", "svg": "image/svg+xml"}
+#: ladders of the data formats that are not read as `structured` first
+STRUCTURED_PARSERS: Final = {"csv": ("table", "structured", "text"), "log": ("log", "text")}
+#: formats with a parser of their own: extension -> (mime, ladder)
+MARKUP: Final = {
+    "rst": ("text/x-rst", ("rst", "text")),
+    "rest": ("text/x-rst", ("rst", "text")),
+    "ipynb": ("application/x-ipynb+json", ("notebook", "structured", "text")),
+    "svg": ("image/svg+xml", ("svg", "text")),
+}
+#: formats that are no text, known by their content: mime -> (media, ladder)
+BINARY: Final[dict[str, tuple[Media, tuple[str, ...]]]] = {
+    "application/pdf": ("pdf", ("pdf",)),
+    "image/png": ("image", ("image",)),
+    "image/jpeg": ("image", ("image",)),
+    "image/webp": ("image", ("image",)),
+    "image/gif": ("image", ("image",)),
+    "image/tiff": ("image", ("image",)),
+}
+#: what their names end in
+BINARY_EXTENSIONS: Final = {
+    "pdf": "application/pdf",
+    "png": "image/png",
+    "jpg": "image/jpeg",
+    "jpeg": "image/jpeg",
+    "webp": "image/webp",
+    "gif": "image/gif",
+    "tif": "image/tiff",
+    "tiff": "image/tiff",
+}
+#: subtitles and transcripts: extension -> mime
+TRANSCRIPTS: Final = {"srt": "application/x-subrip", "vtt": "text/vtt"}
+#: Office files by extension: what they hold, and the mime of this variant of it
+OOXML: Final = "application/vnd.openxmlformats-officedocument"
+MACROS: Final = "macroEnabled.12"
+OFFICE: Final[Mapping[str, tuple[OfficeKind, str]]] = {
+    "docx": ("docx", f"{OOXML}.wordprocessingml.document"),
+    "docm": ("docx", f"application/vnd.ms-word.document.{MACROS}"),
+    "dotx": ("docx", f"{OOXML}.wordprocessingml.template"),
+    "dotm": ("docx", f"application/vnd.ms-word.template.{MACROS}"),
+    "pptx": ("pptx", f"{OOXML}.presentationml.presentation"),
+    "pptm": ("pptx", f"application/vnd.ms-powerpoint.presentation.{MACROS}"),
+    "ppsx": ("pptx", f"{OOXML}.presentationml.slideshow"),
+    "potx": ("pptx", f"{OOXML}.presentationml.template"),
+    "xlsx": ("xlsx", f"{OOXML}.spreadsheetml.sheet"),
+    "xlsm": ("xlsx", f"application/vnd.ms-excel.sheet.{MACROS}"),
+    "xltx": ("xlsx", f"{OOXML}.spreadsheetml.template"),
+}
+MAIL: Final = "eml"
 
 LANGUAGES: Final = {
     "bash": "sh bash zsh ksh",
@@ -128,11 +176,20 @@ def type_by_name(path: str) -> FileType | None:
     if extension in HTML:
         return html_type(path)
     if extension in STRUCTURED:
-        mime, language = STRUCTURED[extension]
-        parsers = ("structured", "text")
-        return FileType(path=path, mime=mime, media="text", parsers=parsers, language=language)
+        return data_type(path, extension)
+    if extension in MARKUP:
+        return markup_type(path, extension)
     if extension in TEXT:
         return text_type(path, TEXT[extension])
+    if extension in OFFICE:
+        return office_type(path, OFFICE[extension][0])
+    if extension == MAIL:
+        return mail_type(path)
+    if extension in TRANSCRIPTS:
+        mime, parsers = TRANSCRIPTS[extension], ("transcript", "text")
+        return FileType(path=path, mime=mime, media="transcript", parsers=parsers)
+    if extension in BINARY_EXTENSIONS:
+        return binary_type(path, BINARY_EXTENSIONS[extension])
     return None
 
 
@@ -140,6 +197,39 @@ def code_type(path: str, language: str) -> FileType:
     """Type of a source file in `language`."""
     mime = f"text/x-{language}"
     return FileType(path=path, mime=mime, media="code", parsers=("code", "text"), language=language)
+
+
+def binary_type(path: str, mime: str) -> FileType | None:
+    """Type of a format that is no text, or None when nothing here reads it."""
+    if mime not in BINARY:
+        return None
+    media, parsers = BINARY[mime]
+    return FileType(path=path, mime=mime, media=media, parsers=parsers)
+
+
+def office_type(path: str, kind: OfficeKind) -> FileType:
+    """Type of an office file that holds `kind`, whatever its name says."""
+    named, mime = OFFICE.get(extension_of(path), ("", ""))
+    mime = mime if named == kind else OFFICE[kind][1]
+    return FileType(path=path, mime=mime, media="office", parsers=(kind, "office_text"))
+
+
+def data_type(path: str, extension: str) -> FileType:
+    """Type of a data file as files with `extension`, one of STRUCTURED, have it."""
+    mime, language = STRUCTURED[extension]
+    parsers = STRUCTURED_PARSERS.get(language, ("structured", "text"))
+    return FileType(path=path, mime=mime, media="text", parsers=parsers, language=language)
+
+
+def markup_type(path: str, extension: str) -> FileType:
+    """Type of a file as files with `extension`, one of MARKUP, have it."""
+    mime, parsers = MARKUP[extension]
+    return FileType(path=path, mime=mime, media="text", parsers=parsers)
+
+
+def mail_type(path: str) -> FileType:
+    """Type of an e-mail."""
+    return FileType(path=path, mime="message/rfc822", media="email", parsers=("email", "mail_source"))
 
 
 def html_type(path: str) -> FileType:

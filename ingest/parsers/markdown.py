@@ -7,10 +7,10 @@ from functools import cache
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from ingest.parsers.covering import cover_lines
 from ingest.parsers.decoding import decode, split_lines
 from ingest.parsers.file_types import extension_of
 from ingest.parsers.front_matter import FrontMatter, read_front_matter
-from ingest.parsers.text import paragraphs
 from ingest.parsers.types import Block, BlockKind, FileType, LineSpan, Outline
 
 KINDS: dict[str, BlockKind] = {
@@ -42,9 +42,7 @@ def parse_markdown(content: bytes, file: FileType) -> Outline:
     lines = split_lines(decode(content))
     front_matter = read_front_matter(lines)
     blocks = list(_front_matter_block(front_matter))
-    body_start = front_matter.last_line
-    tokens = _block_parser(is_mdx=extension_of(file.path) == "mdx").parse("\n".join(lines[body_start:]))
-    blocks += _fill_gaps(lines, body_start, _blocks(tokens, body_start))
+    blocks += markdown_blocks(lines, front_matter.last_line, is_mdx=extension_of(file.path) == "mdx")
     return Outline(
         lines=lines,
         blocks=blocks,
@@ -53,6 +51,12 @@ def parse_markdown(content: bytes, file: FileType) -> Outline:
         metadata=front_matter.metadata,
         warnings=(front_matter.warning,) if front_matter.warning else (),
     )
+
+
+def markdown_blocks(lines: Sequence[str], offset: int = 0, *, is_mdx: bool = False) -> Iterator[Block]:
+    """Blocks of the lines after the first `offset` ones; every line that is not blank lies in one."""
+    tokens = _block_parser(is_mdx=is_mdx).parse("\n".join(lines[offset:]))
+    return cover_lines(lines, offset, _blocks(tokens, offset))
 
 
 @cache
@@ -130,31 +134,3 @@ def _inline_text(tokens: Sequence[Token]) -> Iterator[str]:
 def _fence_language(token: Token) -> str | None:
     named = FENCE_LANGUAGE.match(token.info.strip().lstrip("{.")) if token.type == "fence" else None
     return named[0].lower() if named else None
-
-
-def _fill_gaps(lines: Sequence[str], offset: int, blocks: Iterator[Block]) -> Iterator[Block]:
-    """The blocks, each without trailing blank lines, and paragraphs for lines that lie in none."""
-    covered = offset
-    for block in blocks:
-        start, end = max(block.span.start, covered + 1), block.span.end
-        while end >= start and not lines[end - 1].strip():
-            end -= 1
-        if end < start:
-            continue
-        for span in paragraphs(lines, covered + 1, start - 1):
-            yield Block(kind="paragraph", span=span)
-        yield block if block.span == LineSpan(start, end) else _moved(block, LineSpan(start, end))
-        covered = end
-    for span in paragraphs(lines, covered + 1, len(lines)):
-        yield Block(kind="paragraph", span=span)
-
-
-def _moved(block: Block, span: LineSpan) -> Block:
-    return Block(
-        kind=block.kind,
-        span=span,
-        text=block.text,
-        level=block.level,
-        language=block.language,
-        breaks=tuple(line for line in block.breaks if span.start < line <= span.end),
-    )

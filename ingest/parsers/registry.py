@@ -2,19 +2,36 @@
 
 import logging
 from collections.abc import Callable, Mapping
+from hashlib import blake2b
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Final
 
 from ingest.parsers.code import parse_code
 from ingest.parsers.content_type import identify
-from ingest.parsers.errors import ParseRefused
+from ingest.parsers.docx import parse_docx
+from ingest.parsers.email import parse_email
+from ingest.parsers.errors import ParseRefused, SandboxUnavailable
 from ingest.parsers.file_types import type_by_name
 from ingest.parsers.html import parse_html
+from ingest.parsers.image import parse_image
 from ingest.parsers.language import UNDETERMINED, language_of
+from ingest.parsers.mail_source import parse_mail_source
 from ingest.parsers.markdown import parse_markdown
-from ingest.parsers.text import parse_structured, parse_text
+from ingest.parsers.notebook import parse_notebook
+from ingest.parsers.ocr import is_ocr_installed
+from ingest.parsers.office_text import parse_office_text
+from ingest.parsers.pdf.parse import parse_pdf
+from ingest.parsers.pptx import parse_pptx
+from ingest.parsers.rst import parse_rst
+from ingest.parsers.structured import parse_log, parse_structured
+from ingest.parsers.svg import parse_svg
+from ingest.parsers.table import parse_table
+from ingest.parsers.text import parse_text
 from ingest.parsers.titles import title_of
+from ingest.parsers.transcript import parse_transcript
 from ingest.parsers.types import FileType, Outline, ParsedDocument
+from ingest.parsers.xlsx import parse_xlsx
 
 logger = logging.getLogger(__name__)
 
@@ -24,6 +41,20 @@ PARSERS: Final[Mapping[str, Parser]] = MappingProxyType(
     {
         "markdown": parse_markdown,
         "html": parse_html,
+        "rst": parse_rst,
+        "notebook": parse_notebook,
+        "svg": parse_svg,
+        "docx": parse_docx,
+        "pptx": parse_pptx,
+        "xlsx": parse_xlsx,
+        "office_text": parse_office_text,
+        "email": parse_email,
+        "mail_source": parse_mail_source,
+        "table": parse_table,
+        "log": parse_log,
+        "pdf": parse_pdf,
+        "image": parse_image,
+        "transcript": parse_transcript,
         "structured": parse_structured,
         "code": parse_code,
         "text": parse_text,
@@ -31,17 +62,58 @@ PARSERS: Final[Mapping[str, Parser]] = MappingProxyType(
 )
 #: raised whenever a parser gives other lines, blocks, titles or languages for the same bytes
 PARSER_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
-    {"markdown": 1, "html": 1, "structured": 1, "code": 1, "text": 1}
+    {
+        "markdown": 2,
+        "html": 3,
+        "rst": 1,
+        "notebook": 1,
+        "svg": 1,
+        "docx": 1,
+        "pptx": 1,
+        "xlsx": 1,
+        "office_text": 1,
+        "email": 2,
+        "mail_source": 1,
+        "table": 1,
+        "log": 1,
+        "pdf": 2,
+        "image": 1,
+        "transcript": 1,
+        "structured": 2,
+        "code": 3,
+        "text": 2,
+    }
 )
-#: what a file whose name says nothing may turn out to be
-SNIFFED: Final = ("html", "code", "text")
+#: parsers that read more where OCR is installed; what they read with it has a version that ends in WITH_OCR
+READ_BY_OCR: Final = frozenset({"pdf", "image"})
+HAS_OCR: Final = is_ocr_installed()
+WITH_OCR: Final = ".ocr"
+#: characters of a parser version, WITH_OCR aside; the columns that hold it have room for 64
+MAX_VERSION_CHARS: Final = 60
 
 
 def parser_version_for(path: str) -> str:
-    """Version of everything that may read a file of this name; changes when one of its parsers does."""
+    """Version of what reads a file of this name; changes when a parser of its ladder does.
+
+    A file whose name says nothing may be anything: it is read again when any parser changes. A file whose
+    content overrules its name is read again when the parsers of the name change. What was refused without
+    OCR is read again once it is there.
+    """
     named = type_by_name(path)
-    names = SNIFFED if named is None else named.parsers
-    return "+".join(f"{name}/{PARSER_VERSIONS[name]}" for name in names)
+    names = tuple(PARSERS) if named is None else named.parsers
+    version = "+".join(f"{name}/{PARSER_VERSIONS[name]}" for name in names)
+    if len(version) > MAX_VERSION_CHARS:
+        kind = "any" if named is None else names[0]
+        version = f"{kind}/{blake2b(version.encode(), digest_size=8).hexdigest()}"
+    return version + (WITH_OCR if HAS_OCR and not READ_BY_OCR.isdisjoint(names) else "")
+
+
+def is_current(version: str, path: str) -> bool:
+    """Whether a file of this name that was read, or refused, by parsers of `version` needn't be read again.
+
+    What OCR has read stands where OCR isn't installed: workers with and without it don't undo each other.
+    """
+    return parser_version_for(path) in (version, version.removesuffix(WITH_OCR))
 
 
 def parse(content: bytes, path: str, *, first_rung: int = 0) -> ParsedDocument:
@@ -55,20 +127,23 @@ def parse(content: bytes, path: str, *, first_rung: int = 0) -> ParsedDocument:
     Raises:
         ParseRefused: no parser reads such content (`no_parser`, `generated`, `minified`), or the
             ladder has no such rung (`no_rung`).
+        SandboxUnavailable: a process that a parser needs can't be started.
     """
     file = identify(content, path)
     ladder = file.parsers[first_rung:]
     if not ladder:
         raise ParseRefused("no_rung", f"{path} has {len(file.parsers)} parsers, none left to try")
     warnings: list[str] = []
-    for name in ladder[:-1]:
+    for name, simpler in pairwise(ladder):
         try:
             return _document(PARSERS[name](content, file), file, name, warnings)
-        except (ParseRefused, MemoryError):
+        except (ParseRefused, SandboxUnavailable, MemoryError):
             raise  # without memory the next parser would fail too; it is tried in a fresh process
         except Exception as error:
             logger.warning("parser %s failed on %s", name, path, exc_info=True)
-            warnings.append(f"the {name} parser failed ({type(error).__name__}); read as plain text")
+            warnings.append(
+                f"the {name} parser failed ({type(error).__name__}); the {simpler} parser read it"
+            )
     return _document(PARSERS[ladder[-1]](content, file), file, ladder[-1], warnings)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ingest.parsers.decoding import decode, split_lines
-from ingest.parsers.types import Block, BlockKind, FileType, LineSpan, Outline
+from ingest.parsers.types import Block, FileType, LineSpan, Outline
 
 
 def parse_text(content: bytes, file: FileType) -> Outline:
@@ -22,15 +22,6 @@ def parse_text(content: bytes, file: FileType) -> Outline:
     return Outline(
         lines=lines, blocks=(Block(kind="paragraph", span=LineSpan(1, len(lines)), breaks=starts),)
     )
-
-
-def parse_structured(content: bytes, file: FileType) -> Outline:
-    """A data file (CSV, JSON, YAML, TOML, INI) as runs of lines between blank lines."""
-    lines = split_lines(decode(content))
-    kind: BlockKind = "table" if file.language == "csv" else "code"
-    spans = paragraphs(lines, 1, len(lines))
-    language = None if kind == "table" else file.language
-    return Outline(lines=lines, blocks=[Block(kind=kind, span=span, language=language) for span in spans])
 
 
 def paragraphs(lines: Sequence[str], first: int, last: int) -> Iterator[LineSpan]:

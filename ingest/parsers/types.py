@@ -96,6 +96,29 @@ class FileType:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CodeUnit:
+    """A function, a class or another named part of a source file."""
+
+    #: what its language calls it: "function", "class", "method"
+    kind: str
+    name: str
+    #: its lines with the comments, decorators and attributes that belong to it
+    span: LineSpan
+    #: the units inside it, in order; no two share a line
+    members: tuple["CodeUnit", ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Syntax:
+    """What a syntax tree says of where code is best cut."""
+
+    #: the outermost units in order; no two share a line
+    units: tuple[CodeUnit, ...]
+    #: by line the depth of the statement that begins there, 0 the outermost; none begins on other lines
+    statements: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
     """One block of the outline, in document order; blocks never overlap."""
 
@@ -110,6 +133,8 @@ class Block:
     language: str | None = None
     #: lines at which a block too long for a chunk is best cut (list items, rows), ascending
     breaks: tuple[int, ...] = ()
+    #: of a source file that was read as its language; None: it is cut at windows of lines
+    syntax: Syntax | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,15 +12,17 @@ import resource
 import signal
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 from ingest.chunking.chunker import Chunker
 from ingest.chunking.types import CHUNKER_VERSION
-from ingest.parsers.errors import ParseRefused
+from ingest.parsers.errors import ParseRefused, SandboxUnavailable
+from ingest.parsers.progress import progress_told_to
 from ingest.parsers.registry import parse, parser_version_for
 from ingest.parsers.types import ParsedDocument
-from ingest.sandbox.frames import Header, frame_start, read_frame
+from ingest.sandbox.frames import GOING_ON, Header, frame_start, read_frame
 from ingest.sandbox.overrides import with_overrides, with_title
 from ingest.sandbox.types import Overrides, chunk_to_wire
 from kebab.stack.lifeline import die_with_parent
@@ -31,6 +33,8 @@ logger = logging.getLogger(__name__)
 #: chunks in one frame, so that a large document is not held twice
 FRAME_CHUNKS = 400
 OPEN_FILES = 64
+#: memory to write to, beyond what the idle process has: with the code of libraries it stays below 700 MB
+MAX_DATA_BYTES = 560 * 1024**2
 
 
 def main() -> None:
@@ -48,8 +52,9 @@ def main() -> None:
     _send(replies, {"ready": os.getpid()})
     while (frame := read_frame(documents)) is not None:
         header, content = frame
-        for reply in _digest(header, content, chunker):
-            _send(replies, reply)
+        with progress_told_to(partial(_send, replies, GOING_ON)):
+            for reply in _digest(header, content, chunker):
+                _send(replies, reply)
         del frame, content
 
 
@@ -68,15 +73,20 @@ def _private_stdout() -> BinaryIO:
 
 
 def _limit_resources(memory_bytes: int) -> None:
-    """Limits address space to what is in use now plus `memory_bytes`; no core files, no writing of files."""
+    """Limits address space to what is in use now plus `memory_bytes`, and what of it can be written to.
+
+    No core files, no writing of files.
+    """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
     in_use = Path("/proc/self/statm")
     if in_use.exists():
-        pages = int(in_use.read_text().split()[0])
-        limit = pages * resource.getpagesize() + memory_bytes
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        pages = [int(field) for field in in_use.read_text().split()]
+        most = pages[0] * resource.getpagesize() + memory_bytes
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        most = pages[5] * resource.getpagesize() + min(memory_bytes, MAX_DATA_BYTES)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
 def _digest(header: Header, content: bytes, chunker: Chunker) -> Iterator[Header]:
@@ -91,6 +101,8 @@ def _digest(header: Header, content: bytes, chunker: Chunker) -> Iterator[Header
         yield {"document": _document(with_overrides(parsed, overrides), path)}
     except ParseRefused as refusal:
         yield {"refused": refusal.code, "detail": refusal.detail}
+    except SandboxUnavailable as error:
+        yield {"unavailable": str(error)}
     except MemoryError:
         yield {"died": "it ran out of memory"}
         raise SystemExit(1) from None  # what is left of the heap is in pieces

@@ -13,6 +13,8 @@ from ingest.sandbox.process import SandboxProcess
 from ingest.sandbox.types import Digest, DigestLimits, Overrides, chunk_from_wire
 
 NO_OVERRIDES = Overrides()
+#: More than any ladder has rungs: what dies before a parser is even chosen never comes to the ladder's end.
+MAX_ATTEMPTS = 4
 
 
 class Digester:
@@ -38,6 +40,11 @@ class Digester:
         """Process id of the child, None while there is none."""
         return None if self._process is None else self._process.pid
 
+    @property
+    def is_aborted(self) -> bool:
+        """Whether it refuses all that comes."""
+        return self._is_aborted
+
     def digest(self, content: bytes, path: str, overrides: Overrides = NO_OVERRIDES) -> Digest:
         """The document's chunks; a parser that dies is left out and the next simpler one tried.
 
@@ -47,7 +54,7 @@ class Digester:
             SandboxUnavailable: no limited process can be started; the document is not to blame.
         """
         deaths: list[str] = []
-        while True:
+        while len(deaths) < MAX_ATTEMPTS:
             try:
                 return self._digest_from(len(deaths), content, path, overrides)
             except ParserDied as death:
@@ -55,7 +62,8 @@ class Digester:
             except ParseRefused as refusal:
                 if refusal.code != "no_rung" or not deaths:
                     raise
-                raise Quarantined(_account(deaths)) from None
+                break
+        raise Quarantined(_account(deaths))
 
     def close(self) -> None:
         """Ends the child, if there is one."""
@@ -66,8 +74,9 @@ class Digester:
     def abort(self) -> None:
         """Ends what another thread is digesting here, and refuses all that comes after."""
         self._is_aborted = True
-        if self._process is not None:
-            self._process.stop()
+        process = self._process  # the other thread may let go of it meanwhile
+        if process is not None:
+            process.stop()
 
     def _digest_from(self, rung: int, content: bytes, path: str, overrides: Overrides) -> Digest:
         """Tries one rung, twice when the first child was killed by somebody else."""
@@ -91,6 +100,8 @@ class Digester:
                     return _digest(reply["document"], chunks)
                 elif "refused" in reply:
                     raise ParseRefused(reply["refused"], reply["detail"])
+                elif "unavailable" in reply:
+                    raise SandboxUnavailable(reply["unavailable"])
                 else:
                     raise ParserDied(reply["died"])
         raise ParserDied("it ended its answer early")
@@ -105,6 +116,8 @@ class Digester:
             self.close()
         if self._process is None:
             self._process = SandboxProcess(self._limits)
+        if self._is_aborted:  # while it was being started
+            self._process.stop()
         return self._process
 
 
@@ -130,4 +143,4 @@ def _digest(document: Header, chunks: list[ChunkDraft]) -> Digest:
 
 def _account(deaths: list[str]) -> str:
     told = "; ".join(f"attempt {number}: {reason}" for number, reason in enumerate(deaths, start=1))
-    return f"every parser died on it: {told}"
+    return f"every parser failed on it: {told}"

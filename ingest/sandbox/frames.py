@@ -14,6 +14,9 @@ MAX_BODY_BYTES: Final = 1024**3
 
 Header = dict[str, Any]
 
+#: what the child sends between the steps of a document that takes long
+GOING_ON: Final[Header] = {"going_on": True}
+
 
 class FrameError(Exception):
     """The bytes on the pipe are not frames of ours."""

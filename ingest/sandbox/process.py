@@ -13,7 +13,7 @@ from typing import IO
 
 import ingest
 from ingest.parsers.errors import ParserDied, SandboxUnavailable
-from ingest.sandbox.frames import FrameError, Header, HeaderReader, frame_start
+from ingest.sandbox.frames import GOING_ON, FrameError, Header, HeaderReader, frame_start
 from ingest.sandbox.types import DigestLimits
 
 logger = logging.getLogger(__name__)
@@ -115,12 +115,12 @@ class SandboxProcess:
     def _talk(self, outgoing: list[memoryview], seconds: float) -> Iterator[Header]:
         """Writes and reads as the pipes allow, so that neither side waits on a full one."""
         reader = HeaderReader()
-        deadline = time.monotonic() + seconds
+        deadline = _Deadline(seconds, self._limits)
         while True:
-            ready = self._selector.select(deadline - time.monotonic())
-            if time.monotonic() >= deadline:
+            ready = self._selector.select(deadline.left)
+            if deadline.left <= 0:
                 self.stop()
-                raise ParserDied(f"it took over {seconds:g} s")
+                raise ParserDied(f"it took over {round(deadline.seconds, 2):g} s")
             # standard output last, so that what it frees the caller to do finds the rest done
             for key, _ in sorted(ready, key=lambda event: event[0].data):
                 if key.data == "stdin":
@@ -128,7 +128,7 @@ class SandboxProcess:
                 elif key.data == "stderr":
                     self._read_stderr()
                 else:
-                    yield from self._received(reader)
+                    yield from deadline.put_off(self._received(reader))
 
     def _write(self, outgoing: list[memoryview]) -> None:
         try:
@@ -170,7 +170,31 @@ class SandboxProcess:
         code = self._process.wait()
         if code >= 0:
             return f"it ended with status {code}"
-        return f"it was ended by {signal.Signals(-code).name}"
+        return f"it crashed ({signal.Signals(-code).name})"
+
+
+class _Deadline:
+    """When a child has had its time; each step that it reports puts that off."""
+
+    def __init__(self, seconds: float, limits: DigestLimits) -> None:
+        #: what the child may take in all, as things stand
+        self.seconds = seconds
+        self._begun = time.monotonic()
+        self._limits = limits
+
+    @property
+    def left(self) -> float:
+        """Seconds until then."""
+        return self._begun + self.seconds - time.monotonic()
+
+    def put_off(self, headers: Iterator[Header]) -> Iterator[Header]:
+        """The headers without those that only report a step."""
+        for header in headers:
+            if header != GOING_ON:
+                yield header
+                continue
+            wanted = time.monotonic() - self._begun + self._limits.seconds_per_step
+            self.seconds = max(self.seconds, min(wanted, self._limits.most_seconds))
 
 
 def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes], IO[bytes]]:
@@ -194,4 +218,5 @@ def _environment() -> dict[str, str]:
         "PYTHONUTF8": "1",
         "TOKENIZERS_PARALLELISM": "false",
         "OMP_NUM_THREADS": "1",
+        "MALLOC_ARENA_MAX": "1",  # each thread of a library would reserve 64 MB of address space
     }

@@ -50,6 +50,9 @@ class DigestLimits:
     seconds: float = 30.0
     #: and for each MB of content on top
     seconds_per_mb: float = 5.0
+    #: from each step on that a parser reports (a band of a page takes OCR some five), and in all
+    seconds_per_step: float = 60.0
+    most_seconds: float = 1_800.0
 
     def seconds_for(self, size_bytes: int) -> float:
         """Seconds that a document of this size may take."""

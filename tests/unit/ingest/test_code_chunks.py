@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from ingest.chunking.types import MAX_TOKENS
-from ingest.parsers.decoding import decode, split_lines
+from ingest.chunking.types import MAX_CHARS
 from ingest.parsers.errors import ParseRefused
+from tests.unit.ingest.tiling import assert_tiled
 
 FUNCTION = '''def run_{n}(first, second):
     """Adds the two numbers and tells the caller."""
@@ -15,26 +15,15 @@ FUNCTION = '''def run_{n}(first, second):
 '''
 
 
-def assert_tiled(content: str | bytes, chunks, exact_counter) -> None:
-    lines = split_lines(decode(content.encode() if isinstance(content, str) else content))
-    next_line = 1
-    spans = list(dict.fromkeys((c.spans[0]["start"], c.spans[0]["end"]) for c in chunks))
-    for start, end in spans:
-        assert start == next_line
-        next_line = end + 1
-    assert not chunks or next_line == len(lines) + 1
-    for chunk in chunks:
-        start, end = chunk.spans[0]["start"], chunk.spans[0]["end"]
-        whole = "\n".join(lines[start - 1 : end])
-        assert chunk.text == whole or chunk.text in whole
-        assert chunk.text.strip()
-        assert exact_counter.count(chunk.breadcrumb + "\n" + chunk.text) <= MAX_TOKENS
-        assert chunk.kind == "code"
-
-
 def test_small_file_is_one_chunk(chunk_file):
     (chunk,) = chunk_file(FUNCTION.format(n=1), "src/a.py")
-    assert (chunk.breadcrumb, chunk.section_label, chunk.language) == ("src/a.py", "lines 1-6", "python")
+    assert (chunk.breadcrumb, chunk.section_label) == ("src/a.py > function run_1", "run_1")
+    assert (chunk.heading_path, chunk.language) == (("function run_1",), "python")
+
+
+def test_a_language_without_a_grammar_is_cut_at_lines(chunk_file):
+    (chunk,) = chunk_file("fun run() {\n}\n", "src/a.kt")
+    assert (chunk.breadcrumb, chunk.section_label, chunk.language) == ("src/a.kt", "lines 1-2", "kotlin")
     assert chunk.heading_path == ()
 
 
@@ -90,3 +79,13 @@ def test_any_code_is_tiled(chunk_file, exact_counter, lines):
     except ParseRefused:
         reject()  # mostly long lines: minified
     assert_tiled(content, chunks, exact_counter)
+
+
+@pytest.mark.parametrize("path", ["a.py", "a.lua"])
+@pytest.mark.parametrize("above", [0, 10_000])
+def test_blank_lines_make_no_chunk_longer_than_the_limit(chunk_file, exact_counter, path, above):
+    blank = " " * 20 + "\n"
+    content = f"{blank * above}x = 1\n{blank * 10_000}y = 2\n"
+    chunks = chunk_file(content, path)
+    assert_tiled(content, chunks, exact_counter)
+    assert max(len(chunk.text) for chunk in chunks) <= MAX_CHARS

@@ -4,6 +4,7 @@ from ingest.parsers.content_type import identify
 from ingest.parsers.errors import ParseRefused
 
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + b"\x00" * 40
+FLAC = b"fLaC\x00\x00\x00\x22" + b"\x00" * 40
 
 
 @pytest.mark.parametrize(
@@ -11,9 +12,8 @@ PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + b"\x00" * 40
     [
         ("a.md", "text/markdown", "text", ("markdown", "text")),
         ("a.MDX", "text/mdx", "text", ("markdown", "text")),
-        ("a.html", "text/html", "text", ("html", "text")),
         ("a.txt", "text/plain", "text", ("text",)),
-        ("a.rst", "text/x-rst", "text", ("text",)),
+        ("a.rst", "text/x-rst", "text", ("rst", "text")),
         ("a.json", "application/json", "text", ("structured", "text")),
         ("src/a.py", "text/x-python", "code", ("code", "text")),
         ("Dockerfile", "text/x-dockerfile", "code", ("code", "text")),
@@ -27,22 +27,38 @@ def test_text_goes_by_its_name(path, mime, media, parsers):
 
 
 def test_content_overrules_the_name():
-    with pytest.raises(ParseRefused, match="no parser for image/png") as refusal:
-        identify(PNG, "notes.md")
+    with pytest.raises(ParseRefused, match="no parser for audio/") as refusal:
+        identify(FLAC, "notes.md")
     assert refusal.value.code == "no_parser"
 
 
+@pytest.mark.parametrize("path", ["file", "notes.md", "a.pdf", "a.png"])
 @pytest.mark.parametrize(
-    ("content", "mime"),
+    ("content", "mime", "media"),
     [
-        (b"%PDF-1.7 text only", "application/pdf"),
-        (PNG, "image/png"),
-        (b"GIF89a\x01\x00\x01\x00", "image/gif"),
+        (b"%PDF-1.7 text only", "application/pdf", "pdf"),
+        (b"X-Header: mail\r\n\r\n%PDF-1.4\n\x00\x01", "application/pdf", "pdf"),
+        (PNG, "image/png", "image"),
+        (b"\xff\xd8\xff\xe0\x00\x10JFIF\x00", "image/jpeg", "image"),
+        (b"RIFF\x24\x00\x00\x00WEBPVP8 ", "image/webp", "image"),
+        (b"GIF89a\x01\x00\x01\x00", "image/gif", "image"),
+        (b"II*\x00\x08\x00\x00\x00", "image/tiff", "image"),
     ],
 )
-def test_binary_is_refused_by_type(content, mime):
-    with pytest.raises(ParseRefused, match=mime):
-        identify(content, "file")
+def test_pages_and_pictures_go_by_their_content(content, mime, media, path):
+    file = identify(content, path)
+    assert (file.mime, file.media, file.parsers) == (mime, media, (media,))
+
+
+@pytest.mark.parametrize("path", ["a.pdf", "a.png"])
+def test_text_with_the_name_of_a_picture_is_text(path):
+    assert identify(b"just a few words\n", path).parsers == ("text",)
+
+
+def test_subtitles_go_by_their_name():
+    for path, mime in (("a.vtt", "text/vtt"), ("a.srt", "application/x-subrip")):
+        file = identify(b"1\n00:00:01,000 --> 00:00:02,000\nwords\n", path)
+        assert (file.mime, file.media, file.parsers) == (mime, "transcript", ("transcript", "text"))
 
 
 def test_unknown_binary_is_refused():
@@ -52,11 +68,6 @@ def test_unknown_binary_is_refused():
 
 def test_stray_nul_in_named_text_is_still_text():
     assert identify(b"# Title\n\nwords \x00 more words here, and more\n" * 3, "a.md").parsers[0] == "markdown"
-
-
-def test_notebook_is_refused_until_there_is_a_parser():
-    with pytest.raises(ParseRefused, match="ipynb"):
-        identify(b"{}", "a.ipynb")
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,10 @@ import pytest
 from ingest.connectors import folder
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.folder import walk_folder
+from ingest.connectors.folder_source import FolderSource
 from ingest.connectors.types import FoundFile, SkippedFile
-from ingest.connectors.walk_rules import SkipReason, WalkRules
+from ingest.connectors.walk_rules import MAX_FILE_BYTES, SkipReason, WalkRules
+from ingest.reasons import known_reasons
 
 
 def write(root, *paths: str, text: str = "x") -> None:
@@ -112,6 +114,41 @@ def test_link_to_the_root_itself_is_walked(tmp_path):
     assert found(tmp_path / "link") == ["a.md"]
 
 
+def test_a_file_without_a_byte_is_skipped(tmp_path):
+    write(tmp_path, "a.md", "package/__init__.py", text="")
+    assert skipped(tmp_path) == {"a.md": "empty", "package/__init__.py": "empty"}
+
+
+def become_a_pipe(file):
+    file.unlink()
+    os.mkfifo(file)
+
+
+def become_a_folder(file):
+    file.unlink()
+    file.mkdir()
+
+
+def become_a_link(file):
+    file.unlink()
+    file.symlink_to("/etc/passwd")
+
+
+def grow(file):
+    with file.open("wb") as opened:
+        opened.truncate(MAX_FILE_BYTES + 1)
+
+
+@pytest.mark.parametrize("change", [become_a_pipe, become_a_folder, become_a_link, grow])
+def test_what_a_file_became_since_it_was_listed_is_not_read(tmp_path, change):
+    write(tmp_path, "a.md")
+    source = FolderSource(tmp_path)
+    assert source.read("a.md").content == b"x"
+    change(tmp_path / "a.md")
+    with pytest.raises(PermissionError, match=r"It has (?:become|grown)"):
+        source.read("a.md")
+
+
 def test_special_files_are_never_opened(tmp_path):
     os.mkfifo(tmp_path / "pipe.md")
     assert skipped(tmp_path) == {"pipe.md": "special_file"}
@@ -176,7 +213,8 @@ def test_deeply_nested_directories_are_walked(tmp_path):
             inner = os.open("d", os.O_RDONLY, dir_fd=here)
             os.close(here)
             here = inner
-        os.close(os.open("a.md", os.O_CREAT | os.O_WRONLY, dir_fd=here))
+        with os.fdopen(os.open("a.md", os.O_CREAT | os.O_WRONLY, dir_fd=here), "w") as file:
+            file.write("x")
     finally:
         os.close(here)
     assert found(tmp_path) == ["d/" * 400 + "a.md"]
@@ -187,7 +225,7 @@ def test_ten_thousand_files_are_listed_quickly(tmp_path):
     for directory in range(100):
         (tmp_path / f"d{directory}").mkdir()
         for number in range(100):
-            (tmp_path / f"d{directory}" / f"f{number}.md").touch()
+            (tmp_path / f"d{directory}" / f"f{number}.md").write_bytes(b"x")
     started = time.process_time()
     assert len(found(tmp_path)) == 10_001
     assert time.process_time() - started < 1.5
@@ -195,3 +233,7 @@ def test_ten_thousand_files_are_listed_quickly(tmp_path):
 
 def test_reasons_are_stable_codes():
     assert all(reason.value == reason.name.lower() for reason in SkipReason)
+
+
+def test_every_reason_has_a_sentence():
+    assert set(SkipReason) <= known_reasons()

@@ -1,8 +1,23 @@
 import pytest
 
+from ingest.models import Unreadable
 from ingest.parsers import registry
 from ingest.parsers.errors import ParseRefused
+from ingest.parsers.file_types import (
+    BINARY_EXTENSIONS,
+    CODE,
+    HTML,
+    MAIL,
+    MARKDOWN,
+    MARKUP,
+    OFFICE,
+    STRUCTURED,
+    TEXT,
+    TRANSCRIPTS,
+    type_by_name,
+)
 from ingest.parsers.registry import PARSER_VERSIONS, PARSERS, parse, parser_version_for
+from search.models import Document
 
 
 def test_every_parser_has_a_version():
@@ -10,9 +25,35 @@ def test_every_parser_has_a_version():
 
 
 def test_version_names_the_whole_ladder():
-    assert parser_version_for("a.md") == "markdown/1+text/1"
-    assert parser_version_for("src/a.py") == "code/1+text/1"
-    assert parser_version_for("no-extension") == "html/1+code/1+text/1"
+    assert parser_version_for("a.md") == "markdown/2+text/2"
+    assert parser_version_for("src/a.py") == "code/3+text/2"
+
+
+def test_a_file_that_may_be_anything_is_read_again_when_any_parser_changes(monkeypatch):
+    before = parser_version_for("no-extension")
+    for name in PARSERS:
+        changed = {**PARSER_VERSIONS, name: PARSER_VERSIONS[name] + 1}
+        monkeypatch.setattr(registry, "PARSER_VERSIONS", changed)
+        assert parser_version_for("no-extension") != before, name
+
+
+@pytest.mark.parametrize("version", [1, 10_000_000_000])
+def test_every_version_fits_in_its_columns_and_changes_with_each_parser_of_the_ladder(monkeypatch, version):
+    extensions = {
+        *(MARKDOWN | HTML | TRANSCRIPTS.keys() | TEXT.keys() | STRUCTURED.keys() | MARKUP.keys()),
+        *(OFFICE.keys() | BINARY_EXTENSIONS.keys() | CODE.keys() | {MAIL, "", "unknown"}),
+    }
+    monkeypatch.setattr(registry, "HAS_OCR", True)
+    for path in [f"a.{extension}" for extension in extensions]:
+        monkeypatch.setattr(registry, "PARSER_VERSIONS", dict.fromkeys(PARSERS, version))
+        before = parser_version_for(path)
+        room = min(model._meta.get_field("parser_version").max_length for model in (Document, Unreadable))
+        assert len(before) <= room, before
+        named = type_by_name(path)
+        for parser in PARSERS if named is None else named.parsers:
+            changed = dict.fromkeys(PARSERS, version) | {parser: version + 1}
+            monkeypatch.setattr(registry, "PARSER_VERSIONS", changed)
+            assert parser_version_for(path) != before, (path, parser)
 
 
 def test_failing_parser_falls_back_to_plain_text(monkeypatch):
@@ -22,7 +63,7 @@ def test_failing_parser_falls_back_to_plain_text(monkeypatch):
     monkeypatch.setattr(registry, "PARSERS", {**PARSERS, "markdown": fail})
     parsed = parse(b"# Title\n\ntext\n", "a.md")
     assert parsed.parser == "text"
-    assert parsed.warnings == ("the markdown parser failed (RuntimeError); read as plain text",)
+    assert parsed.warnings == ("the markdown parser failed (RuntimeError); the text parser read it",)
 
 
 def test_memory_error_is_left_to_a_fresh_process(monkeypatch):

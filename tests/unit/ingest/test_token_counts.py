@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.chunking.tokens import CACHE_WORDS, PIECE_CHARS, TokenCounts
+from ingest.chunking.tokens import CACHE_WORDS, LEARNED_TEXTS, TokenCounts
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=200)
 
@@ -23,16 +23,13 @@ def test_marks_and_removed_characters_count_as_the_tokenizer_counts_them(exact_c
         "a\u2028b\u200bc",
         "한국어 각 部署",
         "x" * 300,
+        "[MASK]部[SEP]。[ABC]" + "y" * 99 + ".[\x01SEP]",
+        "中\u0301文、\u0301，é.è",
     ):
         assert counts.count_each([text]) == [exact_counter.count(text)], text
-
-
-def test_long_line_is_counted_in_pieces(exact_counter):
-    line = "some words of a very long line, " * (PIECE_CHARS // 16)
-    assert TokenCounts(exact_counter).count(line) == exact_counter.count(line)
 
 
 def test_cache_is_bounded(exact_counter):
     counts = TokenCounts(exact_counter)
     counts.count_each([f"w{number}" for number in range(CACHE_WORDS + 5_000)])
-    assert len(counts._seen) <= CACHE_WORDS
+    assert len(counts._seen) <= CACHE_WORDS + LEARNED_TEXTS

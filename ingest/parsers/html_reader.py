@@ -1,0 +1,321 @@
+"""Walks an HTML page and notes each run of text with its element, its lines in the file and its place.
+
+The standard library's parser is used because it is the one that says where in the source it is.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import IntFlag
+from functools import lru_cache
+from html.parser import HTMLParser
+
+from ingest.parsers.types import LineSpan
+
+#: never text for a reader
+UNREAD = frozenset(
+    {"script", "style", "template", "noscript", "svg", "iframe", "object", "select", "textarea", "button"}
+)
+#: of the site, not of the page
+SITE = frozenset({"nav", "footer", "dialog"})
+#: elements that are left out for what their attributes say; others may end without an end tag
+NAMED = frozenset({"div", "section", "aside", "header", "ul", "ol", "a", "span", "td", "form", "pre"})
+#: elements whose ids say so too; generators make those of sections, cells and anchors from titles
+NAMED_BY_ID = frozenset({"div", "aside", "header", "ul", "ol", "form"})
+SITE_ROLES = frozenset({"navigation", "search", "contentinfo", "dialog", "alertdialog", "menu", "menubar"})
+#: names of classes and ids that the generators of documentation give to what is not the page's text
+SITE_NAMES = re.compile(
+    r"nav(?:header|footer)|footer|headerlink|hash-link|heading-anchor|header-anchor|anchorjs-link|permalink|copybtn|copy-button|linenos?|lnt|rouge-gutter"
+    r"|sphinxsidebar\w*|related|sidebar|side-?nav|md-sidebar\S*|bd-sidebar\S*|bd-toc\S*|wy-nav-(?:side|top)|toc"
+    r"|toc-drawer|toc-container|table-of-contents\S*|on-this-page|theme-doc-(?:sidebar|toc|footer|breadcrumbs)\S*"
+    r"|pagination-nav|breadcrumbs?|prev-next-\S*|(?:theme-)?edit-this-page|md-(?:header|footer|tabs|search|skip)\S*"
+    r"|(?:site|page|global)-(?:header|footer|nav)|navbar|mobile-header|skip-?(?:link|to)\S*|visually-hidden|sr-only"
+    r"|(?:cookie|consent|gdpr|onetrust|newsletter|social|share)(?:[-_]\S*|s|banner|bar)?|VPNav|VPSidebar|VPDocAside"
+    r"|VPDocFooter|VPLocalNav",
+    re.IGNORECASE,
+)
+HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+BLOCK_NAMES = """
+address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption
+figure footer form header hgroup hr html legend li main menu nav ol p pre section summary table tbody
+td tfoot th thead title tr ul
+"""
+BLOCKS = frozenset(BLOCK_NAMES.split())
+ROW_ENDS = frozenset({"tr", "table", "tbody", "thead", "body", "html"})
+#: what is set apart wherever it stands: the rest of a row with one is read like any other text
+APART = frozenset({"tr", "pre"}) | HEADINGS
+#: what stands between a `<pre>` and the element that names its language where lines are numbered
+AROUND_CODE = frozenset({"table", "tbody", "tr", "td"})
+CODE_CLASS = re.compile(r"(?:^|\s)(?:language|lang|highlight-source|highlight)-([\w+#.-]+)")
+SPACES = re.compile(r"\s+")
+#: a `<br>`, or a line end written as a reference; the text itself has no carriage return left
+BREAK = "\r"
+LINE_END_REFERENCE = re.compile(r"&#(?:0*10(?!\d)|x0*a(?![\da-f]));?|&newline;", re.IGNORECASE)
+INVISIBLE = re.compile("[\u200b\u200c\ufeff\u00ad]")
+
+Attributes = dict[str, str | None]
+
+
+class Place(IntFlag):
+    """Where on the page a run of text stands; a page names these parts itself."""
+
+    MAIN = 1
+    ARTICLE = 2
+    HEADER = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """Text between two block tags: readable lines, each with the lines of the file it was read from."""
+
+    tag: str
+    lines: list[tuple[str, LineSpan]]
+    place: Place
+    #: number of the table that it is a row of, from 1; 0 outside tables
+    table: int
+    #: inside `<pre>`
+    is_preformatted: bool
+    language: str | None
+
+    @property
+    def size(self) -> int:
+        """Characters of its lines."""
+        return sum(len(text) for text, _ in self.lines)
+
+
+class PageReader(HTMLParser):
+    """Collects the runs of a page.
+
+    Args:
+        whole: also what belongs to the site: navigation, footers, banners, hidden parts.
+    """
+
+    def __init__(self, *, whole: bool = False) -> None:
+        super().__init__(convert_charrefs=True)
+        self.runs: list[Run] = []
+        self.title: str | None = None
+        self.description: str | None = None
+        #: characters of text that were left out as the site's
+        self.left_out = 0
+        self._whole = whole
+        self._skip_tag = ""
+        self._skip_depth = 0
+        self._text: list[tuple[str, int]] = []
+        self._tag = "p"
+        self._language: str | None = None
+        self._pre_depth = 0
+        self._quote_depth = 0
+        self._row_depth = 0
+        self._table = 0
+        self._places: list[tuple[str, Place, int]] = []
+
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether the page ended inside an element that was left out."""
+        return self._skip_depth > 0
+
+    def read(self, text: str) -> None:
+        """Walks the page; the runs are complete afterwards."""
+        self.feed(without_line_references(text))
+        self.close()
+        self._flush()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if self._skip_depth:
+            self._skip_depth += tag == self._skip_tag
+            return
+        attributes = dict(attrs)
+        if self._is_left_out(tag, attributes):
+            if tag in BLOCKS:
+                self._flush()
+            self._skip_tag, self._skip_depth = tag, 1
+        elif tag == "meta":
+            self._read_meta(attributes)
+        elif tag == "br":
+            self._text.append((BREAK, self.getpos()[0]))
+        elif tag == "code" and self._pre_depth:
+            self._language = self._language or code_language(attributes)
+        elif tag in BLOCKS or tag in HEADINGS:
+            self._open(tag, attributes)
+        self._enter(tag, attributes)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        # in HTML a slash closes void elements alone: <div/> opens a div, but <script/> in XHTML is whole
+        if tag not in UNREAD or self._skip_depth:
+            self.handle_starttag(tag, attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._skip_depth:
+            self._skip_depth -= tag == self._skip_tag
+            return
+        if tag in ("td", "th") and self._row_depth:
+            self._text.append((" | ", self.getpos()[0]))
+        elif tag in BLOCKS or tag in HEADINGS:
+            self._close(tag)
+        self._leave(tag)
+
+    def handle_data(self, data: str) -> None:
+        if not self._skip_depth:
+            self._text.append((data, self.getpos()[0]))
+        elif self._skip_tag not in UNREAD:
+            self.left_out += len(data.strip())
+
+    def _is_left_out(self, tag: str, attributes: Attributes) -> bool:
+        if tag in UNREAD:
+            return True
+        if self._whole or (self._quote_depth and tag == "footer"):  # of a quotation it is the source
+            return False
+        return tag in SITE or (tag in NAMED and bool(attributes) and _is_of_site(tag, attributes))
+
+    def _enter(self, tag: str, attributes: Attributes) -> None:
+        """Notes that a part of the page begins which the page itself names."""
+        if self._places and tag == self._places[-1][0]:
+            name, place, depth = self._places[-1]
+            self._places[-1] = (name, place, depth + 1)
+        elif not self._skip_depth and (entered := _place_of(tag, attributes)):
+            outer = self._places[-1][1] if self._places else Place(0)
+            self._places.append((tag, outer | entered, 1))
+
+    def _leave(self, tag: str) -> None:
+        if self._places and tag == self._places[-1][0]:
+            name, place, depth = self._places.pop()
+            if depth > 1:
+                self._places.append((name, place, depth - 1))
+
+    def _open(self, tag: str, attributes: Attributes) -> None:
+        if self._row_depth and tag not in APART:
+            self._text.append((" ", self.getpos()[0]))
+            return
+        self._flush()
+        self._tag = tag
+        self._row_depth = int(tag == "tr")
+        self._table += tag == "table"
+        self._quote_depth += tag == "blockquote"
+        if tag == "pre":
+            self._pre_depth += 1
+            self._language = code_language(attributes) or self._language
+        elif tag == "div":
+            self._language = code_language(attributes) or self._language  # Sphinx names it around the <pre>
+        elif not self._pre_depth and tag not in AROUND_CODE:
+            self._language = None
+
+    def _close(self, tag: str) -> None:
+        if self._row_depth and tag not in ROW_ENDS:
+            self._text.append((" ", self.getpos()[0]))
+            return
+        self._flush()
+        self._tag = "p"
+        self._row_depth = 0
+        self._quote_depth = max(0, self._quote_depth - (tag == "blockquote"))
+        if tag == "pre":
+            self._pre_depth = max(0, self._pre_depth - 1)
+            self._language = None
+
+    def _read_meta(self, attributes: Attributes) -> None:
+        if (attributes.get("name") or "").lower() == "description":
+            self.description = " ".join((attributes.get("content") or "").split())[:1000] or None
+
+    def _flush(self) -> None:
+        """Ends the current run of text."""
+        pieces, self._text = self._text, []
+        lines = _preformatted(pieces) if self._pre_depth else _flowing(pieces)
+        if not lines:
+            return
+        if self._tag == "title":
+            self.title = self.title or " ".join(line for line, _ in lines)
+            return
+        self.runs.append(
+            Run(
+                tag=self._tag,
+                lines=lines,
+                place=self._places[-1][1] if self._places else Place(0),
+                table=max(1, self._table) if self._row_depth else 0,
+                is_preformatted=self._pre_depth > 0,
+                language=self._language,
+            )
+        )
+
+
+def without_line_references(text: str) -> str:
+    """The page with `&#10;` as a character that ends no line of the file, so that its lines are counted."""
+    return LINE_END_REFERENCE.sub(BREAK, text)
+
+
+def code_language(attributes: Attributes) -> str | None:
+    """The language that a class such as `language-python` or Sphinx' `highlight-python3` names."""
+    found = CODE_CLASS.search(attributes.get("class") or "")
+    if found is None or found[1].lower() in ("default", "none", "text", "notranslate"):
+        return None
+    return "python" if found[1] in ("python3", "pycon3") else found[1].lower()
+
+
+def _is_of_site(tag: str, attributes: Attributes) -> bool:
+    if "hidden" in attributes or attributes.get("aria-hidden") == "true":
+        return True
+    if (attributes.get("role") or "").lower() in SITE_ROLES:
+        return True
+    if HIDDEN_STYLE.search(attributes.get("style") or ""):
+        return True
+    classes = attributes.get("class") or ""
+    if _names_site(classes):
+        return True
+    is_named_by_id = tag in NAMED_BY_ID and "section" not in classes.split()  # a section of docutils
+    return is_named_by_id and _names_site(attributes.get("id") or "")
+
+
+@lru_cache(maxsize=4_096)
+def _names_site(names: str) -> bool:
+    return any(SITE_NAMES.fullmatch(name) for name in names.split())
+
+
+def _place_of(tag: str, attributes: Attributes) -> Place | None:
+    if tag == "main" or attributes.get("role") == "main" or attributes.get("itemprop") == "articleBody":
+        return Place.MAIN
+    if tag == "article" or attributes.get("role") == "article":
+        return Place.ARTICLE
+    return Place.HEADER if tag == "header" else None
+
+
+def _preformatted(pieces: list[tuple[str, int]]) -> list[tuple[str, LineSpan]]:
+    """Lines of a `<pre>` with their own spaces, blank ones at either end dropped."""
+    rendered: list[tuple[str, LineSpan]] = [("", LineSpan(pieces[0][1], pieces[0][1]))] if pieces else []
+    for text, line in pieces:
+        for offset, written in enumerate(text.split("\n")):
+            place = LineSpan(line + offset, line + offset)
+            first, *others = written.split(BREAK)
+            if offset:
+                rendered.append((first, place))
+            else:
+                before, origin = rendered[-1]
+                rendered[-1] = (before + first, origin if before else place)
+            rendered.extend((other, place) for other in others)
+    while rendered and not rendered[-1][0].strip():
+        rendered.pop()
+    while rendered and not rendered[0][0].strip():
+        rendered.pop(0)
+    return rendered
+
+
+def _flowing(pieces: list[tuple[str, int]]) -> list[tuple[str, LineSpan]]:
+    """Text with white space collapsed; one line, or several where `<br>` broke it."""
+    rendered: list[tuple[str, LineSpan]] = []
+    run: list[tuple[str, int]] = []
+    for piece in [*pieces, (BREAK, 0)]:
+        if piece[0] != BREAK:
+            run.append(piece)
+            continue
+        joined = INVISIBLE.sub("", "".join(text for text, _ in run))
+        text = SPACES.sub(" ", joined).strip().removesuffix("|").rstrip()
+        if text:
+            rendered.append((text, _extent(run)))
+        run = []
+    return rendered
+
+
+def _extent(pieces: list[tuple[str, int]]) -> LineSpan:
+    """Lines of the file between the first and the last visible character."""
+    visible = [(text, line) for text, line in pieces if text.strip() and text != " | "] or pieces
+    first, first_line = visible[0]
+    last, last_line = visible[-1]
+    start = first_line + first[: len(first) - len(first.lstrip())].count("\n")
+    return LineSpan(start, max(start, last_line + last.rstrip().count("\n")))

@@ -1,0 +1,122 @@
+"""The parts of a mail, each with the lines of the file that it stands on.
+
+The standard library reads headers and says what a part is, but not where it stands; so the file is cut
+into parts here (RFC 2046, section 5.1).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from email.errors import MessageError
+from email.header import decode_header, make_header
+from email.message import Message
+from email.parser import HeaderParser
+from typing import Final
+
+from ingest.parsers.decoding import REPLACEMENT, UNSAFE, decode
+from ingest.parsers.types import LineSpan
+
+HEADER: Final = re.compile(rb"[!-9;-~]+[ \t]*:")
+MAX_HEADER_CHARS: Final = 10_000
+MAX_HEADER_LINES: Final = 5_000
+MAX_DEPTH: Final = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailPart:
+    """A mail or one part of it; line numbers are 1-based."""
+
+    headers: Message
+    #: lines of each header by its name in lower case, the first where it is repeated
+    header_spans: dict[str, LineSpan]
+    #: first line of the headers
+    start: int
+    #: lines of the body: from `body_start` up to, not including, `body_end`
+    body_start: int
+    body_end: int
+    depth: int = 0
+
+    @property
+    def content_type(self) -> str:
+        """Type and subtype, lower case; `text/plain` where none is stated."""
+        return self.headers.get_content_type()
+
+    @property
+    def file_name(self) -> str | None:
+        """The name that the part has as a file, or None."""
+        try:
+            return _decoded(self.headers.get_filename() or "") or None
+        except (LookupError, UnicodeError, ValueError):
+            return None
+
+    def header(self, name: str) -> str:
+        """A header decoded, on one line; empty when it isn't there."""
+        return _decoded(str(self.headers.get(name, "")))
+
+
+def mail_lines(content: bytes) -> list[bytes]:
+    """The lines of a mail as an editor numbers them, without their ends."""
+    text = content.removeprefix(b"\xef\xbb\xbf")
+    return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+
+
+def read_part(lines: Sequence[bytes], start: int, end: int, depth: int = 0) -> MailPart:
+    """The part on lines `start` up to, not including, `end`: its headers and where its body stands."""
+    spans: dict[str, LineSpan] = {}
+    number, name = start, ""
+    limit = min(end, start + MAX_HEADER_LINES)
+    while number < limit and lines[number - 1].strip():
+        line = lines[number - 1]
+        if HEADER.match(line):
+            name = line.partition(b":")[0].strip().decode("ascii").lower()
+            spans.setdefault(name, LineSpan(number, number))
+        elif line[:1] in b" \t" and name:
+            if spans[name].end == number - 1:
+                spans[name] = LineSpan(spans[name].start, number)
+        elif not (number == start and line.startswith(b"From ")):
+            break
+        number += 1
+    text = decode(b"\n".join(lines[start - 1 : number - 1]))
+    is_parted = number < end and not lines[number - 1].strip()
+    return MailPart(
+        headers=HeaderParser().parsestr(text),
+        header_spans=spans,
+        start=start,
+        body_start=number + is_parted,
+        body_end=end,
+        depth=depth,
+    )
+
+
+def inner_parts(lines: Sequence[bytes], part: MailPart) -> Iterator[MailPart]:
+    """The parts of a multipart body, or the mail that a part carries; none beyond MAX_DEPTH."""
+    if part.depth >= MAX_DEPTH:
+        return
+    if part.content_type == "message/rfc822":
+        yield read_part(lines, part.body_start, part.body_end, part.depth + 1)
+        return
+    boundary = part.headers.get_boundary()
+    if not boundary:
+        return
+    opening = b"--" + boundary.encode("utf-8", "surrogateescape").rstrip()
+    start = 0
+    for number in range(part.body_start, part.body_end):
+        line = lines[number - 1]
+        if not line.startswith(opening) or line.rstrip() not in (opening, opening + b"--"):
+            continue
+        if start:
+            yield read_part(lines, start, number, part.depth + 1)
+        start = number + 1
+        if line.rstrip() != opening:
+            return
+    if 0 < start < part.body_end:
+        yield read_part(lines, start, part.body_end, part.depth + 1)
+
+
+def _decoded(value: str) -> str:
+    value = value[:MAX_HEADER_CHARS]
+    try:
+        text = str(make_header(decode_header(value)))
+    except (LookupError, UnicodeError, ValueError, MessageError):
+        text = value
+    return UNSAFE.sub(REPLACEMENT, " ".join(text.split()))

@@ -1,0 +1,273 @@
+"""Office files are zip archives of XML: opened here, and proven bounded before any library reads them.
+
+Limits: MAX_PARTS parts, MAX_XML_BYTES of XML, and RATIO times the compressed size once a part is
+larger than RATIO_FREE_BYTES. A document type declaration is refused wherever it stands: the format
+forbids it (ECMA-376 part 2, section 9.1), and entities that multiply can be declared nowhere else.
+"""
+
+import datetime
+import io
+import lzma
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, Final, Literal
+from xml.parsers import expat
+
+from ingest.parsers.decoding import REPLACEMENT, UNSAFE
+from ingest.parsers.errors import ParseRefused
+
+OfficeKind = Literal["docx", "pptx", "xlsx"]
+
+ZIP_START: Final = b"PK\x03\x04"
+#: the folder of its parts gives a kind away, whatever the file is called
+FOLDERS: Final[Mapping[str, OfficeKind]] = {"word": "docx", "ppt": "pptx", "xl": "xlsx"}
+PROGRAMS: Final[Mapping[OfficeKind, str]] = {"docx": "Word", "pptx": "PowerPoint", "xlsx": "Excel"}
+DIRECTORY_ENTRY: Final = b"PK\x01\x02"
+#: every office file has it, and no other archive
+CONTENT_TYPES: Final = "[Content_Types].xml"
+CORE_PROPERTIES: Final = "docProps/core.xml"
+XML_SUFFIXES: Final = (".xml", ".rels", ".vml")
+
+MAX_PARTS: Final = 20_000
+MAX_XML_BYTES: Final = 256 * 1024**2
+#: all parts with their pictures, which a library keeps in memory
+MAX_LIBRARY_BYTES: Final = 320 * 1024**2
+#: XML of which a library keeps a tree in memory: 60 MB of it took 407 MB with python-docx
+MAX_TREE_BYTES: Final = 48 * 1024**2
+MAX_TREE_TAGS: Final = 2_500_000
+RATIO: Final = 200
+RATIO_FREE_BYTES: Final = 32 * 1024**2
+PIECE_BYTES: Final = 64 * 1024
+MAX_PROPERTY_CHARS: Final = 500
+
+#: what opening or reading a damaged part raises; a part that isn't there or is in no known charset
+#: raises LookupError, a number or a name that is none ValueError
+DAMAGE: Final = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    expat.ExpatError,
+    EOFError,
+    LookupError,
+    NotImplementedError,
+    OSError,
+    RuntimeError,
+    ValueError,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoreProperties:
+    """What the file says of itself."""
+
+    title: str | None = None
+    #: `author`, `created`, `modified` (ISO 8601), each only where it is stated
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+def kind_of(content: bytes) -> OfficeKind | None:
+    """Which office format a zip archive holds, None when it holds none or can't be opened."""
+    if not content.startswith(ZIP_START) or content.count(DIRECTORY_ENTRY) > MAX_PARTS:
+        return None
+    try:
+        names = zipfile.ZipFile(io.BytesIO(content)).namelist()
+    except DAMAGE:
+        return None
+    if CONTENT_TYPES not in names:
+        return None
+    folders = (name.partition("/")[0] for name in names)
+    return next((FOLDERS[folder] for folder in folders if folder in FOLDERS), None)
+
+
+def open_office(content: bytes, kind: OfficeKind) -> zipfile.ZipFile:
+    """The archive of an office file, with its directory checked; no part has been read yet.
+
+    Raises:
+        ParseRefused: it is damaged (`damaged`), locked by a password (`encrypted`), no such office
+            file (`wrong_type`), or more than anybody would write (`archive_bomb`, `too_large`).
+    """
+    # the directory is read as a whole: counted first, each entry would take a kilobyte
+    if content.count(DIRECTORY_ENTRY) > MAX_PARTS:
+        raise ParseRefused("archive_bomb", f"the file holds more than {MAX_PARTS} parts")
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(content))
+    except DAMAGE as error:
+        raise ParseRefused("damaged", f"the file is damaged or was cut off: {error}") from None
+    _check_directory(archive)
+    if not any(FOLDERS.get(name.partition("/")[0]) == kind for name in archive.namelist()):
+        raise ParseRefused("wrong_type", f"the file is a zip archive, but not one of {PROGRAMS[kind]}")
+    return archive
+
+
+def _check_directory(archive: zipfile.ZipFile) -> None:
+    infos = archive.infolist()
+    if any(info.flag_bits & 1 for info in infos):
+        raise ParseRefused("encrypted", "the file is locked by a password: remove it and save the file again")
+    for info in infos:
+        if info.file_size > RATIO_FREE_BYTES and info.file_size > RATIO * max(1, info.compress_size):
+            grown = f"{info.compress_size} bytes that unpack to {info.file_size}"
+            raise ParseRefused("archive_bomb", f"a part of the file looks like a zip bomb: {grown}")
+    xml_bytes = _size_bytes(archive, only_xml=True)
+    if xml_bytes > MAX_XML_BYTES:
+        limit, size = MAX_XML_BYTES // 1024**2, xml_bytes // 1024**2
+        raise ParseRefused("too_large", f"the file unpacks to {size} MB of XML, over the limit of {limit} MB")
+
+
+def _size_bytes(archive: zipfile.ZipFile, *, only_xml: bool) -> int:
+    """Bytes that the parts unpack to, as the directory has it."""
+    return sum(info.file_size for info in archive.infolist() if is_xml(info.filename) or not only_xml)
+
+
+def is_xml(part: str) -> bool:
+    """Whether the name of a part says that it is XML."""
+    return part.lower().endswith(XML_SUFFIXES)
+
+
+def check_for_library(archive: zipfile.ZipFile, *, as_tree: bool) -> None:
+    """Proves the parts harmless for a library that reads them whole, its XML as a tree or as a stream.
+
+    Every part is unpacked once, in pieces: sizes in the directory may lie. XML under another name is left
+    to the libraries: lxml replaces no entities there, expat since 2.4 stops at a hundred times its input.
+
+    Raises:
+        ParseRefused: a part declares a document type (`xml_entities`).
+        ValueError: all parts are over MAX_LIBRARY_BYTES, or the XML of a tree over MAX_TREE_BYTES or
+            MAX_TREE_TAGS.
+        BadZipFile, zlib.error, ExpatError: a part is damaged.
+    """
+    xml_bytes, all_bytes = _size_bytes(archive, only_xml=True), _size_bytes(archive, only_xml=False)
+    if all_bytes > MAX_LIBRARY_BYTES or (as_tree and xml_bytes > MAX_TREE_BYTES):
+        raise ValueError(f"{xml_bytes} bytes of XML in parts of {all_bytes} bytes are too many at once")
+    tags = sum(_check_part(archive, info) for info in archive.infolist())
+    if as_tree and tags > MAX_TREE_TAGS:
+        raise ValueError(f"{tags} tags are too many for a tree in memory")
+
+
+def _check_part(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> int:
+    """Unpacks a part, and parses XML up to its first element: a document type stands before that.
+
+    Gives the tags of XML, 0 for other parts.
+    """
+    begun: list[str] = []
+    tags = 0
+    parser = safe_parser()
+    parser.StartElementHandler = lambda name, _: begun.append(name)
+    with archive.open(info) as part:
+        while piece := part.read(PIECE_BYTES):
+            if is_xml(info.filename):
+                tags += piece.count(b"<")
+                if not begun:
+                    parser.Parse(piece)
+    return tags
+
+
+def safe_parser() -> expat.XMLParserType:
+    """A streaming XML parser that refuses a document type; names come as `namespace name`."""
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.buffer_text = True
+    parser.StartDoctypeDeclHandler = _refuse_doctype
+    return parser
+
+
+def _refuse_doctype(*_: object) -> None:
+    raise ParseRefused(
+        "xml_entities",
+        "its XML declares a document type, which no office program writes and which can hide a bomb",
+    )
+
+
+def read_part(archive: zipfile.ZipFile, name: str, feed: Callable[[bytes], object]) -> None:
+    """Gives a part to `feed` piece by piece.
+
+    Raises:
+        DAMAGE: there is no such part, or it can't be read.
+    """
+    with archive.open(name) as part:
+        while piece := part.read(PIECE_BYTES):
+            feed(piece)
+
+
+def core_properties(archive: zipfile.ZipFile) -> CoreProperties:
+    """Title, author and dates; what is missing or damaged is left out.
+
+    Raises:
+        ParseRefused: the part declares a document type (`xml_entities`).
+    """
+    reader = _PropertyReader()
+    with suppress(*DAMAGE):
+        read_part(archive, CORE_PROPERTIES, reader.parser.Parse)
+    return CoreProperties(title=reader.text("title"), metadata=dict(reader.metadata()))
+
+
+class _PropertyReader:
+    """Collects the text of each element by its local name."""
+
+    def __init__(self) -> None:
+        self.parser = safe_parser()
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._take
+        self._texts: dict[str, str] = {}
+        self._name = ""
+
+    def text(self, name: str) -> str | None:
+        cleaned = UNSAFE.sub(REPLACEMENT, " ".join(self._texts.get(name, "").split()))
+        return cleaned[:MAX_PROPERTY_CHARS] or None
+
+    def metadata(self) -> Iterator[tuple[str, str]]:
+        if author := self.text("creator"):
+            yield "author", author
+        for name in ("created", "modified"):
+            if moment := _moment(self.text(name)):
+                yield name, moment
+
+    def _start(self, name: str, _: object) -> None:
+        self._name = name.rpartition(" ")[2]
+
+    def _end(self, _: str) -> None:
+        self._name = ""
+
+    def _take(self, text: str) -> None:
+        known = self._texts.get(self._name, "")
+        if self._name and len(known) < MAX_PROPERTY_CHARS:
+            self._texts[self._name] = known + text
+
+
+def _moment(text: str | None) -> str | None:
+    """`text` as it stands when it is a date that can be read."""
+    try:
+        return datetime.datetime.fromisoformat(text).isoformat() if text else None
+    except ValueError:
+        return None
+
+
+def relations(archive: zipfile.ZipFile, part: str) -> Mapping[str, str]:
+    """Ids of the relations of `part` with the names of the parts they point at."""
+    folder, _, name = part.rpartition("/")
+    found: dict[str, str] = {}
+
+    def start(element: str, attributes: dict[str, str]) -> None:
+        if element.endswith("Relationship") and attributes.get("TargetMode") != "External":
+            target = attributes.get("Target", "")
+            found[attributes.get("Id", "")] = _resolved(folder, target)
+
+    parser = safe_parser()
+    parser.StartElementHandler = start
+    read_part(archive, "/".join(filter(None, (folder, "_rels", f"{name}.rels"))), parser.Parse)
+    return found
+
+
+def _resolved(folder: str, target: str) -> str:
+    steps: list[str] = []
+    for step in chain(() if target.startswith("/") else folder.split("/"), target.split("/")):
+        if step == "..":
+            del steps[-1:]
+        elif step not in ("", "."):
+            steps.append(step)
+    return "/".join(steps)

@@ -1,0 +1,42 @@
+"""Titles of office files: what their properties state, where a person and not a program stated it."""
+
+import re
+from collections.abc import Iterable
+
+from ingest.parsers.types import FileType
+
+#: what programs write there by themselves, and names of files
+MEANINGLESS = re.compile(
+    r"(?:microsoft\s+(?:office\s+)?(?:word|excel|powerpoint)\b.*"
+    r"|(?:microsoft\s+)?(?:word|excel|powerpoint)(?:[\s-]+(?:document|workbook|presentation|dokument|pr[äa]sentation))?"
+    r"|(?:untitled|document|presentation|book|workbook|slide|sheet|title|template|new|blank|dokument"
+    r"|pr[äa]sentation|mappe|folie|titel|unbenannt|classeur|présentation|libro|documento|presentación)"
+    r"[\s\d._()-]*"
+    r"|\S*\.(?:docx?|dotx?|docm|pptx?|potx?|ppsx?|xlsx?|xltx?|odt|odp|ods|rtf|pdf|txt|html?))",
+    re.IGNORECASE,
+)
+#: a sheet that nobody named: Sheet1, Tabelle2, Лист1
+UNNAMED_SHEET = re.compile(r"[^\W\d_]+\s?\d{1,2}")
+
+
+def sensible_title(title: str | None) -> str | None:
+    """`title`, or None when it says nothing of the document."""
+    if not title or MEANINGLESS.fullmatch(title) or not any(character.isalpha() for character in title):
+        return None
+    return title
+
+
+def sensible_sheet(name: str) -> str | None:
+    """The name of a sheet as a title, or None when it is one that the program gave."""
+    return None if UNNAMED_SHEET.fullmatch(name) else sensible_title(name)
+
+
+def workbook_title(stated: str | None, sheet_names: Iterable[str], file: FileType) -> str:
+    """The title that a workbook states, else its first sheet's name if a person gave it, else the file's."""
+    first = next(iter(sheet_names), "")
+    return sensible_title(stated) or sensible_sheet(first) or _stem(file.path)
+
+
+def _stem(path: str) -> str:
+    name = path.rpartition("/")[2]
+    return name.rpartition(".")[0] or name

@@ -1,0 +1,130 @@
+"""Writes the outline of a document that has no lines of its own, block by block in reading order."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from ingest.parsers.decoding import REPLACEMENT, UNSAFE
+from ingest.parsers.errors import ParseRefused
+from ingest.parsers.titles import FIRST_LINE_CHARS
+from ingest.parsers.types import Block, BlockKind, LineSpan, PageSpan
+
+#: stands between the cells of a row
+CELL_BORDER: Final = " | "
+#: empty cells in a row that are shown as such; a sheet may leave out thousands
+MAX_EMPTY_CELLS: Final = 8
+#: characters of one document: a string that many cells share can multiply
+MAX_CHARS: Final = 32 * 1024**2
+
+
+class OutlineWriter:
+    """Collects lines and blocks; a blank line parts two blocks. With pages, a wall stands before each."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.blocks: list[Block] = []
+        self._origins: list[PageSpan] = []
+        self._walls: list[int] = []
+        self._page: PageSpan | None = None
+        self._is_page_new = False
+        self._chars = 0
+
+    @property
+    def origins(self) -> Sequence[PageSpan] | None:
+        """Page per line; None where no page was ever begun."""
+        return self._origins if self._page else None
+
+    @property
+    def walls(self) -> tuple[int, ...]:
+        """Lines that begin another page, ascending."""
+        return tuple(self._walls)
+
+    @property
+    def first_words(self) -> str | None:
+        """The beginning of the first line that is no heading, None where there is none."""
+        spans = (block.span for block in self.blocks if block.kind != "heading")
+        first = next((self.lines[span.start - 1].strip() for span in spans), "")
+        return first[:FIRST_LINE_CHARS].rstrip() or None
+
+    def begin_page(self, number: int) -> None:
+        """What follows stands on this page, slide or sheet, from 1. Call it before the first block."""
+        self._page = PageSpan(number)
+        self._is_page_new = True
+
+    def heading(self, text: str, level: int) -> None:
+        """A heading on one line; without text there is none."""
+        text = one_line(text)
+        if text:
+            span = self._write([text])
+            self.blocks.append(Block(kind="heading", span=span, text=text, level=min(6, max(1, level))))
+
+    def block(self, kind: BlockKind, texts: Iterable[str]) -> None:
+        """A block of items, rows or one paragraph, to be cut between `texts` where it is too long.
+
+        Raises:
+            ParseRefused: the document has more than MAX_CHARS characters (`too_large`).
+        """
+        lines: list[str] = []
+        starts: list[int] = []
+        for text in texts:
+            self._chars += len(text)
+            if self._chars > MAX_CHARS:
+                raise too_much_text()
+            written = [line for line in map(_cleaned, text.splitlines()) if line]
+            if written:
+                starts.append(len(lines))
+                lines += written
+        if lines:
+            span = self._write(lines)
+            breaks = tuple(span.start + start for start in starts[1:])
+            self.blocks.append(Block(kind=kind, span=span, breaks=breaks))
+
+    def table(self, rows: Iterable[Sequence[str]]) -> None:
+        """A table, one line a row; rows without text are left out."""
+        self.block("table", (row_line(row) for row in rows))
+
+    def _write(self, lines: Sequence[str]) -> LineSpan:
+        if self.lines:
+            self.lines.append("")
+            self._note_page(1)
+        start = len(self.lines) + 1
+        if self._is_page_new and start > 1:
+            self._walls.append(start)
+        self._is_page_new = False
+        self.lines += lines
+        self._note_page(len(lines))
+        return LineSpan(start, len(self.lines))
+
+    def _note_page(self, count: int) -> None:
+        if self._page is not None:
+            self._origins += [self._page] * count
+
+
+def one_line(text: str) -> str:
+    """`text` with white space collapsed, and without what no database keeps."""
+    return UNSAFE.sub(REPLACEMENT, " ".join(text.split()))
+
+
+def row_line(cells: Iterable[str]) -> str:
+    """A row of a table as a line.
+
+    Empty cells keep the columns apart, at most MAX_EMPTY_CELLS on end; those at the end are left out.
+    """
+    texts: list[str] = []
+    empty = 0
+    for text in map(one_line, cells):
+        empty = 0 if text else empty + 1
+        if empty <= MAX_EMPTY_CELLS:
+            texts.append(text)
+    while texts and not texts[-1]:
+        texts.pop()
+    return CELL_BORDER.join(texts)
+
+
+def too_much_text() -> ParseRefused:
+    """The refusal of a document with more than MAX_CHARS characters."""
+    limit = MAX_CHARS // 1024**2
+    return ParseRefused("too_large", f"the file holds more text than the limit of {limit} million characters")
+
+
+def _cleaned(line: str) -> str:
+    return UNSAFE.sub(REPLACEMENT, line.rstrip())

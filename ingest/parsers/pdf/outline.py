@@ -1,0 +1,81 @@
+"""Pages of text as an outline: paragraphs, bookmarks as headings, a wall before each page."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ingest.parsers.pdf.bookmarks import headings_on
+from ingest.parsers.pdf.paragraphs import CLAUSE_END, paragraphs, without_hyphens, words_of
+from ingest.parsers.pdf.types import Bookmark, PageText, TextLine
+from ingest.parsers.types import Block, BlockKind, LineSpan, PageSpan
+
+
+@dataclass(slots=True, kw_only=True)
+class PagedText:
+    """Lines, blocks, origins and walls as an `Outline` has them."""
+
+    #: words of the document, for hyphens
+    words: set[str]
+    lines: list[str] = field(default_factory=list)
+    origins: list[PageSpan] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
+    walls: list[int] = field(default_factory=list)
+
+
+def lay_out(pages: Sequence[PageText], bookmarks: Sequence[Bookmark]) -> PagedText:
+    """The pages in their order; one without lines and bookmarks leaves no trace."""
+    by_page: defaultdict[int, list[Bookmark]] = defaultdict(list)
+    for bookmark in bookmarks:
+        by_page[bookmark.page].append(bookmark)
+    paged = PagedText(words=words_of(line.text for page in pages for line in page.lines))
+    for page in pages:
+        if page.lines:
+            _add_page(paged, page, by_page[page.number])
+    return paged
+
+
+def _add_page(paged: PagedText, page: PageText, bookmarks: Sequence[Bookmark]) -> None:
+    if paged.lines:
+        paged.walls.append(len(paged.lines) + 1)
+    origin = PageSpan(page.number)
+    for lines, heading in _runs(page, headings_on(page, bookmarks)):
+        if heading is not None:
+            told = [without_hyphens(line.text, paged.words) for line in lines] or [heading.title]
+            _add_block(paged, told, origin, kind="heading", text=heading.title, level=heading.level)
+            continue
+        for paragraph in paragraphs(lines):
+            told = [without_hyphens(line.text, paged.words) for line in paragraph]
+            _add_block(paged, told, origin)
+
+
+def _runs(
+    page: PageText, headings: Mapping[int, tuple[Bookmark, int]]
+) -> Iterator[tuple[Sequence[TextLine], Bookmark | None]]:
+    """The page's lines, cut at its headings; each heading with its lines, which may be none."""
+    done = 0
+    for place in sorted(headings):
+        heading, size = headings[place]
+        yield page.lines[done:place], None
+        yield page.lines[place : place + size], heading
+        done = place + size
+    yield page.lines[done:], None
+
+
+def _add_block(
+    paged: PagedText,
+    lines: Sequence[str],
+    origin: PageSpan,
+    *,
+    kind: BlockKind = "paragraph",
+    text: str = "",
+    level: int = 0,
+) -> None:
+    start = len(paged.lines) + 1
+    paged.lines += [*lines, ""]
+    paged.origins += [origin] * (len(lines) + 1)
+    breaks = tuple(start + n for n in range(1, len(lines)) if CLAUSE_END.search(lines[n - 1]))
+    span = LineSpan(start, start + len(lines) - 1)
+    is_prose = kind == "paragraph"
+    paged.blocks.append(
+        Block(kind=kind, span=span, text=text, level=level, breaks=breaks if is_prose else ())
+    )

@@ -1,0 +1,70 @@
+"""The lines of a PDF page, from its characters and where the first and last of each line stand."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ingest.parsers.pdf.types import PageText, TextLine
+
+#: what a word that goes on in the next line is marked with, until the whole document is known
+HYPHEN = "\x02"
+#: pdfium's other sign for such a hyphen, and bullets of the fonts Symbol and Wingdings, which have no code
+REPLACED = {"\ufffe": HYPHEN, "\uf0b7": "•", "\uf0a7": "•", "\uf076": "•", "\uf0d8": "•"}
+#: what is no character: control codes, halves of pairs
+DROPPED = [*range(0x02), *range(0x03, 0x09), *range(0x0E, 0x20), *range(0xD800, 0xE000)]
+CLEANED = str.maketrans(REPLACED | dict.fromkeys(map(chr, DROPPED)))
+LINE = re.compile("[^\n\r\v\f\x85\u2028\u2029]+")
+#: a part of a line: up to the end of a word that was hyphenated, whose rest stands in the next line
+PART = re.compile("[^\x02\ufffe]+[\x02\ufffe]\\S*|[^\x02\ufffe]+")
+BEFORE_HYPHEN = re.compile("[^\x02\ufffe]+")
+MAX_CODE = 0x10FFFF
+
+
+def read_page(page: Any, number: int) -> PageText:
+    """The text of a page of pypdfium2, `number` from 1."""
+    text_page = page.get_textpage()
+    try:
+        _, bottom, _, top = page.get_bbox()
+        return PageText(number=number, lines=tuple(_lines(text_page)), bottom=bottom, top=top)
+    finally:
+        text_page.close()
+
+
+def _lines(text_page: Any) -> Iterator[TextLine]:
+    text = _characters(text_page)
+    for line in LINE.finditer(text):
+        for part in PART.finditer(text, *line.span()):
+            told = " ".join(part[0].translate(CLEANED).split())
+            if told.strip(HYPHEN):
+                yield _line(text_page, text, part, told)
+
+
+def _characters(text_page: Any) -> str:
+    """The characters of the page, each at its index; asked for one by one they take a hundred times longer.
+
+    That is needed where the text is not one to one: for characters outside Unicode's first plane, and where
+    pdfium adds some or leaves some out.
+    """
+    from pypdfium2.raw import FPDFText_GetUnicode
+
+    count = text_page.count_chars()
+    text: str = text_page.get_text_range()
+    if len(text) == count:
+        return text
+    codes = (FPDFText_GetUnicode(text_page.raw, index) for index in range(count))
+    return "".join(chr(code) if code <= MAX_CODE else "\0" for code in codes)
+
+
+def _line(text_page: Any, text: str, part: re.Match[str], told: str) -> TextLine:
+    """The line with its place, which is that of what stands before a hyphen."""
+    own = BEFORE_HYPHEN.match(text, *part.span())
+    stands = part[0] if own is None else own[0]
+    first = part.start() + len(stands) - len(stands.lstrip())
+    last = max(first, part.start() + len(stands.rstrip()) - 1)
+    boxes = [text_page.get_charbox(index, loose=True) for index in (first, last)]
+    return TextLine(
+        text=told,
+        left=boxes[0][0],
+        top=max(top for _, _, _, top in boxes),
+        bottom=min(bottom for _, bottom, _, _ in boxes),
+    )

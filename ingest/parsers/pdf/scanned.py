@@ -1,0 +1,37 @@
+"""Pages of a PDF that are pictures of text."""
+
+from dataclasses import replace
+from typing import Any
+
+from ingest.parsers.ocr import paragraph_starts, recognise
+from ingest.parsers.pdf.types import PageText, TextLine
+
+#: pixels of a page's longer side when it is recognised: 200 dots an inch on A4
+RENDERED_SIDE = 2_340
+#: groups of objects within each other in which pictures are looked for
+PICTURE_DEPTH = 3
+
+
+def is_scanned(page: Any) -> bool:
+    """Whether there is a picture on the page of pypdfium2; an empty page has none."""
+    from pypdfium2.raw import FPDF_PAGEOBJ_IMAGE
+
+    return next(page.get_objects(filter=[FPDF_PAGEOBJ_IMAGE], max_depth=PICTURE_DEPTH), None) is not None
+
+
+def recognise_page(page: Any, empty: PageText) -> PageText:
+    """The page with the lines that OCR finds in its picture."""
+    scale = RENDERED_SIDE / max(1.0, *page.get_size())
+    found = recognise(page.render(scale=scale, rev_byteorder=True).to_pil().convert("RGB"))
+    starts = set(paragraph_starts(found))
+    lines = (
+        TextLine(
+            text=line.text,
+            left=line.x / scale,
+            top=empty.top - line.y / scale,
+            bottom=empty.top - (line.y + line.h) / scale,
+            begins_paragraph=index in starts,
+        )
+        for index, line in enumerate(found)
+    )
+    return replace(empty, lines=tuple(lines))

@@ -1,0 +1,49 @@
+"""What is read from a PDF before it becomes an outline."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextLine:
+    """A line as it stands on its page; points from the page's lower left corner."""
+
+    text: str
+    left: float
+    top: float
+    bottom: float
+    #: None when its place tells
+    begins_paragraph: bool | None = None
+
+    @property
+    def height(self) -> float:
+        """Height of its characters, at least one point."""
+        return max(1.0, self.top - self.bottom)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageText:
+    """The lines of a page in reading order; `number` counts from 1."""
+
+    number: int
+    lines: tuple[TextLine, ...]
+    #: lower and upper edge of what is shown of the page
+    bottom: float = 0.0
+    top: float = 0.0
+
+    @property
+    def has_text(self) -> bool:
+        """Whether anything on the page is a letter or a digit."""
+        return any(character.isalnum() for line in self.lines for character in line.text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bookmark:
+    """An entry of the document's own table of contents."""
+
+    title: str
+    #: from 1
+    level: int
+    #: from 1
+    page: int
+    #: height on the page that it leads to, None for the page as a whole
+    top: float | None

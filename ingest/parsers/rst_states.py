@@ -1,0 +1,192 @@
+"""docutils as a finder of blocks: it reads the structure of a file and runs nothing that the file names.
+
+Its state machine walks the lines as always; the states below keep it on the outermost level. No directive is
+run, so nothing is included, inserted or downloaded, and directives of Sphinx are as good as its own.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from copy import copy
+from typing import Any
+
+from docutils import frontend, nodes, utils
+from docutils.parsers.rst import Parser, states
+from docutils.statemachine import StringList
+
+#: level of docutils' messages from which on a reader of the file should know: errors
+REPORTED_LEVEL = 3
+#: above all levels: nothing is printed, nothing raised
+SILENT_LEVEL = 5
+WHITE_SPACE = str.maketrans("\v\f", "  ")
+#: `text <target>`, `~package.Name` and `!name` as Sphinx' roles have them
+EXPLICIT_TARGET = re.compile(r"^(.+?)\s*<[^<>]*>$", re.DOTALL)
+
+
+class Directive(nodes.General, nodes.Element):
+    """A directive that was not run: its name, and what stands behind it on its first line."""
+
+
+class Problems:
+    """docutils' errors in the order they came."""
+
+    def __init__(self) -> None:
+        self.sentences: list[str] = []
+
+    def note(self, message: Any) -> None:
+        """Keeps an error; an observer of docutils' reporter."""
+        if message["level"] >= REPORTED_LEVEL:
+            what = next(iter(message.astext().splitlines()), "").partition(") ")[2]
+            self.sentences.append(f"line {message.get('line', '?')}: {what}")
+
+
+class _Rest(Sequence[Any]):
+    """What a list holds from `start` on, without a copy: docutils takes the rest of a text at each list.
+
+    Copied, that is quadratic: 22,500 lists in 1.6 MB take 62 s, so 6 s.
+    """
+
+    def __init__(self, whole: Any, start: int) -> None:
+        self._whole, self._start = whole, start
+        if isinstance(whole, _Rest):
+            self._whole, self._start = whole._whole, whole._start + start
+
+    def __len__(self) -> int:
+        return max(0, len(self._whole) - self._start)
+
+    def __getitem__(self, at: Any) -> Any:
+        if not isinstance(at, slice):
+            return self._whole[at + self._start if at >= 0 else at]
+        start, stop, _ = at.indices(len(self))
+        return self._whole[start + self._start : stop + self._start]
+
+
+class _Lines(StringList):  # type: ignore[misc]
+    """docutils' lines, of which those from one on to the end are not copied."""
+
+    data: Any
+    items: Any
+
+    def __getitem__(self, at: Any) -> Any:
+        if not isinstance(at, slice) or at.stop is not None or not at.start:
+            return super().__getitem__(at)
+        rest = _Lines(parent=self, parent_offset=at.start)
+        rest.data, rest.items = _Rest(self.data, at.start), _Rest(self.items, at.start)
+        return rest
+
+    def replace(self, old: str, new: str) -> None:
+        self.data = [line.replace(old, new) for line in self.data]
+
+
+class _StatesAsNeeded(dict[str, Any]):
+    """The states of a machine by name, each made when it is first asked for: a list needs two of fifteen."""
+
+    def __init__(self, machine: Any, classes: Mapping[str, Any]) -> None:
+        super().__init__()
+        self._machine, self._classes = machine, classes
+
+    def __missing__(self, name: str) -> Any:
+        state = self[name] = self._classes[name](self._machine)
+        if self._machine.memo is not None:  # it runs already
+            state.runtime_init()
+        return state
+
+
+class _ListMachine(states.NestedStateMachine):  # type: ignore[misc]
+    """docutils' machine for text in text."""
+
+    def __init__(self, state_classes: Sequence[Any], initial_state: str, **options: Any) -> None:
+        super().__init__([], initial_state, **options)
+        self.memo: Any = None
+        self.states = _StatesAsNeeded(self, {each.__name__: each for each in state_classes})
+
+
+class _Flat:
+    """What all states have in common: nested text is left alone, titles are noted where they stand."""
+
+    def __init__(self, state_machine: Any, debug: bool = False) -> None:
+        super().__init__(state_machine, debug)  # type: ignore[call-arg]
+        self.nested_sm = _ListMachine
+        self.nested_sm_kwargs = {"state_classes": STATES, "initial_state": "Body"}
+
+    def nested_parse(self, block: Any, input_offset: int, node: Any = None, **options: Any) -> int:
+        if "state_machine_kwargs" not in options:
+            return input_offset
+        # quoted literal blocks find their end this way
+        return super().nested_parse(block, input_offset, node, **options)  # type: ignore[misc,no-any-return]
+
+    def inline_text(self, text: str, lineno: int) -> tuple[list[Any], list[Any]]:
+        return [nodes.Text(text)], []
+
+    def section(self, title: str, source: str, style: Sequence[str], lineno: int, messages: Any) -> None:
+        styles = self.memo.title_styles  # type: ignore[attr-defined]
+        if style not in styles:
+            styles.append(style)
+        inline, _ = super().inline_text(title, lineno)  # type: ignore[misc]
+        heading = nodes.title(title, "", *inline, level=styles.index(style) + 1, end=lineno + 1)
+        heading.line = lineno - (len(style) == 2)  # a style of two characters has a line above as well
+        self.document += heading  # type: ignore[attr-defined]
+
+    def explicit_construct(self, match: Any) -> tuple[list[Any], bool]:
+        start = self.state_machine.abs_line_number()  # type: ignore[attr-defined]
+        found, blank_finish = super().explicit_construct(match)  # type: ignore[misc]
+        for node in found:
+            node.line = start
+        return found, blank_finish
+
+    def directive(self, match: Any, **_: Any) -> tuple[list[Any], bool]:
+        machine = self.state_machine  # type: ignore[attr-defined]
+        start = machine.abs_line_number()
+        indented, _, _, blank_finish = machine.get_first_known_indented(match.end(), strip_top=0)
+        node = Directive(name=match.group(1).lower(), argument=indented[0].strip() if indented else "")
+        node.line = start
+        return [node], blank_finish or machine.is_next_line_blank()
+
+
+def _explicit_markup() -> Any:
+    """docutils' table of what may follow `..`, with our `directive` in it."""
+    explicit = copy(states.Body.explicit)
+    explicit.constructs = [
+        (_Flat.directive if method is states.Body.directive else method, pattern)
+        for method, pattern in states.Body.explicit.constructs
+    ]
+    return explicit
+
+
+_Flat.explicit = _explicit_markup()  # type: ignore[attr-defined]
+STATES = tuple(type(state.__name__, (_Flat, state), {}) for state in states.state_classes)
+
+
+def outermost_nodes(lines: Sequence[str], problems: Problems) -> list[nodes.Element]:
+    """The outermost elements of the text in document order, those with a `line` (from 1).
+
+    A title has its `level` (from 1, in the order in which the styles of underlining came) and its `end`,
+    the line of its underline.
+    """
+    settings = frontend.get_default_settings(Parser)
+    settings.file_insertion_enabled = settings.raw_enabled = False
+    settings.report_level = settings.halt_level = SILENT_LEVEL
+    settings.warning_stream = False
+    document = utils.new_document("text", settings)
+    document.reporter.attach_observer(problems.note)
+    machine = states.RSTStateMachine(state_classes=STATES, initial_state="Body")
+    # as docutils reads lines itself, which would number them in another way
+    readable = [line.translate(WHITE_SPACE).expandtabs(8).rstrip() for line in lines]
+    machine.run(_Lines(readable, "text"), document, inliner=_inliner())
+    return [node for node in document.children if getattr(node, "line", None)]
+
+
+def _inliner() -> states.Inliner:
+    """An inliner to which every role is its text, known or not; it can't be subclassed."""
+    inliner = states.Inliner()
+    inliner.interpreted = lambda rawsource, text, role, lineno: (
+        [nodes.inline(rawsource, _role_text(text))],
+        [],
+    )
+    return inliner
+
+
+def _role_text(text: str) -> str:
+    explicit = EXPLICIT_TARGET.match(text)
+    if explicit:
+        return explicit[1]
+    return text[1:].rpartition(".")[2] if text.startswith("~") else text.removeprefix("!")

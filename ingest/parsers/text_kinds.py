@@ -1,0 +1,91 @@
+"""Which kind of text a file is: its name decides, unless the content plainly says something else."""
+
+import re
+
+from ingest.parsers.file_types import code_type, data_type, html_type, mail_type, markup_type, text_type
+from ingest.parsers.types import FileType
+
+HTML_START = re.compile(
+    rb"\s*(?:<!--(?:(?!-->).)*-->\s*)?<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
+)
+SVG_START = re.compile(
+    rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*-->\s*)?(?:<!DOCTYPE\s+svg\b[^>]*>\s*)?<svg\b", re.DOTALL
+)
+XML_START = re.compile(rb"\s*<\?xml\s")
+JSON_START = re.compile(rb"\s*(?:\{\s*(?:\"[^\"\n]{0,200}\"\s*:|\})|\[\s*(?:[\[{\"\d\]-]|true|false|null))")
+NOTEBOOK_START = re.compile(rb"\s*\{\s*\"(?:cells|metadata|nbformat)\"\s*:")
+#: a line of a mail's header, and what stands in every mail
+MAIL_START = re.compile(
+    rb"(?:From|To|Cc|Date|Subject|Message-ID|MIME-Version|Return-Path|Received|Delivered-To|Reply-To|Sender"
+    rb"|(?:DKIM|ARC|X)-[\w-]{1,60}|Authentication-Results|Content-Type):[ \t]",
+    re.IGNORECASE,
+)
+MAIL_LINES = (
+    re.compile(rb"^From:[ \t]", re.I | re.M),
+    re.compile(rb"^(?:Date|Message-ID):[ \t]", re.I | re.M),
+)
+#: stations on the way add kilobytes above the sender
+MAIL_HEADER_BYTES = 32 * 1024
+BLANK_LINE = re.compile(rb"\r?\n\r?\n")
+TAG = re.compile(rb"<[a-z!/]", re.IGNORECASE)
+SHEBANG = re.compile(rb"#!\s*\S*?(?:env\s+(?:-\S+\s+)*)?([a-z]+)[0-9.]*\s")
+INTERPRETERS = {
+    "bash": "bash",
+    "sh": "bash",
+    "zsh": "bash",
+    "python": "python",
+    "node": "javascript",
+    "ruby": "ruby",
+    "perl": "perl",
+    "php": "php",
+}
+#: languages whose files may begin as a page of HTML does
+MAY_BEGIN_AS_PAGE = frozenset({"php", "vue", "svelte", "astro", "xml", "javascript", "typescript"})
+#: media of text that is only said to be so by the name of the file
+TEXT_MEDIA = frozenset({"text", "code", "transcript"})
+
+
+def text_kind(named: FileType | None, content: bytes, head: bytes, path: str) -> FileType:
+    """The type of a file of text.
+
+    A page of HTML is read as one whatever its name; what is named a page or a drawing and holds no tag,
+    or is named nothing known, is what it begins as.
+
+    Args:
+        named: what the name says, None for nothing.
+        head: the first bytes of `content`.
+    """
+    if named is None:
+        return _sniffed(content, head, path)
+    if named.media in TEXT_MEDIA and named.language not in MAY_BEGIN_AS_PAGE and HTML_START.match(head):
+        return named if named.mime == "text/html" else html_type(path)
+    if named.mime == "text/html" and not TAG.search(content):
+        return _sniffed(content, head, path)
+    if named.mime == "image/svg+xml" and b"<svg" not in content:
+        return _sniffed(content, head, path)
+    return named
+
+
+def _sniffed(content: bytes, head: bytes, path: str) -> FileType:
+    if HTML_START.match(head):
+        return html_type(path)
+    if SVG_START.match(head):
+        return markup_type(path, "svg")
+    if XML_START.match(head):
+        return code_type(path, "xml")
+    if NOTEBOOK_START.match(head) and b'"cell_type"' in head:
+        return markup_type(path, "ipynb")
+    if JSON_START.match(head):
+        return data_type(path, "json")
+    if MAIL_START.match(head) and _is_mail(content[:MAIL_HEADER_BYTES]):
+        return mail_type(path)
+    shebang = SHEBANG.match(head)
+    if shebang and (language := INTERPRETERS.get(shebang[1].decode("ascii"))):
+        return code_type(path, language)
+    return text_type(path)
+
+
+def _is_mail(start: bytes) -> bool:
+    """Whether a header stands above the first blank line: a sender, and a date or an id, in any order."""
+    header = BLANK_LINE.split(start, maxsplit=1)[0]
+    return all(line.search(header) for line in MAIL_LINES)

@@ -1,0 +1,28 @@
+"""Files that real programs made, read as a job reads them."""
+
+from pathlib import Path
+
+from ingest.chunking.types import ChunkDraft
+from ingest.sandbox.digester import Digester
+from ingest.sandbox.types import Digest
+from search.retrieval.citation import citation_from_span
+
+FILES = Path(__file__).resolve().parents[2] / "files"
+
+
+def content_of(name: str) -> bytes:
+    return (FILES / name).read_bytes()
+
+
+def digested(digester: Digester, name: str) -> Digest:
+    return digester.digest(content_of(name), name)
+
+
+def citation_of(digest: Digest, path: str, words: str) -> str:
+    """The citation of the one chunk that holds these words."""
+    (chunk,) = (chunk for chunk in digest.chunks if words in " ".join(chunk.text.split()))
+    return uri_of(path, chunk)
+
+
+def uri_of(path: str, chunk: ChunkDraft) -> str:
+    return citation_from_span(path, None, chunk.spans[0]).uri

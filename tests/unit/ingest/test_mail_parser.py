@@ -1,0 +1,289 @@
+import base64
+from pathlib import Path
+
+import pytest
+
+from ingest.chunking.chunker import Chunker
+from ingest.parsers import email, registry
+from ingest.parsers.errors import ParseRefused
+from ingest.parsers.registry import parse
+from ingest.parsers.types import LineSpan, ParsedDocument
+from ingest.sandbox.digester import Digester
+from search.embedders.tokenizer import TokenCounter
+
+FILES = Path(__file__).resolve().parents[2] / "files" / "email"
+
+
+def parsed(name: str) -> ParsedDocument:
+    return parse((FILES / name).read_bytes(), f"mail/{name}")
+
+
+def mail(*lines: str) -> ParsedDocument:
+    return parse("\r\n".join(lines).encode(), "a.eml")
+
+
+def place_of(words: str, document: ParsedDocument) -> LineSpan:
+    number = next(n for n, line in enumerate(document.outline.lines, start=1) if words in line)
+    return document.source_span(number, number)
+
+
+def raw_lines(name: str, span: LineSpan) -> str:
+    return "\n".join((FILES / name).read_text().splitlines()[span.start - 1 : span.end])
+
+
+def test_subject_is_the_title_and_the_sender_comes_first():
+    document = parsed("wreck.eml")
+    assert document.title == "Schiffbruch der Forfarshire: Überlebende gesichtet"
+    assert (document.media, document.mime, document.parser) == ("email", "message/rfc822", "email")
+    assert document.outline.lines[:3] == [
+        "From: Grace Darling <grace@longstone.example>",
+        "To: William Brooks <brooks@bamburgh.example>",
+        "Date: Sat, 07 Sep 2024 05:30:00 +0100",
+    ]
+    assert document.metadata == {
+        "author": "Grace Darling <grace@longstone.example>",
+        "to": "William Brooks <brooks@bamburgh.example>",
+        "created": "2024-09-07T05:30:00+01:00",
+    }
+
+
+def test_plain_text_goes_before_html():
+    text = "\n".join(parsed("wreck.eml").outline.lines)
+    assert "père Brière's line is too short" in text
+    assert "HTML form" not in text
+
+
+def test_line_of_quoted_printable_is_found_where_it_was_written():
+    span = place_of("nine people are clinging", parsed("wreck.eml"))
+    written = raw_lines("wreck.eml", span)
+    assert written.startswith("nine people are clinging")
+    assert "p=C3=A8re Bri=C3=A8re's" in written
+    assert written.endswith("before noon.")
+    assert (
+        raw_lines("wreck.eml", place_of("Yes, since", parsed("wreck.eml"))) == "Yes, since a quarter to five."
+    )
+
+
+def test_quoted_lines_are_a_quote():
+    document = parsed("wreck.eml")
+    (quote,) = [block for block in document.outline.blocks if block.kind == "quote"]
+    assert document.outline.lines[quote.span.start - 1] == "> Can you see the wreck from the lantern room?"
+
+
+def test_attachments_are_named_and_not_read():
+    document = parsed("wreck.eml")
+    assert document.outline.lines[-2:] == [
+        "Attachment: tide table.pdf (application/pdf)",
+        "Attachment: crew list.txt (text/plain)",
+    ]
+    assert "secret words" not in "\n".join(document.outline.lines)
+    assert "tide table.pdf" in raw_lines("wreck.eml", place_of("tide table", document))
+
+
+def test_html_is_read_as_a_page_and_placed_on_the_lines_that_encode_it():
+    document = parsed("soldiers.eml")
+    kinds = [(block.kind, block.text) for block in document.outline.blocks]
+    assert kinds[1:] == [
+        ("heading", "What happened"),
+        ("paragraph", ""),
+        ("heading", "Repairs"),
+        ("table", ""),
+    ]
+    span = place_of("broken at the blade", document)
+    encoded = raw_lines("soldiers.eml", LineSpan(9, span.end)).replace("\n", "")
+    assert b"broken at the blade" in base64.b64decode(encoded[: len(encoded) // 4 * 4])
+    assert span.start > 9
+
+
+def test_forwarded_mail_is_a_section_of_its_own():
+    document = parsed("report.eml")
+    (heading,) = [block for block in document.outline.blocks if block.kind == "heading"]
+    assert heading.text == "All nine are ashore"
+    assert raw_lines("report.eml", place_of("We rowed twice.", document)) == "We rowed twice."
+    assert "Date: Sat, 07 Sep 2024 20:00:00 +0100" in document.outline.lines
+
+
+def test_chunks_of_a_mail_point_at_lines_of_the_file():
+    with Digester() as digester:
+        digest = digester.digest((FILES / "report.eml").read_bytes(), "mail/report.eml")
+    assert digest.title == "Report of the rescue"
+    rescue = next(chunk for chunk in digest.chunks if "second time" in chunk.text)
+    assert rescue.heading_path == ("All nine are ashore",)
+    assert rescue.breadcrumb == "Report of the rescue > All nine are ashore"
+    span = LineSpan(rescue.spans[0]["start"], rescue.spans[0]["end"])
+    assert "The second time father took two of the crew." in raw_lines("report.eml", span)
+
+
+def test_mail_without_a_subject_is_called_by_its_first_words():
+    assert mail("From: a@b.example", "", "", "Come at once.", "Bring rope.").title == "Come at once."
+
+
+def test_charset_of_the_part_is_used():
+    body = base64.b64encode("Настройка маяка".encode("koi8-r")).decode()
+    document = mail(
+        "From: a@b.example",
+        "Content-Type: text/plain; charset=koi8-r",
+        "Content-Transfer-Encoding: base64",
+        "",
+        body,
+    )
+    assert "Настройка маяка" in document.outline.lines
+
+
+@pytest.mark.parametrize("charset", ["us-ascii", "x-unknown", "idna", "rot13", "", "utf-8\0"])
+def test_wrong_charset_is_guessed(charset):
+    document = mail("From: a@b.example", f'Content-Type: text/plain; charset="{charset}"', "", "père Brière")
+    assert document.parser == "email"
+    assert "père Brière" in document.outline.lines
+
+
+def test_encrypted_mail_is_refused():
+    with pytest.raises(ParseRefused, match="encrypted") as refusal:
+        mail(
+            "From: a@b.example",
+            "Content-Type: application/pkcs7-mime; smime-type=enveloped-data",
+            "Content-Transfer-Encoding: base64",
+            "",
+            "MIAGCSqGSIb3DQEHA6CAMIACAQAx",
+        )
+    assert refusal.value.code == "encrypted"
+
+
+def test_file_that_is_no_mail_is_read_as_it_stands():
+    document = parse(b"just some words\n\nand more\n", "notes.eml")
+    assert (document.parser, document.outline.lines[0]) == ("mail_source", "just some words")
+
+
+def nested(depth: int) -> bytes:
+    text = b"the innermost text"
+    for number in range(depth):
+        head = b"From: a@b.example\nContent-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (number, number)
+        text = head + text + b"\n--b%d--\n" % number
+    return text
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"From: a@b.example\n",
+        b"From: a@b.example\nContent-Type: multipart/mixed\n\n--x\ntext",
+        b"From: a@b.example\nContent-Type: multipart/mixed; boundary=x\n\n",
+        b"From: a@b.example\nContent-Type: multipart/alternative; boundary=x\n\n--x--\n",
+        b"From: a@b.example\nContent-Type: text/html\n\n<div><span></span>",
+        b"From: a@b.example\nContent-Transfer-Encoding: base64\n\n====\n!!\xff\xfe=\n",
+        b"Subject: =?utf-8?b?!!!?= =?nocharset?q?x?= =?utf-8?q?\n" + b"=?" * 5_000 + b"\n\ntext",
+        b"From: a@b.example\nDate: Mon, 99 Foo 99999 99:99:99\nTo: <<<>>>,,;;:\n\ntext",
+        b"From: a@b.example\n" + b" folded\n" * 20_000 + b"\ntext",
+        b"From: a@b.example\nContent-Type: text/plain; charset=utf-16\n\nt\x00e\x00x\x00t\x00",
+        b"From: a@b.example\nContent-Type: text/plain; name*0*=x''%FF; name*1=\"\n\ntext",
+        nested(200),
+        b"From: a@b.example\nContent-Type: multipart/mixed; boundary=x\n\n" + b"--x\n\ntext\n" * 5_000,
+    ],
+)
+def test_hostile_mails_are_read(content):
+    document = parse(content, "a.eml")
+    assert document.parser == "email"
+    for block in document.outline.blocks:
+        document.source_span(block.span.start, block.span.end)
+
+
+def test_more_lines_than_the_limit_are_refused(monkeypatch):
+    monkeypatch.setattr(email, "MAX_LINES", 3)
+    with pytest.raises(ParseRefused, match="more than 3 lines") as refusal:
+        mail("From: a@b.example", "", "a", "b", "c")
+    assert refusal.value.code == "too_large"
+
+
+def test_too_many_parts_are_told():
+    content = b"From: a@b.example\nContent-Type: multipart/mixed; boundary=x\n\n" + b"--x\n\ntext\n" * 600
+    assert parse(content, "a.eml").warnings == ("only the first 500 parts were read",)
+
+
+LETTER = """\
+From: a@b.example
+Subject: The lens
+MIME-Version: 1.0
+Content-Type: multipart/mixed; boundary="part"
+
+--part
+Content-Type: text/plain
+
+The lens is packed in straw.
+
+It goes by the morning train.
+
+--part
+Content-Type: image/png; name="lens.png"
+Content-Transfer-Encoding: base64
+
+{encoded}
+c2hvcnQ=
+
+--part
+Content-Type: text/plain
+
+Keep it dry.
+--part--
+"""
+ENCODED = base64.encodebytes(bytes(range(256)) * 3).decode().strip()
+
+
+@pytest.mark.parametrize("letter", [LETTER, LETTER.replace("Content-Transfer-Encoding: base64\n", "")])
+def test_what_is_encoded_in_a_mail_that_cannot_be_taken_apart_is_not_indexed(letter):
+    content = letter.replace("{encoded}", ENCODED).replace("\n", "\r\n").encode()
+    if b"base64" not in content:
+        content = content.replace(b"c2hvcnQ=\r\n", b"")
+    document = parse(content, "a.eml", first_rung=1)
+    chunks = Chunker(TokenCounter()).chunk(document, "a.eml")
+    text = "\n".join(chunk.text for chunk in chunks)
+
+    assert document.parser == "mail_source"
+    assert "The lens is packed in straw." in text
+    assert "Keep it dry." in text
+    assert "lens.png" in text
+    assert "c2hvcnQ=" not in text
+    assert not any(line in text for line in ENCODED.splitlines()[:-1])
+
+
+def test_a_mail_whose_parser_fails_keeps_its_lines(monkeypatch):
+    def fail(content, file):
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(registry, "PARSERS", {**registry.PARSERS, "email": fail})
+    document = parsed("soldiers.eml")
+
+    assert document.warnings == ("the email parser failed (RuntimeError); the mail_source parser read it",)
+    assert document.source_span(4, 4) == LineSpan(4, 4)
+    assert [(block.span.start, block.span.end) for block in document.outline.blocks] == [(1, 7)]
+
+
+@pytest.mark.parametrize("words", ["Hello world", "Hello worl", "Hello wor"])
+def test_base64_without_its_padding_keeps_its_end(words):
+    body = base64.b64encode(words.encode()).decode().rstrip("=")
+    document = mail("From: a@b.example", "Content-Transfer-Encoding: base64", "", body[:8], body[8:], "", "")
+    assert words in document.outline.lines
+    assert place_of(words, document) == LineSpan(4, 5)
+
+
+@pytest.mark.parametrize("charset", ["hz", "utf-7", "cp037", "utf-16", "utf-32-be"])
+def test_charsets_in_which_a_line_end_is_another_byte_are_read(charset):
+    body = base64.b64encode("First line ~ of it\nand +the second\n".encode(charset)).decode()
+    document = mail(
+        "From: a@b.example",
+        f"Content-Type: text/plain; charset={charset}",
+        "Content-Transfer-Encoding: base64",
+        "",
+        body,
+    )
+    assert document.parser == "email"
+    assert {"First line ~ of it", "and +the second"} <= set(document.outline.lines)
+    assert place_of("and +the", document) == LineSpan(5, 5)
+
+
+@pytest.mark.parametrize(
+    ("charset", "body", "text"), [("hz", "one ~\r\nline", "one line"), ("utf-7", "one+AAo-two", "two")]
+)
+def test_a_line_end_that_means_something_else_is_read_as_its_charset_has_it(charset, body, text):
+    document = mail("From: a@b.example", f"Content-Type: text/plain; charset={charset}", "", body)
+    assert document.parser == "email"
+    assert text in document.outline.lines
