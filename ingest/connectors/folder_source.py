@@ -1,14 +1,20 @@
 """A folder on the server as a source."""
 
+import os
+import stat
 from collections.abc import Iterator
 from errno import EPERM
 from pathlib import Path
+from typing import BinaryIO, Final
 from unicodedata import normalize
 
 from ingest.connectors.folder import walk_folder
 from ingest.connectors.project_file import ProjectFile, read_project_file
 from ingest.connectors.types import Entry, ItemContent
-from ingest.connectors.walk_rules import WalkRules
+from ingest.connectors.walk_rules import MAX_FILE_BYTES, WalkRules
+
+#: A pipe is opened without waiting for somebody who writes into it.
+_OPEN: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class FolderSource:
@@ -28,12 +34,19 @@ class FolderSource:
         return walk_folder(self._root, rules)
 
     def read(self, path: str) -> ItemContent:
-        """Give a file's bytes with the time it had before they were read. Raises OSError."""
+        """Give a file's bytes with the time it had before they were read. Raises OSError.
+
+        What has become something else since it was listed (a pipe, a disk's worth of bytes) is not read.
+        """
         file = self._locate(path).resolve(strict=True)
         if not file.is_relative_to(self._root):
             raise PermissionError(EPERM, "It has become a link to outside the folder")
-        mtime_ns = file.stat().st_mtime_ns
-        return ItemContent(content=file.read_bytes(), mtime_ns=mtime_ns)
+        with _open_file(file) as opened:
+            mtime_ns = os.fstat(opened.fileno()).st_mtime_ns
+            content = opened.read(MAX_FILE_BYTES + 1)
+        if len(content) > MAX_FILE_BYTES:
+            raise PermissionError(EPERM, f"It has grown to more than {MAX_FILE_BYTES:,} bytes")
+        return ItemContent(content=content, mtime_ns=mtime_ns)
 
     def _locate(self, path: str) -> Path:
         """Find the file whose name is `path` in NFC; the file system may have it in another form."""
@@ -45,3 +58,11 @@ class FolderSource:
             same = (entry for entry in file.iterdir() if normalize("NFC", entry.name) == name)
             file = next(same, file / name)
         return file
+
+
+def _open_file(file: Path) -> BinaryIO:
+    descriptor = os.open(file, _OPEN)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise PermissionError(EPERM, "It has become a pipe, a device or a folder")
+    return os.fdopen(descriptor, "rb")

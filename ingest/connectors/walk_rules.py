@@ -20,17 +20,41 @@ class SkipReason(StrEnum):
     EXCLUDED_FILE = "excluded_file"
     OUTSIDE_FOLDERS = "outside_folders"
     TOO_LARGE = "too_large"
+    EMPTY = "empty"
     HASH_IN_PATH = "hash_in_path"
     UNDECODABLE_NAME = "undecodable_name"
     CONTROL_CHARACTER_IN_NAME = "control_character_in_name"
+    UNSAFE_NAME = "unsafe_name"
     DUPLICATE_PATH = "duplicate_path"
+    LINK = "link"
+    SUBMODULE = "submodule"
     DIRECTORY_LINK = "directory_link"
     LINK_OUTSIDE = "link_outside"
     BROKEN_LINK = "broken_link"
     SPECIAL_FILE = "special_file"
     VANISHED = "vanished"
+    # of web sites
+    DISALLOWED_BY_ROBOTS = "disallowed_by_robots"
+    NOINDEX = "noindex"
+    NOT_FOUND = "not_found"
+    NO_PARSER = "no_parser"
+    EXCLUDED_PAGE = "excluded_page"
+    LEADS_ELSEWHERE = "leads_elsewhere"
+    REDIRECT_LOOP = "redirect_loop"
+    MAX_PAGES = "max_pages"
+    MAX_DEPTH = "max_depth"
+    # of archives
+    ABSOLUTE_PATH = "absolute_path"
+    PATH_OUTSIDE = "path_outside"
+    BACKSLASH_IN_PATH = "backslash_in_path"
+    PATH_TOO_LONG = "path_too_long"
+    SPARSE_FILE = "sparse_file"
+    NESTED_ARCHIVE = "nested_archive"
+    UNKNOWN_COMPRESSION = "unknown_compression"
 
 
+#: The largest document that is read by default.
+MAX_FILE_BYTES: Final = 100 * 1024**2
 #: of version control: not even an ignore file can bring these back
 VERSION_CONTROL: Final = frozenset({".git", ".hg", ".svn"})
 SKIPPED_DIRECTORIES: Final = frozenset(
@@ -90,7 +114,7 @@ class WalkRules:
     #: names of files to leave out, at any depth
     excluded_files: frozenset[str] = frozenset()
     max_code_bytes: int = 512 * 1024
-    max_document_bytes: int = 100 * 1024 * 1024
+    max_document_bytes: int = MAX_FILE_BYTES
 
     def skip_by_name(self, path: str) -> SkipReason | None:
         """Why a file of this name is left out by default, or None."""

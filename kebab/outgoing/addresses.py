@@ -9,6 +9,10 @@ from collections.abc import Collection
 
 from kebab.outgoing.errors import AddressRefused, RequestFailed
 
+# What has been given out of IPv6 for the public (RFC 4291, 2.4; IANA), and the prefix behind which a
+# network's translator finds the rest of IPv4 (RFC 6052).
+_PUBLIC_IPV6 = ipaddress.IPv6Network("2000::/3")
+_TRANSLATED_IPV4 = ipaddress.IPv6Network("64:ff9b::/96")
 _LOOPBACK_NAME = "localhost"
 
 
@@ -39,6 +43,16 @@ def names_its_address(host: str) -> bool:
 
 def _is_public(address: str) -> bool:
     ip = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None:
-        ip = ip.ipv4_mapped
+    if isinstance(ip, ipaddress.IPv6Address):
+        carried = _carried_ipv4(ip)
+        if carried is None and ip not in _PUBLIC_IPV6:
+            return False
+        ip = carried or ip
     return ip.is_global and not ip.is_multicast
+
+
+def _carried_ipv4(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    """The IPv4 address to which packets for this one are handed on."""
+    if ip in _TRANSLATED_IPV4:
+        return ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+    return ip.ipv4_mapped or ip.sixtofour

@@ -17,6 +17,12 @@ from kebab.outgoing.addresses import permitted_addresses
 
 # Sent at once: between two pieces the deadline is looked at.
 _PIECE_BYTES = 65_536
+# Nobody who waits for an answer is left alone with it for longer.
+_LOOK_S = 0.5
+
+
+def _nothing() -> None:
+    """Stand in for who has nothing to do while waiting."""
 
 
 class Deadline:
@@ -27,13 +33,17 @@ class Deadline:
         self._of_thread = threading.local()
 
     @contextmanager
-    def within(self, limit_s: float) -> Iterator[None]:
-        """Set the calling thread's deadline for what is done inside."""
+    def within(self, limit_s: float, on_wait: Callable[[], None] = _nothing) -> Iterator[None]:
+        """Set the calling thread's deadline for what is done inside.
+
+        `on_wait` is called about twice a second while an answer is waited for; what it raises ends the wait.
+        """
         self._of_thread.at = self._clock() + limit_s
+        self._of_thread.on_wait = on_wait
         try:
             yield
         finally:
-            del self._of_thread.at
+            del self._of_thread.at, self._of_thread.on_wait
 
     def remaining_s(self, at_most_s: float | None) -> float:
         """Give the seconds that are left, `at_most_s` at most. Raises TimeoutError when none are."""
@@ -41,6 +51,10 @@ class Deadline:
         if left <= 0:
             raise TimeoutError("the time for the request is over")
         return left if at_most_s is None else min(left, at_most_s)
+
+    def look(self) -> None:
+        """Let the one who waits do what there is to do meanwhile."""
+        self._of_thread.on_wait()
 
 
 class DeadlineBackend(httpcore2.NetworkBackend):
@@ -78,7 +92,14 @@ class _DeadlineStream(httpcore2.NetworkStream):
         self._deadline = deadline
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._stream.read(max_bytes, self._deadline.remaining_s(timeout))
+        while True:
+            left_s = self._deadline.remaining_s(timeout)
+            try:
+                return self._stream.read(max_bytes, min(left_s, _LOOK_S))
+            except httpcore2.ReadTimeout:
+                if left_s <= _LOOK_S:
+                    raise
+                self._deadline.look()
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         for at in range(0, len(buffer), _PIECE_BYTES):

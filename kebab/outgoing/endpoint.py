@@ -1,13 +1,15 @@
 """An address that takes JSON and answers JSON."""
 
 import json
-from collections.abc import Collection, Mapping
+import time
+from collections.abc import Collection, Iterable, Mapping
+from email.utils import mktime_tz, parsedate_tz
 from typing import Any
 
 import httpcore2
 
 from kebab.outgoing.deadline import Deadline, DeadlineBackend
-from kebab.outgoing.errors import OutOfTime, RequestFailed, StatusRefused
+from kebab.outgoing.errors import RequestFailed, StatusRefused, failures_named
 
 MAX_ANSWER_BYTES = 1_000_000
 _CONNECT_LIMIT_S = 2.0
@@ -20,14 +22,20 @@ _REDIRECTS = range(300, 400)
 class JsonEndpoint:
     """Sends JSON to one address by POST and keeps the connection for a while; threads may share it.
 
-    Redirects are not followed, proxies of the environment are not used, and an answer is read up to a
-    million bytes. `private_hosts` are the names whose addresses may be private.
+    Redirects are not followed, proxies of the environment are not used, and an answer is read up to
+    `max_answer_bytes`. `private_hosts` are the names whose addresses may be private.
     """
 
     def __init__(
-        self, url: str, *, headers: Mapping[str, str], private_hosts: Collection[str] = frozenset()
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        private_hosts: Collection[str] = frozenset(),
+        max_answer_bytes: int = MAX_ANSWER_BYTES,
     ) -> None:
         self._url = url
+        self._max_answer_bytes = max_answer_bytes
         sent = {"Content-Type": "application/json", "Accept": "application/json", **headers}
         self._headers = list(sent.items())
         self._deadline = Deadline()
@@ -40,15 +48,8 @@ class JsonEndpoint:
     def post(self, document: object, *, limit_s: float) -> Any:
         """Give what the address answers to `document`. Raises RequestFailed."""
         content = json.dumps(document).encode()
-        try:
-            with self._deadline.within(limit_s):
-                body = self._exchange(content, limit_s)
-        except (TimeoutError, httpcore2.TimeoutException) as error:
-            raise OutOfTime("did not answer in time") from error
-        except httpcore2.ConnectError as error:
-            raise RequestFailed("can't be reached") from error
-        except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
-            raise RequestFailed("broke off its answer, or did not speak HTTP") from error
+        with failures_named(), self._deadline.within(limit_s):
+            body = self._exchange(content, limit_s)
         try:
             return json.loads(body)
         except (ValueError, RecursionError) as error:
@@ -68,14 +69,30 @@ class JsonEndpoint:
                     f"answered {response.status}; redirects are not followed", status=response.status
                 )
             if not 200 <= response.status < 300:
-                raise StatusRefused(f"answered {response.status}", status=response.status)
-            return _bounded(response)
+                raise StatusRefused(
+                    f"answered {response.status}",
+                    status=response.status,
+                    retry_after_s=_retry_after_s(response.headers),
+                )
+            return self._bounded(response)
+
+    def _bounded(self, response: httpcore2.Response) -> bytes:
+        body = bytearray()
+        for piece in response.iter_stream():
+            body += piece
+            if len(body) > self._max_answer_bytes:
+                raise RequestFailed(f"answered more than {self._max_answer_bytes:,} bytes")
+        return bytes(body)
 
 
-def _bounded(response: httpcore2.Response) -> bytes:
-    body = bytearray()
-    for piece in response.iter_stream():
-        body += piece
-        if len(body) > MAX_ANSWER_BYTES:
-            raise RequestFailed(f"answered more than {MAX_ANSWER_BYTES:,} bytes")
-    return bytes(body)
+def _retry_after_s(headers: Iterable[tuple[bytes, bytes]]) -> float | None:
+    """Give the seconds of `Retry-After`, a number or a date (RFC 9110, 10.2.3); None for anything else."""
+    value = next((value for name, value in headers if name.lower() == b"retry-after"), b"")
+    text = value.decode("latin-1").strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    date = parsedate_tz(text)
+    try:
+        return None if date is None else max(0.0, mktime_tz(date) - time.time())
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,77 @@
+"""How much is taken out of an archive, counted while it comes."""
+
+from dataclasses import dataclass
+
+from django.conf import settings
+
+from ingest.archives.errors import ArchiveOverLimit
+
+# Text packs to a fifth, logs to a fiftieth; what deflate makes of zeros is a thousandth.
+MAX_RATIO = 200
+# A small archive may pack as well as it likes.
+RATIO_FROM_BYTES = 20_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveLimits:
+    """What an archive may hold."""
+
+    max_members: int
+    max_unpacked_bytes: int
+
+    @classmethod
+    def from_settings(cls) -> "ArchiveLimits":
+        """Give the operator's limits."""
+        return cls(
+            max_members=settings.KEBAB_ARCHIVE_MEMBER_LIMIT,
+            max_unpacked_bytes=settings.KEBAB_ARCHIVE_UNPACKED_LIMIT_BYTES,
+        )
+
+
+class Budget:
+    """What of the limits is left in one reading of an archive of `packed_bytes`."""
+
+    def __init__(self, limits: ArchiveLimits, packed_bytes: int) -> None:
+        self.limits = limits
+        self._packed_bytes = max(1, packed_bytes)
+        self._members = 0
+        self._folders = 0
+        self._unpacked_bytes = 0
+
+    def count_member(self) -> None:
+        """Count one more member. Raises ArchiveOverLimit."""
+        self._members += 1
+        self.check_members(self._members)
+
+    def check_members(self, count: int) -> None:
+        """Raises ArchiveOverLimit when `count` members are too many."""
+        if count > self.limits.max_members:
+            raise ArchiveOverLimit(
+                f"The archive has more than {self.limits.max_members:,} members"
+                " (KEBAB_ARCHIVE_MEMBER_LIMIT); split it."
+            )
+
+    def count_folder(self) -> None:
+        """Count one more folder, which no member need be. Raises ArchiveOverLimit."""
+        self._folders += 1
+        if self._folders > self.limits.max_members:
+            raise ArchiveOverLimit(
+                f"The archive has more than {self.limits.max_members:,} folders"
+                " (KEBAB_ARCHIVE_MEMBER_LIMIT); split it."
+            )
+
+    def count_bytes(self, count: int) -> None:
+        """Count bytes that are unpacked or announced. Raises ArchiveOverLimit."""
+        self._unpacked_bytes += count
+        limit = self.limits.max_unpacked_bytes
+        if self._unpacked_bytes > limit:
+            raise ArchiveOverLimit(
+                f"The archive unpacks to more than {limit:,} bytes (KEBAB_ARCHIVE_UNPACKED_LIMIT_BYTES);"
+                " split it."
+            )
+        is_bomb = self._unpacked_bytes > MAX_RATIO * self._packed_bytes
+        if is_bomb and self._unpacked_bytes > RATIO_FROM_BYTES:
+            raise ArchiveOverLimit(
+                f"The archive unpacks to more than {MAX_RATIO} times its {self._packed_bytes:,} bytes;"
+                " archives packed that tightly are not unpacked."
+            )

@@ -1,0 +1,126 @@
+"""Which members of an archive are ingested: sorted out like the files of a folder, within its limits.
+
+An archive is gone through twice: once for its names and ignore files, which may come last, and once for the
+members that are wanted.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from ingest.archives.errors import ArchiveOverLimit
+from ingest.archives.limits import ArchiveLimits, Budget
+from ingest.archives.names import is_packed, member_parts
+from ingest.archives.types import Archive, Member, MemberKind
+from ingest.connectors.tree import MAX_IGNORE_FILE_BYTES, FileFacts, nfc, printable, walk_tree
+from ingest.connectors.types import FoundFile, SkippedFile
+from ingest.connectors.walk_rules import SKIPPED_DIRECTORIES, SkipReason, WalkRules
+
+#: As of a folder, and what macOS adds to every archive.
+RULES: Final = WalkRules(skipped_directories=SKIPPED_DIRECTORIES | {"__MACOSX"})
+#: All ignore files of an archive together.
+MAX_IGNORE_BYTES: Final = 8 * 1024**2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedMember:
+    """A member to ingest, at its place in the archive."""
+
+    index: int
+    #: POSIX, NFC, relative to the archive's root
+    path: str
+
+
+@dataclass(slots=True, kw_only=True)
+class _Node:
+    """A file of the archive, or a folder, which need not be a member."""
+
+    member: Member | None = None
+    ignore_text: str = ""
+    children: dict[str, "_Node"] = field(default_factory=dict)
+
+
+def list_members(archive: Archive, limits: ArchiveLimits) -> Iterator[WantedMember | SkippedFile]:
+    """Give what is wanted of an archive, and what is left out and why. Raises ArchiveRefused, OSError."""
+    tree = _ArchiveTree(limits)
+    for member in archive.members():
+        yield from tree.add(member, archive)
+    for entry in walk_tree(tree, RULES):
+        if isinstance(entry, FoundFile):
+            yield WantedMember(index=int(entry.revision), path=entry.path)
+        else:
+            yield entry
+
+
+class _ArchiveTree:
+    """The members by their folders."""
+
+    def __init__(self, limits: ArchiveLimits) -> None:
+        self._root = _Node()
+        self._budget = Budget(limits, 0)
+        self._ignore_bytes = 0
+
+    def add(self, member: Member, archive: Archive) -> Iterator[SkippedFile]:
+        """Put a member in its place; give what is left out for its name, or because it comes again later."""
+        parts = member_parts(member.name)
+        is_directory = member.kind is MemberKind.DIRECTORY
+        if isinstance(parts, SkipReason):
+            yield SkippedFile(path=printable(member.name, is_directory=is_directory), reason=parts)
+            return
+        path = "/".join(parts)
+        folder = self._folder(parts if is_directory else parts[:-1])
+        if folder is None:
+            yield SkippedFile(path=printable(path, is_directory=False), reason=SkipReason.DUPLICATE_PATH)
+        elif parts and not is_directory:
+            # The later one of two with the same path is the newer, as `tar --append` writes them.
+            if parts[-1] in folder.children:
+                yield SkippedFile(path=printable(path, is_directory=False), reason=SkipReason.DUPLICATE_PATH)
+            if parts[-1] not in folder.children or folder.children[parts[-1]].member is not None:
+                text = self._ignore_text(parts[-1], member, archive)
+                folder.children[parts[-1]] = _Node(member=member, ignore_text=text)
+
+    def children(self, directory: _Node | None) -> Mapping[str, _Node]:
+        """Give what is in a folder."""
+        return (self._root if directory is None else directory).children
+
+    def is_directory(self, node: _Node) -> bool:
+        """Whether it is a folder."""
+        return node.member is None
+
+    def facts(self, node: _Node) -> FileFacts | SkipReason:
+        """Give what the archive says of a file, or why it is not read."""
+        member = node.member
+        if member is None or member.kind is MemberKind.SPECIAL:
+            return SkipReason.SPECIAL_FILE
+        if member.kind is MemberKind.LINK:
+            return SkipReason.LINK
+        if is_packed(member.name):
+            return SkipReason.NESTED_ARCHIVE
+        return member.refusal or FileFacts(size_bytes=member.size_bytes, revision=str(member.index))
+
+    def ignore_text(self, node: _Node) -> str:
+        """Give the text of an ignore file."""
+        return node.ignore_text
+
+    def _folder(self, parts: tuple[str, ...]) -> _Node | None:
+        """Give the folder, made if it isn't there; None where a file lies in its way."""
+        folder = self._root
+        for part in parts:
+            if part not in folder.children:
+                self._budget.count_folder()
+                folder.children[part] = _Node()
+            folder = folder.children[part]
+            if folder.member is not None:
+                return None
+        return folder
+
+    def _ignore_text(self, name: str, member: Member, archive: Archive) -> str:
+        is_text = member.kind is MemberKind.FILE and member.refusal is None
+        if nfc(name) not in RULES.ignore_files or not is_text or member.size_bytes > MAX_IGNORE_FILE_BYTES:
+            return ""
+        self._ignore_bytes += member.size_bytes
+        if self._ignore_bytes > MAX_IGNORE_BYTES:
+            raise ArchiveOverLimit(
+                f"The archive's ignore files have more than {MAX_IGNORE_BYTES:,} bytes; split it."
+            )
+        return archive.read(member).decode("utf-8", errors="replace")

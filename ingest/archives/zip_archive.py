@@ -1,0 +1,158 @@
+"""Zip archives, by the standard library, with its reading of the directory held within limits.
+
+Everything is taken from the directory at the archive's end; members that share bytes are refused (David
+Fifield, "A better zip bomb", 2019), whatever sizes they announce.
+"""
+
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator
+from io import RawIOBase
+from typing import BinaryIO, Final
+
+from ingest.archives.errors import (
+    ArchiveBroken,
+    ArchiveEncrypted,
+    ArchiveOverLimit,
+    ArchiveRefused,
+    MemberBroken,
+)
+from ingest.archives.limits import Budget
+from ingest.archives.types import PIECE_BYTES, Member, MemberKind, read_whole
+from ingest.connectors.walk_rules import SkipReason
+
+#: 50,000 members with names of 100 characters take 8 MB.
+MAX_DIRECTORY_BYTES: Final = 32_000_000
+#: The others are rare, and can't be unpacked within bounded memory.
+_COMPRESSIONS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+_RECORD: Final = b"PK\x01\x02"
+_LOCAL_HEADER_BYTES: Final = 30
+_UNIX: Final = 3
+_ENCRYPTED: Final = 0x1
+_UTF8: Final = 0x800
+#: what the standard library raises on bytes that are no zip
+_DAMAGE: Final = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    ValueError,  # UnicodeDecodeError among them
+    NotImplementedError,
+    OverflowError,
+    RuntimeError,
+)
+
+
+class ZipArchive:
+    """A zip, open for reading from front to back."""
+
+    def __init__(self, file: BinaryIO, budget: Budget) -> None:
+        self._budget = budget
+        try:
+            self._zip = zipfile.ZipFile(_Guarded(file, budget))  # type: ignore[arg-type]
+        except _DAMAGE as error:
+            raise _broken(error) from error
+        except OSError as error:
+            raise _broken_or(error) from error
+        self._check()
+
+    def members(self) -> Iterator[Member]:
+        """Give the members in the order of the directory."""
+        for index, info in enumerate(self._zip.infolist()):
+            yield Member(
+                index=index,
+                name=_name(info),
+                kind=_kind(info),
+                size_bytes=info.file_size,
+                refusal=None if info.compress_type in _COMPRESSIONS else SkipReason.UNKNOWN_COMPRESSION,
+            )
+
+    def read(self, member: Member) -> bytes:
+        """Give a member's content, never more than it announces. Raises MemberBroken, OSError."""
+        try:
+            with self._zip.open(self._zip.infolist()[member.index]) as opened:
+                return read_whole(opened)
+        except _DAMAGE as error:
+            raise MemberBroken(f"{member.name[:80]!r} in the archive is broken ({error}).") from error
+
+    def _check(self) -> None:
+        """Hold what the directory announces against the limits. Raises ArchiveRefused."""
+        infos = self._zip.infolist()
+        for info in infos:
+            self._budget.count_member()
+            self._budget.count_bytes(info.file_size)
+            if info.flag_bits & _ENCRYPTED:
+                raise ArchiveEncrypted(
+                    f"The archive is encrypted, as {_name(info)[:80]!r} in it is; pack it without a password."
+                )
+        end = 0
+        for info in sorted(infos, key=lambda info: info.header_offset):
+            if info.header_offset < end:
+                raise ArchiveRefused(
+                    f"Members of the archive overlap, as {_name(info)[:80]!r} does; such archives are bombs."
+                )
+            end = info.header_offset + _LOCAL_HEADER_BYTES + info.compress_size
+
+
+class _Guarded(RawIOBase):
+    """The archive's bytes, of which no more is read at once than a directory may have."""
+
+    def __init__(self, file: BinaryIO, budget: Budget) -> None:
+        self._file = file
+        self._budget = budget
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def read(self, size: int = -1) -> bytes:
+        """Give the next bytes. Raises ArchiveOverLimit for a directory with too many records."""
+        if size > MAX_DIRECTORY_BYTES:
+            raise ArchiveOverLimit(
+                f"The archive's directory has {size:,} bytes, the limit is {MAX_DIRECTORY_BYTES:,}; split it."
+            )
+        content = self._file.read(MAX_DIRECTORY_BYTES if size < 0 else size)
+        if len(content) > PIECE_BYTES:
+            self._budget.check_members(content.count(_RECORD))
+        return content
+
+
+def _name(info: zipfile.ZipInfo) -> str:
+    """Give the name as written; what many tools write as UTF-8 without saying so is taken for it."""
+    name = info.orig_filename
+    if info.flag_bits & _UTF8 or name.isascii():
+        return name
+    try:
+        return name.encode("cp437").decode("utf-8")
+    except UnicodeError:
+        return name
+
+
+def _kind(info: zipfile.ZipInfo) -> MemberKind:
+    mode = info.external_attr >> 16 if info.create_system == _UNIX else 0
+    match stat.S_IFMT(mode):
+        case stat.S_IFLNK:
+            return MemberKind.LINK
+        case stat.S_IFDIR:
+            return MemberKind.DIRECTORY
+        case 0 | stat.S_IFREG:
+            return MemberKind.DIRECTORY if info.is_dir() else MemberKind.FILE
+        case _:
+            return MemberKind.SPECIAL
+
+
+def _broken(error: Exception) -> ArchiveBroken:
+    return ArchiveBroken(f"The archive is broken ({error or type(error).__name__}); pack it anew.")
+
+
+def _broken_or(error: OSError) -> Exception:
+    """A seek to nowhere is the archive's fault; an error with a number is the disk's."""
+    return _broken(error) if error.errno in (None, 22) else error

@@ -1,0 +1,1 @@
+"""Git repositories as sources, read through the `git` command and never checked out."""

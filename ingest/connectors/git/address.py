@@ -1,0 +1,174 @@
+"""Addresses of repositories: which may be read, and where they lead."""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+from urllib.parse import SplitResult, quote, unquote, urlsplit
+
+from django.conf import settings
+
+from ingest.connectors.errors import ListingFailed
+from ingest.errors import AddressNotAllowed
+from kebab.outgoing.addresses import names_its_address, permitted_addresses
+from kebab.outgoing.errors import AddressRefused
+
+MAX_URL_CHARS: Final = 2_000
+_SAFE = re.compile(r"[\x21-\x7e]+")
+_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
+_HOST = re.compile(rf"{_NAME}|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*")
+_USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+# git@host:owner/repo.git, as git-clone(1) has it. One letter before the colon is a drive.
+_SCP = re.compile(r"(?P<user>[^@/:]+)@(?P<host>[^@/:]{2,}):(?P<path>[^:].*)")
+
+#: Where `https://host/owner/repo` is a repository's page and its address too.
+_GIT_HOSTS: Final = frozenset({"bitbucket.org", "codeberg.org", "github.com", "gitlab.com"})
+
+
+class Transport(StrEnum):
+    """How git reaches a repository."""
+
+    FILE = "file"
+    HTTP = "http"
+    HTTPS = "https"
+    SSH = "ssh"
+
+
+_PORTS: Final = {Transport.HTTP: 80, Transport.HTTPS: 443, Transport.SSH: 22, Transport.FILE: 0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitAddress:
+    """Where a repository is."""
+
+    #: as git takes it, without any password
+    url: str
+    transport: Transport
+    #: lower case, an IPv6 address without brackets; "" for a file
+    host: str = ""
+    port: int = 0
+    #: on this machine, for a file alone
+    folder: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """The last part of the path, without `.git`."""
+        return re.split(r"[/:]", unquote(self.url).rstrip("/"))[-1].removesuffix(".git")
+
+
+def is_git_address(text: str) -> bool:
+    """Whether `text` is meant as a repository's address: by its scheme, its form, its `.git` or its host."""
+    scheme, _, place = text.lower().partition("://") if "://" in text else ("", "", "")
+    if scheme in {"http", "https"}:
+        host, *path = place.rstrip("/").split("/")
+        return place.rstrip("/").endswith(".git") or (host in _GIT_HOSTS and len(path) == 2)
+    return bool(scheme in {"ssh", "file", "git"} or "::" in text or _SCP.fullmatch(text))
+
+
+def read_address(text: str) -> GitAddress:
+    """Give the address that `text` is; what it leads to isn't looked at. Raises AddressNotAllowed.
+
+    Transports other than file, http, https and ssh are refused: `ext::` runs a program, `git://` proves
+    nothing of whom it talks to. No message repeats the address, which may hold a password.
+    """
+    address = text.strip()
+    if len(address) > MAX_URL_CHARS or not _SAFE.fullmatch(address):
+        raise AddressNotAllowed(
+            f"The repository's address must be up to {MAX_URL_CHARS} ASCII characters without spaces;"
+            " write others as %20 and the like."
+        )
+    scp = _SCP.fullmatch(address)
+    if scp is not None and "://" not in address and "::" not in address:
+        return _ssh(address, user=scp["user"], host=scp["host"], port=None, path=scp["path"])
+    try:
+        split = urlsplit(address)
+        transport, port = Transport(split.scheme.lower()), split.port
+    except ValueError as error:
+        raise AddressNotAllowed(
+            "The repository's address must begin with https://, ssh:// or file://, or look like"
+            " git@host:owner/repo.git."
+        ) from error
+    if transport is Transport.FILE:
+        return _file(split)
+    if transport is Transport.SSH:
+        host = split.hostname or ""
+        return _ssh(address, user=unquote(split.username or ""), host=host, port=port, path=split.path)
+    return _http(split, transport, port)
+
+
+def check_address(address: GitAddress) -> None:
+    """Refuse what may not be reached, as far as its name alone tells. Raises AddressNotAllowed."""
+    if address.transport is Transport.HTTP and address.host not in settings.KEBAB_PRIVATE_HOSTS:
+        raise AddressNotAllowed(
+            "http sends text and passwords in the clear; use https, or have the operator name the host in"
+            " KEBAB_PRIVATE_HOSTS."
+        )
+    if address.host and names_its_address(address.host):
+        try:
+            permitted_addresses(address.host, address.port, settings.KEBAB_PRIVATE_HOSTS)
+        except AddressRefused as error:
+            raise AddressNotAllowed(f"The repository's host {error}.") from error
+
+
+def repository_url(folder: Path) -> str:
+    """Give the address of the repository in a folder, by which git reads no other. Raises ListingFailed."""
+    git_dir = folder / ".git" if (folder / ".git").exists() else folder
+    redirections = (git_dir / "commondir", git_dir / "objects" / "info" / "alternates")
+    if folder.resolve() != folder or git_dir.is_symlink() or not git_dir.is_dir():
+        raise ListingFailed(f"{folder} is a link or a worktree; give the repository itself.")
+    inside = (path for pattern in ("objects", "objects/*", "objects/*/*") for path in git_dir.glob(pattern))
+    if any(file.exists() for file in redirections) or any(path.is_symlink() for path in inside):
+        raise ListingFailed(f"{folder} borrows objects from another repository; give one that stands alone.")
+    return file_url(git_dir)
+
+
+def _http(split: SplitResult, transport: Transport, port: int | None) -> GitAddress:
+    if split.password is not None:
+        raise AddressNotAllowed("Leave the password out of the repository's address; give it as credentials.")
+    if split.query or split.fragment:
+        raise AddressNotAllowed("A repository's address has no ? and no #.")
+    host = _checked_host(split.hostname or "")
+    if not split.path.strip("/"):
+        raise AddressNotAllowed("The repository's address names a host alone; add the path.")
+    place = f"[{host}]" if ":" in host else host
+    place = place if port is None else f"{place}:{port}"
+    return GitAddress(
+        url=f"{transport}://{place}{split.path}",
+        transport=transport,
+        host=host,
+        port=port or _PORTS[transport],
+    )
+
+
+def _ssh(url: str, *, user: str, host: str, port: int | None, path: str) -> GitAddress:
+    if not _USER.fullmatch(user):
+        raise AddressNotAllowed("Name the user in the repository's address, as in ssh://git@host/path.")
+    if not path.strip("/") or unquote(path).startswith("-"):
+        raise AddressNotAllowed("The repository's address needs a path that doesn't begin with '-'.")
+    if "://" in url and urlsplit(url).password is not None:
+        raise AddressNotAllowed("ssh takes no password here; give a private key as credentials.")
+    return GitAddress(
+        url=url, transport=Transport.SSH, host=_checked_host(host), port=port or _PORTS[Transport.SSH]
+    )
+
+
+def _file(split: SplitResult) -> GitAddress:
+    path = unquote(split.path)
+    if split.netloc.lower() not in {"", "localhost"} or not path.startswith("/") or "\0" in path:
+        raise AddressNotAllowed("A file address has an absolute path on the server: file:///srv/repo.git.")
+    folder = Path(path)
+    return GitAddress(url=file_url(folder), transport=Transport.FILE, folder=folder)
+
+
+def file_url(folder: Path) -> str:
+    """Give the address of a repository on this machine."""
+    return f"file://{quote(str(folder))}"
+
+
+def _checked_host(host: str) -> str:
+    if not _HOST.fullmatch(host):
+        raise AddressNotAllowed(
+            "The host in the repository's address is none; write it as in git.example.org."
+        )
+    return host.lower()

@@ -1,0 +1,171 @@
+"""What git is told before its arguments: a configuration of our own, and nothing of anybody else's."""
+
+import os
+import shlex
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.conf import settings
+
+from ingest.connectors.git.address import GitAddress, Transport
+from ingest.connectors.git.command import git_program
+from ingest.connectors.git.credentials import Credentials
+from ingest.connectors.git.place import Place
+from kebab.stack.paths import replace_text
+
+_CONFIG = """\
+[core]
+\thooksPath = /dev/null
+\tfsmonitor = false
+\taskPass =
+\tbigFileThreshold = 16m
+[protocol]
+\tallow = never
+[protocol "{transport}"]
+\tallow = always
+[credential]
+\thelper =
+[http]
+\tfollowRedirects = false
+\tlowSpeedLimit = 1000
+\tlowSpeedTime = 30
+\tproxy =
+[fetch]
+\trecurseSubmodules = false
+\tunpackLimit = 1
+[submodule]
+\trecurse = false
+[transfer]
+\tbundleURI = false
+[gc]
+\tauto = 0
+[maintenance]
+\tauto = false
+[pack]
+\tthreads = 1
+\twindowMemory = 64m
+"""
+_SSH_OPTIONS = (
+    "BatchMode=yes",
+    "IdentitiesOnly=yes",
+    "IdentityAgent=none",
+    "PreferredAuthentications=publickey",
+    "StrictHostKeyChecking=accept-new",
+    "UpdateHostKeys=no",
+    "CheckHostIP=no",
+    "ConnectTimeout=15",
+    "ServerAliveInterval=15",
+    "ServerAliveCountMax=2",
+    "ClearAllForwardings=yes",
+    "PermitLocalCommand=no",
+    "ProxyCommand=none",
+    "ControlPath=none",
+)
+
+
+def write_config(place: Place, address: GitAddress) -> None:
+    """Write git's configuration for this source; no secret goes into it."""
+    text = _CONFIG.format(transport=address.transport)
+    if address.folder is not None:
+        # git refuses to read what another user owns; this folder is allowed by name.
+        text += "".join(
+            f"[safe]\n\tdirectory = {_quoted(path)}\n" for path in (address.folder, address.folder / ".git")
+        )
+    replace_text(place.config, text)
+
+
+@contextmanager
+def git_environment(
+    place: Place, address: GitAddress, addresses: Sequence[str], credentials: Credentials | None
+) -> Iterator[dict[str, str]]:
+    """Give the environment to talk to `address` in, whose name leads to `addresses`; a key lasts as long."""
+    with _key_file(credentials) as key:
+        environment = local_environment(place)
+        environment["GIT_ALLOW_PROTOCOL"] = address.transport
+        if address.transport is Transport.SSH:
+            environment["GIT_SSH_COMMAND"] = _ssh_command(place, address, addresses, key)
+            environment["GIT_SSH_VARIANT"] = "ssh"
+        elif address.transport is not Transport.FILE:
+            environment.update(_as_variables(_http_options(address, addresses, credentials)))
+            environment.update(_trusted_authorities())
+        yield environment
+
+
+def local_environment(place: Place) -> dict[str, str]:
+    """Give the environment of a command that stays within the copy."""
+    return {
+        "PATH": f"{Path(git_program()).parent}:{os.defpath}",
+        "LC_ALL": "C",
+        "HOME": str(place.folder),
+        "XDG_CONFIG_HOME": str(place.folder),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": str(place.config),
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_ALLOW_PROTOCOL": "",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "SSH_ASKPASS_REQUIRE": "never",
+    }
+
+
+def _http_options(
+    address: GitAddress, addresses: Sequence[str], credentials: Credentials | None
+) -> Iterator[tuple[str, str]]:
+    if ":" not in address.host:  # else it is an address as such, which leads nowhere else
+        # The connection goes to the addresses that were checked, whatever the name leads to by then.
+        numeric = ",".join(f"[{each}]" if ":" in each else each for each in addresses)
+        yield "http.curloptResolve", f"{address.host}:{address.port}:{numeric}"
+    if credentials is not None:
+        yield "http.extraHeader", f"Authorization: {credentials.authorization}"
+
+
+def _trusted_authorities() -> Mapping[str, str]:
+    """The certificate authorities that every other request of Kebab trusts; without any, the machine's."""
+    named = {"GIT_SSL_CAINFO": settings.SSL_CERT_FILE, "GIT_SSL_CAPATH": settings.SSL_CERT_DIR}
+    return {name: path for name, path in named.items() if path}
+
+
+def _as_variables(options: Iterator[tuple[str, str]]) -> Mapping[str, str]:
+    """Options in the environment: in the arguments every user of the machine could read them."""
+    given = list(options)
+    named = {
+        name: value
+        for nth, (key, option) in enumerate(given)
+        for name, value in ((f"GIT_CONFIG_KEY_{nth}", key), (f"GIT_CONFIG_VALUE_{nth}", option))
+    }
+    return {"GIT_CONFIG_COUNT": str(len(given)), **named}
+
+
+def _ssh_command(place: Place, address: GitAddress, addresses: Sequence[str], key: str) -> str:
+    options = [
+        *_SSH_OPTIONS,
+        f"UserKnownHostsFile={place.known_hosts}",
+        f"HostName={addresses[0]}",
+        f"HostKeyAlias={address.host}",
+        f"IdentityFile={key}",
+    ]
+    named = [argument for option in options for argument in ("-o", option)]
+    return shlex.join([shutil.which("ssh") or "ssh", "-F", "/dev/null", *named])
+
+
+@contextmanager
+def _key_file(credentials: Credentials | None) -> Iterator[str]:
+    """A private key where ssh can read it: in memory, never on a disk that outlives us."""
+    if credentials is None or not credentials.private_key:
+        yield "none"
+        return
+    descriptor = os.memfd_create("key", os.MFD_CLOEXEC)
+    try:
+        os.fchmod(descriptor, 0o600)
+        os.write(descriptor, credentials.private_key.encode())
+        yield f"/proc/{os.getpid()}/fd/{descriptor}"
+    finally:
+        os.close(descriptor)
+
+
+def _quoted(path: Path) -> str:
+    escaped = str(path).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

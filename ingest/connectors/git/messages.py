@@ -1,0 +1,74 @@
+"""What git says, in words for whoever reads a job. Its own words may hold what the other side made up."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+_KNOWN: Final = tuple(
+    (re.compile(pattern, re.IGNORECASE), sentence)
+    for pattern, sentence in (
+        (r"no space left on device|disk quota", "The disk is full; make room and sync again."),
+        (
+            r"could not read (username|password)|authentication failed|returned error: 40[13]",
+            "The repository's host asks for credentials, or refuses those that it got.",
+        ),
+        (
+            r"permission denied \(|too many authentication failures",
+            "The repository's host refuses the private key, or asks for one.",
+        ),
+        (
+            r"host key verification failed|remote host identification has changed",
+            "The repository's host shows another key than before. If it was replaced, the operator"
+            " removes the source's known_hosts file in the data directory.",
+        ),
+        (
+            r"couldn't find remote ref|not our ref|no such ref",
+            "The repository no longer has this branch, tag or commit; sync again.",
+        ),
+        (
+            r"redirect|returned error: 30\d",
+            "The repository has moved; redirects are not followed, so give its new address.",
+        ),
+        (
+            r"repository .*not found|returned error: 404|not appear to be a git|not valid: is this a git",
+            "There is no repository at this address, or the credentials may not see it.",
+        ),
+        (r"dumb http", "The repository's host speaks the old dumb HTTP protocol, which can't be read."),
+        (r"certificate|ssl", "The repository's host shows a certificate that can't be trusted."),
+        (r"transport .* not allowed", "This kind of address is not allowed."),
+        (
+            r"could not resolve|couldn't connect|failed to connect|connection (refused|closed|reset)"
+            r"|connection timed out|unreachable|no route to host|operation timed out",
+            "The repository's host can't be reached.",
+        ),
+        (
+            r"operation too slow|early eof|hung up|rpc failed",
+            "The repository's host broke off, or is too slow.",
+        ),
+        (r"dubious ownership", "The repository belongs to another user of this machine."),
+    )
+)
+_LONGEST = 200
+_USER_IN_ADDRESS = re.compile(r"://[^/@\s]*@")
+
+
+def explain(told: str, status: int, secrets: Sequence[str]) -> str:
+    """Give one sentence for what git wrote to its standard error before it ended with `status`."""
+    for pattern, sentence in _KNOWN:
+        if pattern.search(told):
+            return sentence
+    lines = [line for line in told.splitlines() if line.startswith(("fatal:", "error:"))]
+    shown = _without_secrets(lines[-1], secrets) if lines else ""
+    return f"git ended with status {status}. {shown}".strip()
+
+
+def is_about_the_copy(sentence: str) -> bool:
+    """Whether what went wrong may be our copy's fault, so that a fresh one is worth a try."""
+    return sentence.startswith("git ended with status")
+
+
+def _without_secrets(line: str, secrets: Sequence[str]) -> str:
+    for secret in secrets:
+        line = line.replace(secret, "***") if secret else line
+    line = _USER_IN_ADDRESS.sub("://***@", line)
+    return "".join(character for character in line if character.isprintable())[:_LONGEST]

@@ -1,0 +1,114 @@
+"""The files of a commit as a tree to walk, read from one listing and without a checkout."""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ingest.connectors.errors import ListingFailed
+from ingest.connectors.git.blobs import BlobReader
+from ingest.connectors.git.command import Git
+from ingest.connectors.tree import MAX_IGNORE_FILE_BYTES, FileFacts, nfc
+from ingest.connectors.walk_rules import SkipReason
+
+MAX_FILES = 1_000_000
+_LINK = b"120000"
+_SUBMODULE = b"160000"
+# Mode, object name, size and path; each found in its turn, as all of them in pieces would be a copy more.
+_LINE = re.compile(rb"(\d+) \w+ (\w+) +(\S+)\t([^\0]+)\0")
+
+
+class TreeFile(NamedTuple):
+    """What a commit's tree says of a file; a tuple, as there may be a million."""
+
+    mode: bytes
+    object_name: str
+    size_bytes: int
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether it is a file with bytes of its own."""
+        return self.mode not in (_LINK, _SUBMODULE)
+
+
+Node = TreeFile | dict[str, "Node"]
+
+
+class GitTree:
+    """A commit's directories and files; symbolic links and submodules are not followed."""
+
+    def __init__(self, git: Git, commit: str, blobs: BlobReader) -> None:
+        self._root = _read_tree(git.run("ls-tree", "-r", "-l", "-z", "--full-tree", commit))
+        self._blobs = blobs
+        # By directory: what has names beyond ASCII, by those in NFC.
+        self._in_nfc: dict[int, dict[str, Node]] = {}
+
+    def children(self, directory: Node | None) -> Mapping[str, Node]:
+        """Give what is in a directory, None being the root."""
+        node = self._root if directory is None else directory
+        return node if isinstance(node, dict) else {}
+
+    def is_directory(self, node: Node) -> bool:
+        """Whether it is one."""
+        return isinstance(node, dict)
+
+    def facts(self, node: Node) -> FileFacts | SkipReason:
+        """Give size and object name of a file, or why it isn't read."""
+        if not isinstance(node, TreeFile):
+            return SkipReason.SPECIAL_FILE
+        if node.mode == _LINK:
+            return SkipReason.LINK
+        if node.mode == _SUBMODULE:
+            return SkipReason.SUBMODULE
+        return FileFacts(size_bytes=node.size_bytes, revision=node.object_name)
+
+    def ignore_text(self, node: Node) -> str:
+        """Give the beginning of an ignore file. Raises ListingFailed."""
+        if not isinstance(node, TreeFile) or not node.is_regular:
+            return ""
+        content = self._blobs.read(node.object_name, MAX_IGNORE_FILE_BYTES)
+        return content.decode("utf-8", errors="replace")
+
+    def file_at(self, path: str) -> TreeFile | None:
+        """Give the regular file at a path as documents have it, in NFC; None when there is none."""
+        node: Node | None = self._root
+        for name in path.split("/"):
+            node = self._named(node, name) if isinstance(node, dict) else None
+        return node if isinstance(node, TreeFile) and node.is_regular else None
+
+    def _named(self, directory: dict[str, Node], name: str) -> Node | None:
+        """Give what has this name in NFC; of several the one that a walk takes."""
+        if name.isascii() and name in directory:
+            return directory[name]
+        if id(directory) not in self._in_nfc:
+            self._in_nfc[id(directory)] = _by_nfc(directory)
+        return self._in_nfc[id(directory)].get(name)
+
+
+def _by_nfc(directory: dict[str, Node]) -> dict[str, Node]:
+    """Give what has names beyond ASCII by those in NFC, the first of several."""
+    return {nfc(name): directory[name] for name in sorted(directory, reverse=True) if not name.isascii()}
+
+
+def _read_tree(listing: bytes) -> dict[str, Node]:
+    root: dict[str, Node] = {}
+    directories: dict[str, dict[str, Node]] = {"": root}
+    for number, line in enumerate(_LINE.finditer(listing)):
+        if number >= MAX_FILES:
+            raise ListingFailed(f"The repository has more than {MAX_FILES:,} files.")
+        mode, object_name, size, raw_path = line.groups()
+        above, _, name = raw_path.decode("utf-8", errors="surrogateescape").rpartition("/")
+        file = TreeFile(mode, object_name.decode(), int(size) if size.isdigit() else 0)
+        directory = directories.get(above)
+        if directory is None:
+            directory = directories[above] = _made(root, above)
+        directory.setdefault(name, file)
+    return root
+
+
+def _made(root: dict[str, Node], path: str) -> dict[str, Node]:
+    """Give the directory at a path; what a broken tree has as a file too becomes unreachable."""
+    node = root
+    for name in path.split("/"):
+        inner = node.setdefault(name, {})
+        node = inner if isinstance(inner, dict) else {}
+    return node

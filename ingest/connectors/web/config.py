@@ -1,0 +1,106 @@
+"""What a web source reads, as its configuration says."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+from django.conf import settings
+
+from ingest.connectors.web.addresses import Address, Scope, read_address
+from ingest.errors import AddressNotAllowed
+from kebab.outgoing.addresses import names_its_address, permitted_addresses
+from kebab.outgoing.errors import AddressRefused, RequestFailed
+from search.retrieval.glob import Glob, compile_glob
+
+DEFAULT_MAX_PAGES: Final = 1_000
+MAX_MAX_PAGES: Final = 20_000
+DEFAULT_MAX_DEPTH: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebConfig:
+    """A start page whose links are followed, a sitemap whose pages are read, or both."""
+
+    #: An address of the site: the start page, else the sitemap.
+    home: Address
+    start: Address | None
+    sitemap: Address | None
+    scope: Scope
+    include: Sequence[Glob]
+    exclude: Sequence[Glob]
+    max_pages: int
+    max_depth: int
+    #: Names that stay in the query of an address.
+    parameters: frozenset[str]
+
+    @classmethod
+    def read(cls, config: Mapping[str, Any]) -> Self:
+        """Give the configuration of a source. Raises ValueError, InvalidGlob."""
+        parameters = frozenset(config.get("query_parameters", ()))
+        start = _address(config, "url", parameters)
+        sitemap = _address(config, "sitemap", parameters, keeps_query=True)
+        home = start or sitemap
+        if home is None:
+            raise ValueError("Give url, a page whose links are followed, or sitemap, or both.")
+        if sitemap is not None and sitemap.site != home.site:
+            raise ValueError("Give a sitemap of the same host as url: a web source reads one host.")
+        is_whole = start is None or config.get("whole_host", False)
+        return cls(
+            home=home,
+            start=start,
+            sitemap=sitemap,
+            scope=Scope.whole(home) if is_whole else Scope.below(home),
+            include=[compile_glob(pattern) for pattern in config.get("include", ())],
+            exclude=[compile_glob(pattern) for pattern in config.get("exclude", ())],
+            max_pages=config.get("max_pages", DEFAULT_MAX_PAGES),
+            max_depth=config.get("max_depth", DEFAULT_MAX_DEPTH),
+            parameters=parameters,
+        )
+
+    def is_chosen(self, path: str) -> bool:
+        """Whether the patterns let a document path in."""
+        is_included = not self.include or any(pattern.matches(path) for pattern in self.include)
+        return is_included and not any(pattern.matches(path) for pattern in self.exclude)
+
+
+def site_config(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the configuration as it is stored: addresses in their one form, nothing that was left out.
+
+    Raises AddressNotAllowed for what may not be reached, as far as the name alone tells, ValueError,
+    InvalidGlob.
+    """
+    config = WebConfig.read(given)
+    check_site(config.home)
+    addresses = {"url": config.start, "sitemap": config.sitemap}
+    written = {name: address.url for name, address in addresses.items() if address is not None}
+    return {**{name: value for name, value in given.items() if value}, **written}
+
+
+def check_site(address: Address) -> None:
+    """Refuse a host that is written as a number and may not be reached. Raises AddressNotAllowed.
+
+    Where names lead is looked at with every connection.
+    """
+    if not names_its_address(address.host):
+        return
+    try:
+        permitted_addresses(address.host, address.port, settings.KEBAB_PRIVATE_HOSTS)
+    except AddressRefused as error:
+        raise AddressNotAllowed(f"The site's host {error}.") from error
+    except RequestFailed as error:
+        raise AddressNotAllowed(f"The site's host {error}; check it.") from error
+
+
+def _address(
+    config: Mapping[str, Any], name: str, parameters: frozenset[str], *, keeps_query: bool = False
+) -> Address | None:
+    text = config.get(name)
+    if text is None:
+        return None
+    query = str(text).partition("#")[0].partition("?")[2]
+    named = {part.partition("=")[0] for part in query.split("&")} if keeps_query else parameters
+    address = read_address(str(text), parameters=named)
+    if address is None:
+        # Not repeated: it may hold a password.
+        raise ValueError(f"{name} can't be read; give an http or https address without name and password.")
+    return address
