@@ -1,9 +1,11 @@
 """Giving the workspace's chunks their vectors, behind lexical search and never in its way."""
 
+import logging
 import time
 import uuid
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Generator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,19 +13,29 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Greatest
 
-from ingest.errors import JobFailed
+from ingest.jobs.embedding_goals import Goal, embedding_goals, switch_when_complete
 from ingest.jobs.work import Ending, Work
+from kebab import failpoints
 from search.embedders.base import Embedder
-from search.embedding import configured_embedder, embedded_text
+from search.embedding import embedded_text
 from search.models import Chunk, EmbeddingSpace
+from search.retrieval.errors import EmbedderUnavailable
+from search.vectors.deletion import delete_ended
 from search.vectors.fill import chunks_without_vector, count_without_vector, known_vectors, store_vectors
 from search.vectors.index import ensure_index
-from search.vectors.spaces import ensure_live_space, live_space, note_languages
+from search.vectors.lifecycle import ended_spaces
+from search.vectors.spaces import note_languages
+
+logger = logging.getLogger(__name__)
 
 # Chunks a transaction: a killed worker repeats at most twice as many.
 _BATCH = 64
 # A workspace makes room after this while others wait for their vectors.
 _TURN_S = 30.0
+# How often work on another space than the live one asks whether that has got new chunks.
+_LOOK_S = 5.0
+# How often work that waits for an embedder asks whether it is to end.
+_WATCH_S = 0.5
 _BEFORE_ALL = uuid.UUID(int=0)
 
 
@@ -38,6 +50,10 @@ class Batch:
     #: The batch before, which may be embedding texts that this one has too.
     before: "Batch | None"
 
+    def is_embedded(self, *, within_s: float) -> bool:
+        """Whether its vectors are there, or there will be none, after so many seconds at most."""
+        return bool(wait([self.embedded], within_s).done)
+
     def own_vectors(self) -> dict[uuid.UUID, np.ndarray]:
         """Give the vectors that were embedded for this batch, by hash."""
         return dict(zip(self.hashes, self.embedded.result(), strict=True))
@@ -49,40 +65,91 @@ class Batch:
 
 
 def run(work: Work) -> Ending:
-    """Embed until no chunk lacks a vector and nothing was written meanwhile. Raises JobFailed."""
-    embedder = configured_embedder()
-    if embedder is None:
-        return Ending.DONE
-    space = ensure_live_space(work.workspace, embedder.space)
-    live = live_space(work.workspace)
-    if live is None or not live.is_made_by(embedder.space):
-        raise JobFailed(
-            f"The live space is {space}, the configured embedder another; set KEBAB_EMBEDDER back."
-        )
+    """Embed until no chunk lacks a vector and nothing was written meanwhile; switch, delete ended spaces.
+
+    Raises JobFailed, EmbedderUnavailable.
+    """
     turn_ends_at = time.monotonic() + _TURN_S
     while True:
         work.lease.write(rerun_requested=False)
-        work.lease.write(items_total=F("items_done") + count_without_vector(space))
-        note_languages(space, embedder.space)
-        for batch in batches(space, embedder):
+        ending = _look(work, turn_ends_at)
+        if ending is not None:
+            return ending
+        if not _is_asked_again(work):
+            return Ending.DONE
+
+
+def _look(work: Work, turn_ends_at: float) -> Ending | None:
+    """Fill every space as far as it goes; None: all was looked at."""
+    goals = embedding_goals(work.workspace)
+    work.lease.write(items_total=F("items_done") + sum(count_without_vector(goal.space) for goal in goals))
+    unavailable: EmbedderUnavailable | None = None
+    for goal in goals:
+        note_languages(goal.space, goal.embedder.space)
+        try:
+            ending = _fill(work, goal, turn_ends_at)
+        except EmbedderUnavailable as error:
+            # Whose endpoint is dead may have another space built just because of that.
+            logger.warning("space %s of workspace %s: %s", goal.space.pk, work.workspace.pk, error)
+            unavailable = unavailable or (error if goal.must_be_filled else None)
+            continue
+        if ending is not None:
+            return ending
+    switch_when_complete(work.workspace)
+    ending = _delete_ended(work)
+    if ending is None and unavailable is not None:
+        raise unavailable
+    return ending
+
+
+def _fill(work: Work, goal: Goal, turn_ends_at: float) -> Ending | None:
+    look_again_at = time.monotonic() + _LOOK_S
+    with closing(batches(goal.space, goal.embedder)) as begun:
+        for batch in begun:
+            while not batch.is_embedded(within_s=_WATCH_S):
+                if work.is_cancelled:
+                    return Ending.CANCELLED
             if work.is_cancelled:
                 return Ending.CANCELLED
             if time.monotonic() > turn_ends_at and work.others_wait(embedding=True):
                 return Ending.YIELDED
-            _store(work, space, batch)
-        ensure_index(space)
-        if not work.lease.held().filter(rerun_requested=True).exists():
-            return Ending.DONE
+            _store(work, goal.space, batch)
+            failpoints.reached("after_vectors")
+            if not goal.is_live and time.monotonic() > look_again_at:
+                # What was written meanwhile is searched in the live space: that goes first.
+                if _is_asked_again(work):
+                    return None
+                look_again_at = time.monotonic() + _LOOK_S
+    ensure_index(goal.space)
+    return None
 
 
-def batches(space: EmbeddingSpace, embedder: Embedder) -> Iterator[Batch]:
-    """Give batch after batch, the next one already being embedded while one is stored."""
-    with ThreadPoolExecutor(1, thread_name_prefix="embed") as executor:
+def _delete_ended(work: Work) -> Ending | None:
+    for space in ended_spaces(work.workspace):
+        for _ in delete_ended(space):
+            if work.is_cancelled:
+                return Ending.CANCELLED
+    return None
+
+
+def _is_asked_again(work: Work) -> bool:
+    return work.lease.held().filter(rerun_requested=True).exists()
+
+
+def batches(space: EmbeddingSpace, embedder: Embedder) -> Generator[Batch]:
+    """Give batch after batch, the next one already being embedded while one is stored.
+
+    Who stops early, closing it, does not wait for what an endpoint still has to answer.
+    """
+    executor = ThreadPoolExecutor(1, thread_name_prefix="embed")
+    try:
         begun = _begin(space, embedder, None, executor)
         while begun is not None:
             ahead = _begin(space, embedder, begun, executor)
             yield begun
             begun = ahead
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)
 
 
 def _begin(
@@ -110,5 +177,6 @@ def _store(work: Work, space: EmbeddingSpace, batch: Batch) -> None:
             chunks_done=F("chunks_done") + len(batch.chunks),
             calls=F("calls") + len(batch.hashes),
             stalled_attempts=0,
+            error="",
         )
         store_vectors(space, batch.chunks, vectors)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from django.db import models
 
+from search.insertion import insert_rows
 from search.models import Chunk, ChunkVector, EmbeddingSpace
 
 
@@ -39,20 +40,13 @@ def known_vectors(space: EmbeddingSpace, hashes: Sequence[uuid.UUID]) -> dict[uu
 def store_vectors(
     space: EmbeddingSpace, chunks: Sequence[Chunk], vectors: Mapping[uuid.UUID, np.ndarray | object]
 ) -> int:
-    """Store a vector for each chunk that is still there with the same text; call in a transaction.
+    """Store a vector for each chunk that is still there with the same text and has none, in a transaction.
 
     `vectors` is keyed by embed hash, each `(dim,)` float32. Raises the space's epoch. Gives how many were
     stored: a chunk whose document is being written just now is left to the next look.
     """
     wanted = {chunk.chunk_id: chunk.embed_hash for chunk in chunks}
-    standing = (
-        Chunk.objects.in_workspace(space.workspace_id)
-        .filter(chunk_id__in=list(wanted))
-        .filter(document__workspace=space.workspace_id)
-        .select_for_update(of=("self",), no_key=True, skip_locked=True)
-        .order_by("chunk_id")
-        .values_list("chunk_id", "embed_hash", "document__version_id")
-    )
+    standing = _locked(space, list(wanted))
     rows = [
         ChunkVector(
             workspace_id=space.workspace_id,
@@ -65,7 +59,21 @@ def store_vectors(
         for chunk_id, hash_, version_id in standing
         if wanted[chunk_id] == hash_
     ]
-    ChunkVector.objects.bulk_create(rows, ignore_conflicts=True)
+    insert_rows(rows, ignore_conflicts=True)
     spaces = EmbeddingSpace.objects.in_workspace(space.workspace_id).filter(pk=space.pk)
     spaces.update(epoch=models.F("epoch") + 1)
     return len(rows)
+
+
+def _locked(
+    space: EmbeddingSpace, chunk_ids: Sequence[uuid.UUID]
+) -> list[tuple[uuid.UUID, uuid.UUID, uuid.UUID]]:
+    """Lock those of the chunks that nobody writes, and give (chunk id, embed hash, version id) of each."""
+    rows = (
+        Chunk.objects.in_workspace(space.workspace_id)
+        .filter(chunk_id__in=chunk_ids)
+        .filter(document__workspace=space.workspace_id)
+        .select_for_update(of=("self",), no_key=True, skip_locked=True)
+        .order_by("chunk_id")
+    )
+    return list(rows.values_list("chunk_id", "embed_hash", "document__version_id"))

@@ -49,6 +49,13 @@ def drop_index(space: EmbeddingSpace) -> None:
         cursor.execute(f"DROP INDEX IF EXISTS {index_name(space)}")
 
 
+def drop_index_beside(space: EmbeddingSpace) -> None:
+    """Drop the space's index while others write vectors; runs outside a transaction."""
+    EmbeddingSpace.objects.in_workspace(space.workspace_id).filter(pk=space.pk).update(is_indexed=False)
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {index_name(space)}")
+
+
 def _build(cursor: object, name: str, space: EmbeddingSpace) -> None:
     cursor.execute("SET statement_timeout = 0; SET maintenance_work_mem = '256MB'")  # type: ignore[attr-defined]
     try:

@@ -1,6 +1,8 @@
 """Embedding spaces of a workspace."""
 
+import hashlib
 from dataclasses import dataclass, fields
+from typing import Any, Protocol
 
 from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
@@ -12,10 +14,48 @@ from search.models import Document, EmbeddingSpace, SpaceState
 from search.retrieval.index_version import vector_version
 
 #: What to do about vectors of another model.
-REMEDY = "Set KEBAB_EMBEDDER back to the model that made them."
+REMEDY = (
+    "Set KEBAB_EMBEDDER back to the model that made them, or name that one in KEBAB_EMBEDDERS;"
+    " kebab reembed changes the model."
+)
 
 _SAMPLED_DOCUMENTS = 5_000
 _UNDETERMINED = "und"
+_IDENTITY = ("model", "revision", "dim", "query_prefix", "passage_prefix")
+
+
+class SpaceFields(Protocol):
+    """What a space and the identity of an embedder both have."""
+
+    @property
+    def model(self) -> str:
+        """The model's published name."""
+        ...
+
+    @property
+    def revision(self) -> str:
+        """Its weights."""
+        ...
+
+    @property
+    def dim(self) -> int:
+        """Components of a vector."""
+        ...
+
+    @property
+    def query_prefix(self) -> str:
+        """Put before a query."""
+        ...
+
+    @property
+    def passage_prefix(self) -> str:
+        """Put before a passage."""
+        ...
+
+
+def is_made_by(space: SpaceFields, identity: SpaceFields) -> bool:
+    """Whether vectors of the embedder `identity` may be compared with those of `space`."""
+    return all(getattr(space, name) == getattr(identity, name) for name in _IDENTITY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,19 +76,18 @@ class LiveSpace:
     @property
     def index_version(self) -> str:
         """Name what produced the vectors, and how often they have changed."""
-        return vector_version(f"{self.model}-{self.revision}-{self.dim}", self.epoch)
+        return vector_version(f"{self.model}-{self.revision}-{self.dim}{self._prefix_mark}", self.epoch)
 
-    def is_made_by(self, identity: SpaceIdentity) -> bool:
-        """Whether vectors of the embedder `identity` may be compared with those of this space."""
-        return all(
-            getattr(self, name) == getattr(identity, name)
-            for name in ("model", "revision", "dim", "query_prefix", "passage_prefix")
-        )
+    @property
+    def _prefix_mark(self) -> str:
+        """Tell apart spaces that differ in their prefixes alone."""
+        prefixes = f"{self.query_prefix}\0{self.passage_prefix}"
+        return f"-{hashlib.blake2b(prefixes.encode(), digest_size=3).hexdigest()}" if prefixes != "\0" else ""
 
 
 def mismatch(space: LiveSpace | None, identity: SpaceIdentity | None) -> str | None:
     """Say that the stored vectors are another model's than queries are embedded with; None: they fit."""
-    if space is None or identity is None or space.is_made_by(identity):
+    if space is None or identity is None or is_made_by(space, identity):
         return None
     return (
         f"The vectors are {space.model}@{space.revision}'s, queries would be"
@@ -74,24 +113,28 @@ def live_space(workspace: Workspace) -> LiveSpace | None:
 
 
 def ensure_live_space(workspace: Workspace, identity: SpaceIdentity) -> EmbeddingSpace:
-    """Give the workspace's live space, made from `identity` when it has none."""
+    """Give the workspace's live space, made from `identity` when it has none, or taken up again."""
     spaces = EmbeddingSpace.objects.in_workspace(workspace).filter(state=SpaceState.LIVE)
     space = spaces.first()
     if space is not None:
         return space
     try:
         with transaction.atomic():
-            return EmbeddingSpace.objects.create(
-                workspace=workspace,
-                model=identity.model,
-                revision=identity.revision,
-                dim=identity.dim,
-                query_prefix=identity.query_prefix,
-                passage_prefix=identity.passage_prefix,
-                languages=list(identity.languages),
-            )
+            same = {name: getattr(identity, name) for name in _IDENTITY}
+            ended = EmbeddingSpace.objects.in_workspace(workspace).filter(**same, state=SpaceState.RETIRED)
+            space = ended.select_for_update(no_key=True).first()
+            if space is None:
+                return EmbeddingSpace.objects.create(workspace=workspace, **identity_fields(identity))
+            space.state, space.live_until, space.retire_at = SpaceState.LIVE, None, None
+            space.save(update_fields=["state", "live_until", "retire_at"])
+            return space
     except IntegrityError:  # another worker was first
         return spaces.get()
+
+
+def identity_fields(identity: SpaceIdentity) -> dict[str, Any]:
+    """Give what a space says of the embedder that makes its vectors."""
+    return {**{name: getattr(identity, name) for name in _IDENTITY}, "languages": list(identity.languages)}
 
 
 def note_languages(space: EmbeddingSpace, identity: SpaceIdentity) -> None:

@@ -1,0 +1,67 @@
+"""Which spaces of a workspace get vectors, from whom, and when the one that is built goes live."""
+
+import logging
+from dataclasses import dataclass
+
+from ingest.errors import JobFailed
+from kebab.people.models import Workspace
+from search.embedders.base import Embedder
+from search.embedding import maker_of, wanted_embedder
+from search.errors import SpaceConflict
+from search.models import EmbeddingSpace, SpaceState
+from search.vectors.fill import count_without_vector
+from search.vectors.lifecycle import filled_spaces, switch, why_held
+from search.vectors.spaces import ensure_live_space
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """A space that every chunk is to have a vector in, and what makes its vectors."""
+
+    space: EmbeddingSpace
+    embedder: Embedder
+
+    @property
+    def is_live(self) -> bool:
+        """Whether searches use it."""
+        return self.space.state == SpaceState.LIVE
+
+    @property
+    def must_be_filled(self) -> bool:
+        """Whether somebody waits for it; one that is kept to go back to is filled if it can be."""
+        return self.space.state != SpaceState.RETIRED
+
+
+def embedding_goals(workspace: Workspace) -> list[Goal]:
+    """Give the spaces to fill, the live one first; none when the workspace is to have no vectors.
+
+    Raises EmbedderUnavailable, JobFailed when no known embedder makes the vectors of any that is waited for.
+    """
+    wanted = wanted_embedder(workspace)
+    if wanted is None:
+        return []
+    if not EmbeddingSpace.objects.in_workspace(workspace).filter(state=SpaceState.BUILDING).exists():
+        ensure_live_space(workspace, wanted.space)
+    spaces = filled_spaces(workspace)
+    makers = [(space, maker_of(space)) for space in spaces]
+    goals = [Goal(space=space, embedder=maker[1]) for space, maker in makers if maker is not None]
+    if not any(goal.must_be_filled for goal in goals):
+        raise JobFailed(
+            f"The live space is {spaces[0]}, the configured embedder another. Set KEBAB_EMBEDDER back, or"
+            " name the other in KEBAB_EMBEDDERS and run: kebab reembed"
+        )
+    return goals
+
+
+def switch_when_complete(workspace: Workspace) -> None:
+    """Let the space that is built go live once no chunk lacks a vector in it, unless it is to wait."""
+    spaces = EmbeddingSpace.objects.in_workspace(workspace)
+    building = spaces.filter(state=SpaceState.BUILDING).first()
+    if building is None or count_without_vector(building) or why_held(building) is not None:
+        return
+    try:
+        switch(workspace)
+    except SpaceConflict as error:  # a chunk came in between; whoever wrote it asks for another look
+        logger.info("workspace %s: %s", workspace.pk, error)

@@ -1,0 +1,76 @@
+"""Reading what `/v1/embeddings` answers: `{"data": [{"index": 0, "embedding": …}, …]}`.
+
+The shape is that of OpenAI's API reference, which Ollama, vLLM, TEI, llama.cpp and hosted services speak. A
+vector is a list of numbers or the base64 of little-endian float32.
+"""
+
+import base64
+import binascii
+from typing import Any
+
+import numpy as np
+
+# A vector farther from length 1 than this was not normalised: float16 on the way leaves some 1e-3.
+_TOLERANCE = 5e-3
+
+
+class BadAnswer(Exception):
+    """The answer is not what was asked for; the message completes a sentence about the embedder."""
+
+
+class WrongDimension(BadAnswer):
+    """The vectors have another number of components than was said."""
+
+
+def vectors_of(answer: Any, *, count: int, dim: int) -> tuple[np.ndarray, bool]:
+    """Give the vectors in the order of the texts, (count, dim) float32 of length 1, and whether they came so.
+
+    Raises BadAnswer unless each of `count` texts has one of `dim` finite numbers that are not all nought.
+    """
+    items = answer.get("data") if isinstance(answer, dict) else None
+    if not isinstance(items, list):
+        raise BadAnswer("answered without a list of vectors")
+    if len(items) != count:
+        raise BadAnswer(f"gave {len(items)} vectors for {count} texts")
+    by_index = dict(map(_indexed, items))
+    if by_index.keys() != set(range(count)):
+        raise BadAnswer("did not give each index once")
+    found = np.stack([_vector(by_index[index], dim) for index in range(count)])
+    lengths = np.linalg.norm(found, axis=1, keepdims=True)
+    if not np.isfinite(lengths).all() or (lengths == 0).any():
+        raise BadAnswer("gave a vector that is not finite, or nought")
+    is_normalised = bool((np.abs(lengths - 1) <= _TOLERANCE).all())
+    return (found / lengths).astype(np.float32), is_normalised
+
+
+def _indexed(item: Any) -> tuple[int, Any]:
+    index = item.get("index") if isinstance(item, dict) else None
+    if not isinstance(index, int) or isinstance(index, bool):
+        raise BadAnswer("gave a vector without an index")
+    return index, item.get("embedding")
+
+
+def _vector(value: Any, dim: int) -> np.ndarray:
+    vector = _from_base64(value) if isinstance(value, str) else _from_list(value)
+    if vector.shape != (dim,):
+        raise WrongDimension(
+            f"gives vectors of {vector.size} components, not {dim}; say which with ?dim={vector.size}"
+        )
+    return vector
+
+
+def _from_base64(value: str) -> np.ndarray:
+    try:
+        content = base64.b64decode(value, validate=True)
+        return np.frombuffer(content, "<f4").astype(np.float64)
+    except (binascii.Error, ValueError) as error:
+        raise BadAnswer("gave a vector that is no base64 of numbers") from error
+
+
+def _from_list(value: Any) -> np.ndarray:
+    if not isinstance(value, list) or not all(type(number) in {int, float} for number in value):
+        raise BadAnswer("gave a vector that is no list of numbers")
+    try:
+        return np.array(value, np.float64)
+    except OverflowError as error:
+        raise BadAnswer("gave a vector that is not finite, or nought") from error
