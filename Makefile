@@ -57,8 +57,8 @@ $(INSTALLED): $(BIN)/python requirements.txt deploy/requirements-model.txt
 	@chmod +x $(BIN)/kebab
 	@touch $@
 
-$(TESTS_INSTALLED): $(INSTALLED) tests/requirements.txt deploy/requirements-rerank.txt
+$(TESTS_INSTALLED): $(INSTALLED) tests/requirements.txt deploy/requirements-rerank.txt deploy/requirements-ocr.txt
 	@echo "Installing what the tests need ..."
 	@$(PIP) install -r tests/requirements.txt
-	@$(PIP) install --no-deps -r deploy/requirements-rerank.txt
+	@$(PIP) install --no-deps -r deploy/requirements-rerank.txt -r deploy/requirements-ocr.txt
 	@touch $@

@@ -1,18 +1,71 @@
-"""Letting go of bytes that nothing needs any more: no document, and no upload that waits to be ingested."""
+"""Letting go of bytes that nothing needs: no document, no upload that waits, no quarantine, no web page."""
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from ingest.models import OPEN_STATES, Job, JobKind
-from search.blobs import drop_unused_blobs
+from django.db import transaction
+
+from ingest.models import OPEN_STATES, Job, JobItem, JobKind, Unreadable, WebPage
+from search.blobs import drop_blobs, hold_blobs
+from search.models import Document, SourceKind
+
+#: Jobs that hold bytes of their own.
+UPLOADS = (JobKind.INGEST_DOCUMENT, JobKind.INGEST_ARCHIVE)
+# Held at once: who needs one of them anew waits until all are deleted.
+_AT_ONCE = 50
 
 
-def release_blobs(workspace_id: uuid.UUID, hashes: Iterable[str]) -> int:
-    """Delete the blobs among `hashes` that are not in use; give how many."""
-    candidates = set(hashes)
-    if not candidates:
-        return 0
+def unneeded_blobs(workspace_id: uuid.UUID, hashes: set[str]) -> set[str]:
+    """Give those of `hashes` that are not in use."""
+    if not hashes:
+        return set()
+    candidates = list(hashes)
+    documents = Document.objects.in_workspace(workspace_id).filter(content_hash__in=candidates)
     uploads = Job.objects.in_workspace(workspace_id).filter(
-        kind=JobKind.INGEST_DOCUMENT, state__in=OPEN_STATES, payload__blob__in=list(candidates)
+        kind__in=UPLOADS, state__in=OPEN_STATES, payload__blob__in=candidates
     )
-    return drop_unused_blobs(workspace_id, candidates - set(uploads.values_list("payload__blob", flat=True)))
+    members = JobItem.objects.in_workspace(workspace_id).filter(
+        blob__in=candidates, job__workspace=workspace_id, job__state__in=OPEN_STATES
+    )
+    pages = WebPage.objects.in_workspace(workspace_id).filter(content_hash__in=candidates)
+    # Uploads before documents: what is an upload no more when that is asked is a document by then.
+    waiting = {*uploads.values_list("payload__blob", flat=True), *members.values_list("blob", flat=True)}
+    return hashes - {
+        *waiting,
+        *documents.values_list("content_hash", flat=True),
+        *pages.values_list("content_hash", flat=True),
+        *quarantined_blobs(workspace_id, candidates),
+    }
+
+
+def release_blobs(
+    workspace_id: uuid.UUID,
+    hashes: Iterable[str],
+    unneeded: Callable[[uuid.UUID, set[str]], set[str]] = unneeded_blobs,
+) -> int:
+    """Delete the blobs among `hashes`, of which '' is none, that are not in use; give how many.
+
+    Whoever begins to need one meanwhile is either seen by `unneeded`, or finds it gone and keeps it anew.
+    """
+    found = sorted(unneeded(workspace_id, set(hashes) - {""}))
+    n_released = 0
+    for start in range(0, len(found), _AT_ONCE):
+        with transaction.atomic():
+            held = set(found[start : start + _AT_ONCE])
+            hold_blobs(workspace_id, held)
+            gone = unneeded(workspace_id, held)
+            drop_blobs(workspace_id, gone)
+            n_released += len(gone)
+    return n_released
+
+
+def quarantined_blobs(workspace_id: uuid.UUID, hashes: Iterable[str]) -> set[str]:
+    """Give those of `hashes` that are an upload in quarantine, which can be tried again."""
+    rows = Unreadable.objects.in_workspace(workspace_id).filter(
+        is_quarantined=True,
+        content_hash__in=list(hashes),
+        version__workspace=workspace_id,
+        version__source__workspace=workspace_id,
+        version__source__kind=SourceKind.UPLOAD,
+    )
+    return set(rows.values_list("content_hash", flat=True))

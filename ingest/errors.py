@@ -6,7 +6,9 @@ IngestError
 │   ├── JobCancelled    someone asked for its end before this item was committed
 │   ├── JobFailed       the job can't go on; what was indexed stays
 │   └── JobNotOpen      it has already come to its end
-└── FolderNotAllowed    outside KEBAB_FOLDER_ROOTS
+├── FolderNotAllowed    outside KEBAB_FOLDER_ROOTS
+├── AddressNotAllowed   no address of a repository that may be read
+└── CredentialsRefused  they don't fit the address, or can't be stored
 """
 
 from typing import ClassVar
@@ -48,4 +50,18 @@ class FolderNotAllowed(IngestError):
     """The folder lies outside the roots that the operator allows."""
 
     code = "folder_not_allowed"
+    status = 422
+
+
+class AddressNotAllowed(IngestError):
+    """The address is none, or leads to where the operator doesn't allow."""
+
+    code = "address_not_allowed"
+    status = 422
+
+
+class CredentialsRefused(IngestError):
+    """The credentials don't fit what they are for, or can't be stored."""
+
+    code = "credentials_refused"
     status = 422

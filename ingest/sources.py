@@ -1,14 +1,18 @@
 """Making and finding sources on behalf of people and tools, who may not name any folder they like."""
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
+from ingest.connectors.git.address import GitAddress, check_address, file_url, read_address
+from ingest.connectors.git.credentials import read_credentials, seal_credentials
+from ingest.connectors.web.config import site_config
 from ingest.errors import FolderNotAllowed
+from ingest.upkeep import upkeep_fields
 from kebab.api.errors import Conflict, NotFound
 from kebab.people.models import Workspace
 from search.corpus import ensure_source
@@ -23,14 +27,17 @@ UPLOADS = "uploads"
 def create_source(
     workspace: Workspace, *, key: str, kind: str, config: Mapping[str, Any], **described: Any
 ) -> Source:
-    """Give a new source. Raises Conflict for a key that is taken, FolderNotAllowed."""
-    if kind == SourceKind.FOLDER:
-        config = {"path": str(allowed_folder(config["path"]))}
+    """Give a new source. Raises Conflict for a key that is taken, FolderNotAllowed, AddressNotAllowed,
+    CredentialsRefused.
+    """
+    check = _CHECKS.get(kind)
+    checked = check(config) if check else {"config": dict(config)}
+    described |= upkeep_fields(kind, described, is_new=True)
     try:
         with transaction.atomic():
-            return Source.objects.create(
-                workspace=workspace, key=key, kind=kind, config=dict(config), **described
-            )
+            source = Source.objects.create(workspace=workspace, key=key, kind=kind, **checked, **described)
+            source.refresh_from_db()  # with the time that Postgres' clock gave its first sync
+            return source
     except IntegrityError as error:
         raise Conflict(
             f"The source {key!r} exists already; change that one or choose another key.", code="source_exists"
@@ -38,7 +45,13 @@ def create_source(
 
 
 def change_source(source: Source, changes: Mapping[str, Any]) -> Source:
-    """Give the source with `changes` made to what is said of it. Raises NotFound when it is gone."""
+    """Give the source with `changes` made to what is said of it; `credentials` replace what it has.
+
+    Raises NotFound when it is gone, Conflict for credentials of what takes none, CredentialsRefused.
+    """
+    changes = {**changes, **upkeep_fields(source.kind, changes)}
+    if "credentials" in changes:
+        changes["sealed_credentials"] = _resealed(source, changes.pop("credentials"))
     if changes:
         refresh_standing(source.workspace_id, source.pk, **changes)
     changed = Source.objects.in_workspace(source.workspace_id).filter(pk=source.pk).first()
@@ -88,6 +101,51 @@ def allowed_folder(path: str) -> Path:
     if not is_folder:
         raise FolderNotAllowed(f"The folder {path[:200]!r} is not there, or can't be read; check the path.")
     return folder
+
+
+def _folder_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    return {"config": {"path": str(allowed_folder(config["path"]))}}
+
+
+def _git_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    address = read_address(config["url"])
+    check_address(address)
+    url = address.url if address.folder is None else file_url(allowed_folder(str(address.folder)))
+    return {
+        "config": git_config(url, config.get("branch", ""), config.get("tags", ())),
+        "sealed_credentials": _sealed(config.get("credentials"), address),
+    }
+
+
+def git_config(url: str, branch: str = "", tags: Sequence[str] = ()) -> dict[str, Any]:
+    """Give the config of a git source as it is stored."""
+    given = {"branch": branch, "tags": list(tags)}
+    return {"url": url, **{name: value for name, value in given.items() if value}}
+
+
+def _web_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    return {"config": site_config(config)}
+
+
+def _resealed(source: Source, given: Mapping[str, str] | None) -> str:
+    if source.kind != SourceKind.GIT:
+        raise Conflict(
+            f"The source {source.key!r} is of kind {source.kind}, which takes no credentials.",
+            code="takes_no_credentials",
+        )
+    return _sealed(given, read_address(source.config["url"]))
+
+
+def _sealed(given: Mapping[str, str] | None, address: GitAddress) -> str:
+    return seal_credentials(read_credentials(given, address)) if given else ""
+
+
+#: From what was given for a kind to fields of the source.
+_CHECKS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    SourceKind.FOLDER: _folder_config,
+    SourceKind.GIT: _git_config,
+    SourceKind.WEB: _web_config,
+}
 
 
 def as_uuid(text: str) -> uuid.UUID | None:

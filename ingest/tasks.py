@@ -4,9 +4,13 @@ import uuid
 
 from celery import shared_task
 
+from ingest.jobs.request import request_embedding
+from ingest.jobs.retention import release_expired, release_forgotten
 from ingest.jobs.run import run_job
+from ingest.jobs.schedule import request_due_syncs
 from ingest.jobs.sweep import sweep
 from kebab import failpoints
+from search.vectors.lifecycle import workspaces_with_ended_spaces
 
 
 @shared_task(name="ingest.run_job")
@@ -26,3 +30,23 @@ def sweep_task() -> None:
     """Hint at all that is due."""
     if failpoints.is_on("sweep"):
         sweep()
+
+
+@shared_task(name="ingest.end_spaces")
+def end_spaces_task() -> None:
+    """Ask for the deletion of embedding spaces that were kept long enough."""
+    for workspace_id in workspaces_with_ended_spaces():
+        request_embedding(workspace_id)
+
+
+@shared_task(name="ingest.release_expired")
+def release_expired_task() -> None:
+    """Let go of the bytes of uploads that were kept for a retry long enough, and of what was forgotten."""
+    release_expired()
+    release_forgotten()
+
+
+@shared_task(name="ingest.request_due_syncs")
+def request_due_syncs_task() -> None:
+    """Ask for the syncs whose time has come."""
+    request_due_syncs()

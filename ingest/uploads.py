@@ -11,11 +11,11 @@ from django.db import transaction
 from ingest.blobs import release_blobs
 from ingest.jobs.request import request_document
 from ingest.jobs.upload import STATED
-from ingest.models import OPEN_STATES, Job, JobKind
+from ingest.models import OPEN_STATES, ItemState, Job, JobItem, JobKind
 from ingest.sources import upload_source
 from kebab.api.errors import Conflict, NotFound
 from kebab.people.models import Workspace
-from search.blobs import keep_blob, read_blob
+from search.blobs import keep_blob, read_blob, secure_blobs
 from search.corpus import Place, delete_documents, ensure_version
 from search.libraries.standing import refresh_standing
 from search.models import Document, SourceKind
@@ -40,7 +40,8 @@ class Upload:
 class Accepted:
     """Where the document will be, and the job that will put it there."""
 
-    place: Place
+    #: None: an archive's documents go to many places.
+    place: Place | None
     job: Job
 
 
@@ -87,11 +88,15 @@ def delete_upload(document: Document) -> int:
     Call it last in a transaction. Raises Conflict for a folder's document, NotFound when it is gone.
     """
     _refuse_folder(document, "delete the file, or leave it out with a .kebabignore,")
+    # The document before its jobs, as their workers take them: else the two could wait for each other.
+    held = Document.objects.in_workspace(document.workspace_id).filter(doc_id=document.doc_id)
+    hashes = list(held.select_for_update().values_list("content_hash", flat=True))
     _waiting(document).update(cancel_requested=True)
+    _drop_members(document)
     seq = delete_documents(document.workspace, [document.doc_id])
     if seq is None:
         raise NotFound
-    transaction.on_commit(partial(release_blobs, document.workspace_id, [document.content_hash]))
+    transaction.on_commit(partial(release_blobs, document.workspace_id, hashes))
     transaction.on_commit(partial(refresh_standing, document.workspace_id, document.source_id))
     return seq
 
@@ -102,8 +107,7 @@ def _ask(place: Place, content: bytes, stated: Mapping[str, Any], requested_by: 
     blob = keep_blob(workspace_id, content)
     payload = {"path": place.path, "version": place.version.tag, "blob": blob, "size_bytes": len(content)}
     with transaction.atomic():
-        # Once more when the job protects the blob: until then, deleting its last document took it along.
-        transaction.on_commit(partial(keep_blob, workspace_id, content))
+        secure_blobs(workspace_id, [content])
         job = request_document(place.source, {**payload, **given}, requested_by=requested_by)
     return Accepted(place=place, job=job)
 
@@ -126,6 +130,30 @@ def _waiting(document: Document) -> Any:
         payload__path=document.path,
         payload__version=document.version.tag,
     )
+
+
+def _drop_members(document: Document) -> None:
+    """Have archives that wait, or are worked on, make no document of their member at this path."""
+    archives = Job.objects.in_workspace(document.workspace_id).filter(
+        kind=JobKind.INGEST_ARCHIVE,
+        state__in=OPEN_STATES,
+        source=document.source_id,
+        payload__version=document.version.tag,
+    )
+    # An archive whose members are not all known yet finds an item in the way of the one it would make.
+    unlisted = archives.filter(discovered_at=None).order_by("pk").select_for_update(no_key=True)
+    JobItem.objects.bulk_create(
+        [
+            JobItem(workspace_id=document.workspace_id, job=job, path=document.path, action="delete")
+            for job in unlisted
+            if document.path.startswith(job.payload["prefix"])
+        ],
+        ignore_conflicts=True,
+    )
+    members = JobItem.objects.in_workspace(document.workspace_id).filter(
+        job__in=archives.values("pk"), path=document.path, state=ItemState.PENDING
+    )
+    members.update(action="delete")
 
 
 def _waiting_payload(document: Document) -> Mapping[str, Any] | None:

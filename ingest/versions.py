@@ -18,8 +18,13 @@ class AddedVersion:
     job: Job | None
 
 
-def add_version(source: Source, *, tag: str, title: str, requested_by: str) -> AddedVersion:
-    """Make the version `tag`; a folder is read into it as it is now. Raises Conflict if it exists."""
+def add_version(source: Source, *, tag: str, title: str, requested_by: str, **options: bool) -> AddedVersion:
+    """Make the version `tag`: a folder is read into it as it is now, a repository at that tag or branch.
+
+    `options` are the job's. Without a title it takes the one that the source's project file offers.
+    Raises Conflict if it exists.
+    """
+    title = title or source.project.get("versions", {}).get(tag, "")
     try:
         with transaction.atomic():
             version = SourceVersion.objects.create(
@@ -31,7 +36,7 @@ def add_version(source: Source, *, tag: str, title: str, requested_by: str) -> A
             code="version_exists",
         ) from error
     is_read = source.kind != SourceKind.UPLOAD
-    job = request_sync(source, requested_by=requested_by, version=tag) if is_read else None
+    job = request_sync(source, requested_by=requested_by, version=tag, **options) if is_read else None
     return AddedVersion(version=version, job=job)
 
 

@@ -5,7 +5,7 @@ from itertools import chain, repeat
 
 from django.conf import settings
 
-from ingest.models import Job, JobItem, JobState
+from ingest.models import Job, JobItem, JobKind, JobState
 from kebab.api.errors import NotFound, Unprocessable
 from search import node
 from search.retrieval.errors import NotSearchableYet
@@ -16,7 +16,7 @@ _STEP_S = 0.05
 
 
 def wait_until_searchable(job: Job) -> Job | None:
-    """Give the job of one document as it ended, once searches here find what it wrote.
+    """Give the job of an upload as it ended, once searches here find what it wrote.
 
     None when that takes longer than KEBAB_WAIT_LIMIT_S. Raises Unprocessable with the reason when the
     document was not ingested, NotFound when the workspace went.
@@ -50,6 +50,8 @@ def _wait_for_end(job: Job, deadline: float) -> Job | None:
 def _refuse_failure(job: Job) -> None:
     if job.state != JobState.SUCCEEDED:
         raise _not_ingested(job, f"its job {job.state}", job.error)
+    if job.kind == JobKind.INGEST_ARCHIVE:  # its report says what became of each member
+        return
     items = JobItem.objects.in_workspace(job.workspace_id).filter(job=job)
     refused = items.filter(outcome__in=("skipped", "failed")).first()
     if refused is not None:
@@ -57,5 +59,5 @@ def _refuse_failure(job: Job) -> None:
 
 
 def _not_ingested(job: Job, reason: str, detail: str) -> Unprocessable:
-    text = f"{job.payload['path']!r} was not ingested ({reason}). {detail}"
+    text = f"{job.payload.get('path', job.payload.get('archive'))!r} was not ingested ({reason}). {detail}"
     return Unprocessable(text.strip(), code="not_ingested")

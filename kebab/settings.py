@@ -35,8 +35,31 @@ def _claim(name: str, default: bool) -> bool:
     return raw in {"1", "true", "yes"}
 
 
+def _at_least_one(name: str, default: int) -> int:
+    number = _whole_number(name, default)
+    if number < 1:
+        raise ImproperlyConfigured(f"{name} is {number}; give a whole number from 1 on.")
+    return number
+
+
+def _header_text(name: str) -> str:
+    text = _text(name)
+    if not (text.isascii() and text.isprintable()):
+        raise ImproperlyConfigured(f"{name} is {text!r}; give printable ASCII characters.")
+    return text
+
+
 def _items(name: str, separator: str = ",") -> list[str]:
     return [part.strip() for part in _text(name).split(separator) if part.strip()]
+
+
+def _keys(name: str) -> dict[str, str]:
+    """Give the variables `name` and `name_…`, by what follows the name, in lower case."""
+    return {
+        variable.removeprefix(name).removeprefix("_").lower(): value.strip()
+        for variable, value in os.environ.items()
+        if variable == name or variable.startswith(f"{name}_")
+    }
 
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -64,6 +87,13 @@ def _secret_key() -> str:
     if KEBAB_EMBEDDED_POSTGRES:
         return secrets.load_or_create(KEBAB_DATA_DIR).secret_key
     raise ImproperlyConfigured("KEBAB_SECRET_KEY is not set; with DATABASE_URL it must be given.")
+
+
+def _encryption_keys() -> list[str]:
+    given = _items("KEBAB_ENCRYPTION_KEYS")
+    if given or not KEBAB_EMBEDDED_POSTGRES:
+        return given
+    return [secrets.load_or_create(KEBAB_DATA_DIR).encryption_key]
 
 
 def _database() -> dict[str, Any]:
@@ -94,11 +124,19 @@ KEBAB_WORKER_SLOTS = _whole_number("KEBAB_WORKER_SLOTS", 2)
 KEBAB_STATEMENT_TIMEOUT_MS = _whole_number("KEBAB_STATEMENT_TIMEOUT_MS", 30_000)
 
 SECRET_KEY = _secret_key()
+# The first seals credentials of sources, all of them open what was sealed; see kebab/sealing.py.
+KEBAB_ENCRYPTION_KEYS = _encryption_keys()
 DATABASES = {"default": _database()}
 REDIS_URL = _text("REDIS_URL") or addresses.redis_url(KEBAB_DATA_DIR, KEBAB_RUNTIME_DIR)
 
 # --- Search and ingestion ---------------------------------------------------------------------------------
 KEBAB_EMBEDDER = _text("KEBAB_EMBEDDER", "default")
+# More that workspaces may choose; how one is written: search/embedders/spec.py.
+KEBAB_EMBEDDERS = _text("KEBAB_EMBEDDERS").split()
+KEBAB_EMBED_URL = _text("KEBAB_EMBED_URL")
+KEBAB_EMBED_API_KEYS = _keys("KEBAB_EMBED_API_KEY")
+# A space that was live is kept full for so long, so that one command goes back to it.
+KEBAB_KEEP_SPACE_DAYS = _whole_number("KEBAB_KEEP_SPACE_DAYS", 7)
 KEBAB_EMBED_THREADS = _whole_number("KEBAB_EMBED_THREADS", os.cpu_count() or 1)
 KEBAB_PARSERS = _whole_number("KEBAB_PARSERS", min(4, os.cpu_count() or 1))
 KEBAB_LEG_LIMIT_MS = _whole_number("KEBAB_LEG_LIMIT_MS", 250)
@@ -110,11 +148,27 @@ KEBAB_RERANK_API_KEY = _text("KEBAB_RERANK_API_KEY")
 KEBAB_RERANK_LIMIT_MS = _whole_number("KEBAB_RERANK_LIMIT_MS", 1_500)
 # Names whose addresses may be private when Kebab sends requests there.
 KEBAB_PRIVATE_HOSTS = frozenset(name.lower() for name in _items("KEBAB_PRIVATE_HOSTS"))
+# As OpenSSL has them, for git too, which reads others: authorities to trust in place of the machine's.
+SSL_CERT_FILE = _text("SSL_CERT_FILE")
+SSL_CERT_DIR = _text("SSL_CERT_DIR")
 KEBAB_WAIT_LIMIT_S = 30
 KEBAB_BULK_LIMIT_S = _whole_number("KEBAB_BULK_LIMIT_S", 10)
 # Ranked lists kept in Redis for one caller's next pages, in a quarter of an hour: some 7,000 of 190 hits.
 KEBAB_CURSOR_LIMIT_BYTES = _whole_number("KEBAB_CURSOR_LIMIT_BYTES", 64_000_000)
+# What the copy of one git repository may take on this node's disk, and how long one fetch.
+KEBAB_GIT_LIMIT_BYTES = _whole_number("KEBAB_GIT_LIMIT_BYTES", 2_000_000_000)
+KEBAB_GIT_LIMIT_S = _whole_number("KEBAB_GIT_LIMIT_S", 600)
+# How often one site is asked by all workers together, how long for one page, and who answers for it: an
+# address of the web or a mail address, which goes into the User-Agent.
+KEBAB_CRAWL_REQUESTS_PER_S = _at_least_one("KEBAB_CRAWL_REQUESTS_PER_S", 2)
+KEBAB_CRAWL_LIMIT_S = _at_least_one("KEBAB_CRAWL_LIMIT_S", 60)
+KEBAB_CRAWL_CONTACT = _header_text("KEBAB_CRAWL_CONTACT")
 KEBAB_UPLOAD_LIMIT_BYTES = _whole_number("KEBAB_UPLOAD_LIMIT_BYTES", 100_000_000)
+KEBAB_ARCHIVE_LIMIT_BYTES = _whole_number("KEBAB_ARCHIVE_LIMIT_BYTES", 500_000_000)
+KEBAB_ARCHIVE_UNPACKED_LIMIT_BYTES = _whole_number("KEBAB_ARCHIVE_UNPACKED_LIMIT_BYTES", 2_000_000_000)
+KEBAB_ARCHIVE_MEMBER_LIMIT = _whole_number("KEBAB_ARCHIVE_MEMBER_LIMIT", 50_000)
+# How long an upload that was not ingested can be tried again.
+KEBAB_KEEP_UPLOAD_DAYS = _whole_number("KEBAB_KEEP_UPLOAD_DAYS", 7)
 # An HNSW index is worth its build above this many vectors of a workspace; below it the exact scan wins.
 KEBAB_EXACT_SCAN_LIMIT = _whole_number("KEBAB_EXACT_SCAN_LIMIT", 20_000)
 KEBAB_LEASE_S = _whole_number("KEBAB_LEASE_S", 45)
@@ -245,6 +299,7 @@ SPECTACULAR_SETTINGS = {
         "JobState": "ingest.models.JobState",
         "SourceKind": "search.models.SourceKind",
         "SourceState": "search.models.SourceState",
+        "SpaceState": "search.models.SpaceState",
         "TrustLevel": "search.models.Trust",
     },
 }
@@ -280,16 +335,22 @@ CELERY_TASK_ROUTES = {
     "ingest.run_embedding": {"queue": "embed"},
     "search.sync_mirror": {"queue": "mirror"},
     "ingest.sweep": {"queue": "maintenance"},
+    "ingest.request_due_syncs": {"queue": "maintenance"},
+    "ingest.end_spaces": {"queue": "maintenance"},
+    "ingest.release_expired": {"queue": "maintenance"},
     "search.prune_changes": {"queue": "maintenance"},
 }
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "ingest.sweep", "schedule": 5.0, "options": {"expires": 5}},
+    "due-syncs": {"task": "ingest.request_due_syncs", "schedule": 15.0, "options": {"expires": 15}},
     "prune-idempotency-keys": {
         "task": "api.prune_idempotency_keys",
         "schedule": 3600.0,
         "options": {"expires": 600},
     },
     "prune-changes": {"task": "search.prune_changes", "schedule": 3600.0, "options": {"expires": 600}},
+    "end-spaces": {"task": "ingest.end_spaces", "schedule": 3600.0, "options": {"expires": 600}},
+    "release-expired": {"task": "ingest.release_expired", "schedule": 3600.0, "options": {"expires": 600}},
 }
 
 # --- Logging ----------------------------------------------------------------------------------------------

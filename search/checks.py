@@ -7,15 +7,16 @@ from django.conf import settings
 from kebab.health.checks import CheckResult, CheckStatus
 from kebab.people.models import Workspace
 from search import node
-from search.embedding import configured_embedder
+from search.embedding import embedder_for_queries, wanted_embedder, wanted_name
 from search.mirror import connections
 from search.mirror.checksum import check_integrity, mirror_checksum, postgres_checksum
 from search.mirror.errors import MirrorError
 from search.mirror.files import workspaces_on_this_node
 from search.mirror.sync import rebuild_mirror, sync_mirror
-from search.models import EmbeddingSpace, SpaceState
+from search.models import SpaceState
 from search.vectors.fill import count_without_vector
-from search.vectors.spaces import REMEDY, live_space, mismatch
+from search.vectors.lifecycle import ended_spaces, filled_spaces
+from search.vectors.spaces import REMEDY, LiveSpace, is_made_by, live_space, mismatch
 
 _BUSY_S = 30.0
 
@@ -64,37 +65,52 @@ def _compare(workspace: Workspace) -> str:
 
 
 def check_coverage(repair: bool) -> Iterator[CheckResult]:
-    """Say how many chunks of each workspace still lack a vector."""
-    spaces = EmbeddingSpace.objects.filter(state=SpaceState.LIVE)
+    """Say how many chunks of each workspace still lack a vector, in each space that is filled."""
     for workspace in Workspace.objects.all():
-        space = spaces.in_workspace(workspace).first()
-        if space is None:
-            continue
-        missing = count_without_vector(space)
-        yield CheckResult(
-            name=f"vectors of {workspace.slug}",
-            status=CheckStatus.WARNING if missing else CheckStatus.OK,
-            detail=f"{missing} chunks wait for their vector in {space}"
-            if missing
-            else f"complete in {space}",
-            remedy="They follow while an embedding worker runs." if missing else "",
-        )
+        for space in filled_spaces(workspace):
+            missing = count_without_vector(space)
+            place = "" if space.state == SpaceState.LIVE else f" ({space.state} space {space.pk})"
+            yield CheckResult(
+                name=f"vectors of {workspace.slug}{place}",
+                status=CheckStatus.WARNING if missing else CheckStatus.OK,
+                detail=f"{missing} chunks wait for their vector in {space}"
+                if missing
+                else f"complete in {space}",
+                remedy="They follow while an embedding worker runs." if missing else "",
+            )
+        for space in ended_spaces(workspace):
+            yield CheckResult(
+                name=f"vectors of {workspace.slug} (retired space {space.pk})",
+                status=CheckStatus.WARNING,
+                detail=f"the time of {space} is over, and it has not been deleted yet",
+                remedy="It is deleted while an embedding worker runs.",
+            )
 
 
 def check_models(repair: bool) -> Iterator[CheckResult]:
-    """Say where the vectors are another model's than queries are embedded with."""
-    embedder = configured_embedder()
+    """Say where the vectors are another model's than queries are embedded with, or than was asked for."""
     for workspace in Workspace.objects.all():
         space = live_space(workspace)
+        embedder = None if space is None else embedder_for_queries(workspace, space)
         if space is None or embedder is None:
             continue
-        wrong = mismatch(space, embedder.space)
-        yield CheckResult(
-            name=f"model of {workspace.slug}",
-            status=CheckStatus.FAILED if wrong else CheckStatus.OK,
-            detail=wrong or f"{space.model}@{space.revision} made the vectors and embeds queries",
-            remedy=REMEDY if wrong else "",
+        yield _model_of(workspace, space, mismatch(space, embedder.space))
+
+
+def _model_of(workspace: Workspace, space: LiveSpace, wrong: str | None) -> CheckResult:
+    name, made = f"model of {workspace.slug}", f"{space.model}@{space.revision}"
+    if wrong is not None:
+        return CheckResult(name=name, status=CheckStatus.FAILED, detail=wrong, remedy=REMEDY)
+    wanted = wanted_embedder(workspace)
+    if wanted is not None and not is_made_by(space, wanted.space):
+        return CheckResult(
+            name=name,
+            status=CheckStatus.WARNING,
+            detail=f"{made} made the vectors and embeds queries, {wanted_name(workspace)} is asked for",
+            remedy=f"Run: kebab reembed --workspace {workspace.slug}",
         )
+    detail = f"{made} made the vectors and embeds queries"
+    return CheckResult(name=name, status=CheckStatus.OK, detail=detail)
 
 
 def mirror_rows() -> list[Mapping[str, object]]:

@@ -12,7 +12,7 @@ from kebab.people.preferences import preference
 from search import node
 from search.cursors import with_cursor
 from search.did_you_mean import did_you_mean
-from search.embedding import embedded_text, query_embedder
+from search.embedding import embedded_text, embedder_for_queries
 from search.explain import explanation
 from search.frozen_list import FrozenList
 from search.hits import HitBuilder
@@ -200,7 +200,7 @@ def _legs(workspace: Workspace, scope: Scope, query: SearchQuery) -> Legs:
             scope.space if has_vectors else None,
             scope,
             asked.vector,
-            query_embedder() if has_vectors else None,
+            embedder_for_queries(workspace, scope.space) if has_vectors else None,
             # Who asks for vectors alone gets them, for what they are worth.
             minds_language=is_fused,
         ),

@@ -4,7 +4,9 @@ CorpusError
 ├── UnknownSource
 ├── SourceMismatch
 ├── InvalidPath
-└── InvalidLibraryId
+├── InvalidLibraryId
+├── SpaceConflict
+└── UnknownEmbedder
 """
 
 from typing import ClassVar
@@ -42,3 +44,17 @@ class InvalidLibraryId(CorpusError):
     """What is given as a library's id can't be one."""
 
     code = "invalid_library_id"
+
+
+class SpaceConflict(CorpusError):
+    """The workspace's embedding spaces do not allow it as they are now."""
+
+    code = "space_conflict"
+    status = 409
+
+
+class UnknownEmbedder(CorpusError):
+    """The settings allow no embedder of this name."""
+
+    code = "unknown_embedder"
+    status = 422

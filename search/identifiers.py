@@ -7,6 +7,7 @@ the same bytes. Nothing of an id depends on order or place: an insertion leaves 
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import BinaryIO
 
 from blake3 import blake3
 
@@ -41,3 +42,11 @@ def embed_hash(breadcrumb: str, text: str) -> uuid.UUID:
 def content_hash(content: bytes) -> str:
     """Give the hash of a document's bytes as 64 hex digits; also its blob's name."""
     return blake3(content).hexdigest()
+
+
+def file_hash(file: BinaryIO) -> str:
+    """Give the same hash of what a file holds from its place on, a piece at a time."""
+    hasher = blake3()
+    while piece := file.read(1_000_000):
+        hasher.update(piece)
+    return hasher.hexdigest()

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from kebab.people.models import Workspace
-from search.embedding import query_embedder
+from search.embedding import embedder_for_queries
 from search.engine import index_version, search
 from search.retrieval.types import Mode, SearchHit, SearchQuery
 from search.vectors.spaces import REMEDY, live_space, mismatch
@@ -61,5 +61,6 @@ class RerankedRetriever(HybridRetriever):
 
 
 def _mismatch(workspace: Workspace) -> str | None:
-    embedder = query_embedder()
-    return mismatch(live_space(workspace), None if embedder is None else embedder.space)
+    space = live_space(workspace)
+    embedder = embedder_for_queries(workspace, space)
+    return mismatch(space, None if embedder is None else embedder.space)

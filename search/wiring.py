@@ -12,10 +12,10 @@ from kebab.people import deletion
 from kebab.people.models import Workspace
 from kebab.people.preferences import register_preference
 from kebab.stack import preparation, reports
-from search import checks, node
+from search import checks, embedder_checks, node
 from search.blobs import drop_all_blobs
 from search.cursors import forget_lists
-from search.embedding import configured_embedder
+from search.embedding import allowed_embedders
 from search.errors import CorpusError
 from search.models import EmbeddingSpace
 from search.rerank import checks as rerank_checks
@@ -40,13 +40,16 @@ def register() -> None:
     register_preference("pre_rerank_max_per_file", PRE_RERANK_MAX_PER_FILE, _whole_number(0, MAX_K))
     register_preference("score_gate", SCORE_GATE, _share)
     register_preference("stale_after_days", STALE_AFTER_DAYS, _whole_number(0, 36_500))
+    register_preference("embedder", None, _allowed_embedder)
     deletion.register(_remove_what_is_not_a_row)
-    preparation.register("embedding model", _prepare_model)
+    preparation.register("embedding model", embedder_checks.prepare_models)
     preparation.register("reranker", rerank_checks.refuse_wrong_settings)
     system_checks.register(rerank_checks.check_settings)
+    system_checks.register(embedder_checks.check_settings)
     register_check("mirrors", checks.check_mirrors)
     register_check("embedding", checks.check_coverage)
     register_check("models", checks.check_models)
+    register_check("embedders", embedder_checks.check_embedders)
     register_check("reranker", rerank_checks.check_reranker)
     reports.register("mirrors", checks.mirror_rows)
 
@@ -59,12 +62,6 @@ def _remove_what_is_not_a_row(workspace: Workspace) -> None:
     transaction.on_commit(node.mirror_files(workspace_id).remove_all)
     transaction.on_commit(lambda: drop_all_blobs(workspace_id))
     transaction.on_commit(lambda: forget_lists(workspace_id))
-
-
-def _prepare_model() -> None:
-    embedder = configured_embedder()
-    if embedder is not None:
-        embedder.embed_query("ready")
 
 
 def _whole_number(least: int, most: int) -> Callable[[Any], int]:
@@ -83,6 +80,10 @@ def _one_of(*choices: str) -> Callable[[Any], str]:
         return str(value)
 
     return validate
+
+
+def _allowed_embedder(value: Any) -> str:
+    return _one_of(*allowed_embedders())(value)
 
 
 def _share(value: Any) -> float:

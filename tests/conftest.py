@@ -23,3 +23,14 @@ def mirrors(tmp_path: Path, settings: object) -> Iterator[Path]:
     settings.KEBAB_MIRROR_DIR = tmp_path / "mirrors"  # type: ignore[attr-defined]
     yield settings.KEBAB_MIRROR_DIR  # type: ignore[attr-defined]
     node.reader_pool().close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _parsers() -> Iterator[None]:
+    """The parsing processes are shared by all tests, and end with them."""
+    yield
+    from ingest.jobs.parsing import digester_pool  # needs Django, which is set up by now
+
+    if digester_pool.cache_info().currsize:
+        digester_pool().close()
+        digester_pool.cache_clear()

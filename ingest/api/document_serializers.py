@@ -1,5 +1,6 @@
 """How uploads are taken and given."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import QueryDict
@@ -9,6 +10,8 @@ from rest_framework.request import Request
 from ingest.api.fields import LangField, ObjectField, ObjectTextField, TagsField
 from ingest.api.job_serializers import JobSerializer
 from ingest.api.parsers import check_size
+from ingest.archive_uploads import ArchiveUpload, archive_folder
+from ingest.archives.names import is_archive
 from ingest.jobs.upload import STATED
 from ingest.sources import UPLOADS
 from ingest.uploads import Upload
@@ -55,11 +58,17 @@ class NewText(PlaceFields, StatedFields):
 
 
 class NewFile(PlaceFields, StatedFields):
-    """A document handed in as a form."""
+    """A document handed in as a form, or an archive of documents (zip, tar, tar.gz, tar.bz2, tar.xz)."""
 
     file = serializers.FileField()
     path = serializers.CharField(
         max_length=MAX_PATH_CHARS, trim_whitespace=False, required=False, help_text="Else the file's name."
+    )
+    unpack = serializers.ChoiceField(
+        ["folder", "root"],
+        required=False,
+        help_text="Of an archive: into a folder called like it, or like `path` (the default), or as if the"
+        " archive's root were the source's.",
     )
     metadata = ObjectTextField(required=False, help_text="A JSON object.")
 
@@ -112,23 +121,29 @@ class PlacedDocumentSerializer(serializers.Serializer[Place]):
 class AcceptedSerializer(serializers.Serializer[Any]):
     """An upload and the job that ingests it."""
 
-    document = PlacedDocumentSerializer()
+    document = PlacedDocumentSerializer(
+        allow_null=True, help_text="null: an archive, whose documents are the job's items."
+    )
     job = JobSerializer()
     seq = serializers.IntegerField(
         allow_null=True, help_text="The change from which on it is found; null until then."
     )
 
 
-def read_upload(request: Request) -> Upload:
+def read_upload(request: Request) -> Upload | ArchiveUpload:
     """Give the upload that a form or a JSON body holds. Raises ValidationError, InvalidRequest, TooLarge."""
     if isinstance(request.data, QueryDict):
         _check_repeats(request.data)
         fields = strict_body(request, NewFile)
-        file = fields["file"]
-        path, content = fields.get("path", file.name), file.read()
-    else:
-        fields = strict_body(request, NewText)
-        path, content = fields["path"], check_size(fields["text"].encode())
+        if is_archive(fields["file"].name) or is_archive(fields.get("path", "")):
+            return _archive(fields)
+        _refuse("unpack", "This is no archive.", fields)
+        return _document(fields, fields.get("path", fields["file"].name), check_size(fields["file"].read()))
+    fields = strict_body(request, NewText)
+    return _document(fields, fields["path"], check_size(fields["text"].encode()))
+
+
+def _document(fields: Mapping[str, Any], path: str, content: bytes) -> Upload:
     return Upload(
         source=fields["source"],
         path=path,
@@ -136,6 +151,27 @@ def read_upload(request: Request) -> Upload:
         content=content,
         stated={name: fields[name] for name in STATED if name in fields},
     )
+
+
+def _archive(fields: Mapping[str, Any]) -> ArchiveUpload:
+    _refuse("title", "The documents of an archive have titles of their own.", fields)
+    file = fields["file"]
+    is_in_folder = fields.get("unpack", "folder") == "folder"
+    if not is_in_folder:
+        _refuse("path", "Give a path, or unpack=root, not both.", fields)
+    return ArchiveUpload(
+        source=fields["source"],
+        name=file.name if is_archive(file.name) else fields["path"],
+        folder=archive_folder(fields.get("path", file.name)) if is_in_folder else None,
+        version=fields["version"],
+        file=file,
+        stated={name: fields[name] for name in STATED if name in fields},
+    )
+
+
+def _refuse(field: str, why: str, fields: Mapping[str, Any]) -> None:
+    if field in fields:
+        raise InvalidRequest(f"{field}: {why}", errors=[FieldError(field=field, message=why)])
 
 
 def _check_repeats(form: QueryDict) -> None:

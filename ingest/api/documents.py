@@ -23,7 +23,8 @@ from ingest.api.document_serializers import (
 from ingest.api.job_serializers import JobSerializer
 from ingest.api.parsers import FORM_OVERHEAD_BYTES, UploadParser
 from ingest.api.reading import job_address, listed_documents, one_job
-from ingest.uploads import Accepted, accept_upload, delete_upload, restate_upload
+from ingest.archive_uploads import ArchiveUpload, accept_archive
+from ingest.uploads import Accepted, Upload, accept_upload, delete_upload, restate_upload
 from ingest.waiting import wait_until_searchable
 from kebab.api.idempotency import idempotent
 from kebab.api.pagination import KeysetPage
@@ -37,6 +38,7 @@ from kebab.people.models import Role, Scope, Workspace
 from search.api.documents import READ, DocumentView
 from search.api.reading import one_document
 from search.api.serializers import DocumentSerializer
+from search.corpus import Place
 
 _CHANGE = Need(role=Role.EDITOR, scope=Scope.INGEST)
 
@@ -66,12 +68,12 @@ class DocumentsView(WorkspaceView):
     )
     @idempotent()
     def post(self, request: Request, ws: str) -> Response:
-        """Upload a document; one with the same path is replaced.
+        """Upload a document, or an archive of documents; one with the same path is replaced.
 
         202 with the job that ingests it; with `wait_for=searchable` 201 once it is found, 422 if it can't be
         ingested, and still 202 when that takes too long.
         """
-        accepted = accept_upload(self.workspace, read_upload(request), requested_by=self.access.actor)
+        accepted = _accept(self.workspace, read_upload(request), requested_by=self.access.actor)
         return _answer(self.workspace, accepted, is_waiting="wait_for" in self.query, done_status=201)
 
 
@@ -104,15 +106,25 @@ class OneDocumentView(DocumentView):
         return Response(status=204, headers={"Kebab-Seq": str(seq)})
 
 
+def _accept(workspace: Workspace, upload: Upload | ArchiveUpload, *, requested_by: str) -> Accepted:
+    if isinstance(upload, ArchiveUpload):
+        return Accepted(place=None, job=accept_archive(workspace, upload, requested_by=requested_by))
+    return accept_upload(workspace, upload, requested_by=requested_by)
+
+
 def _answer(workspace: Workspace, accepted: Accepted, *, is_waiting: bool, done_status: int) -> Response:
     ended = wait_until_searchable(accepted.job) if is_waiting else None
     place = accepted.place
     body = {
-        "document": PlacedDocumentSerializer(place).data,
+        "document": None if place is None else PlacedDocumentSerializer(place).data,
         "job": JobSerializer(one_job(workspace, accepted.job.pk)).data,
         "seq": None if ended is None else ended.seq,
     }
     if ended is None:
         return Response(body, status=202, headers={"Location": job_address(workspace, accepted.job)})
-    location = reverse("api-document", kwargs={"ws": workspace.slug, "doc_id": place.doc_id})
+    location = _place_address(workspace, place) if place is not None else job_address(workspace, accepted.job)
     return Response(body, status=done_status, headers={"Location": location})
+
+
+def _place_address(workspace: Workspace, place: Place) -> str:
+    return reverse("api-document", kwargs={"ws": workspace.slug, "doc_id": place.doc_id})

@@ -11,7 +11,7 @@ from ingest.progress import eta_s, items_per_s
 from kebab.api.pagination import PageQuery
 from search.wire.schemas import inlined_schema
 
-_REPORTED = frozenset({JobKind.SYNC_SOURCE, JobKind.INGEST_DOCUMENT})
+_REPORTED = frozenset({JobKind.SYNC_SOURCE, JobKind.INGEST_DOCUMENT, JobKind.INGEST_ARCHIVE})
 
 
 class JobSerializer(serializers.Serializer[Job]):
@@ -21,7 +21,8 @@ class JobSerializer(serializers.Serializer[Job]):
     kind = serializers.ChoiceField(JobKind.choices)
     state = serializers.ChoiceField(JobState.choices)
     source = serializers.CharField(source="source_key", allow_null=True)
-    path = serializers.SerializerMethodField(help_text="Of the one document that is uploaded.")
+    path = serializers.SerializerMethodField(help_text="Of the document or archive that is uploaded.")
+    items_listed = serializers.SerializerMethodField(help_text="Entries of a source that a sync has listed.")
     items_total = serializers.IntegerField(help_text="As far as they have been listed.")
     items_done = serializers.IntegerField()
     bytes_done = serializers.IntegerField()
@@ -39,7 +40,11 @@ class JobSerializer(serializers.Serializer[Job]):
 
     def get_path(self, job: Job) -> str | None:
         """Give the path of an upload."""
-        return job.payload.get("path")
+        return job.payload.get("path", job.payload.get("archive"))
+
+    def get_items_listed(self, job: Job) -> int:
+        """Give how far the listing has come."""
+        return int(job.counts.get("listed", 0))
 
     def get_items_per_s(self, job: Job) -> float | None:
         """Give the rate."""

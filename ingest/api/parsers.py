@@ -7,6 +7,7 @@ from django.conf import settings
 from django.core.files.uploadhandler import FileUploadHandler, StopUpload, TemporaryFileUploadHandler
 from rest_framework.parsers import DataAndFiles
 
+from ingest.archives.names import is_unpacked
 from kebab.api.errors import TooLarge
 from kebab.api.parsers import StrictMultiPartParser
 
@@ -15,7 +16,10 @@ FORM_OVERHEAD_BYTES = 1_000_000
 
 
 class UploadParser(StrictMultiPartParser):
-    """multipart/form-data with a file of at most KEBAB_UPLOAD_LIMIT_BYTES, kept on disk while it is read."""
+    """multipart/form-data with a file of at most KEBAB_UPLOAD_LIMIT_BYTES, kept on disk while it is read.
+
+    An archive may have KEBAB_ARCHIVE_LIMIT_BYTES.
+    """
 
     def parse(
         self,
@@ -25,13 +29,14 @@ class UploadParser(StrictMultiPartParser):
     ) -> DataAndFiles:
         """Give fields and files. Raises TooLarge before or while it is read, ParseError, InvalidRequest."""
         request = (parser_context or {})["request"]
-        if _announced_bytes(request.META) > settings.KEBAB_UPLOAD_LIMIT_BYTES + FORM_OVERHEAD_BYTES:
-            raise _too_large()
+        largest_bytes = max(settings.KEBAB_UPLOAD_LIMIT_BYTES, settings.KEBAB_ARCHIVE_LIMIT_BYTES)
+        if _announced_bytes(request.META) > largest_bytes + FORM_OVERHEAD_BYTES:
+            raise _too_large(largest_bytes)
         limit = _Limit(request)
         request.upload_handlers = [limit, TemporaryFileUploadHandler(request)]
         parsed = super().parse(stream, media_type, parser_context)
         if limit.is_passed:
-            raise _too_large()
+            raise _too_large(limit.limit_bytes)
         return parsed
 
 
@@ -41,10 +46,17 @@ class _Limit(FileUploadHandler):
     def __init__(self, request: Any = None) -> None:
         super().__init__(request)
         self._seen_bytes = 0
+        self.limit_bytes = settings.KEBAB_UPLOAD_LIMIT_BYTES
+
+    def new_file(self, field_name: str, file_name: str, *args: Any, **kwargs: Any) -> None:
+        """Begin a file: one that is an archive's lifts the limit, one that isn't sets it again."""
+        super().new_file(field_name, file_name, *args, **kwargs)
+        archive_bytes, upload_bytes = settings.KEBAB_ARCHIVE_LIMIT_BYTES, settings.KEBAB_UPLOAD_LIMIT_BYTES
+        self.limit_bytes = archive_bytes if is_unpacked(file_name) else upload_bytes
 
     @property
     def is_passed(self) -> bool:
-        return self._seen_bytes > settings.KEBAB_UPLOAD_LIMIT_BYTES
+        return self._seen_bytes > self.limit_bytes
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes:
         self._seen_bytes += len(raw_data)
@@ -59,7 +71,7 @@ class _Limit(FileUploadHandler):
 def check_size(content: bytes) -> bytes:
     """Give `content` if it may be uploaded. Raises TooLarge."""
     if len(content) > settings.KEBAB_UPLOAD_LIMIT_BYTES:
-        raise _too_large()
+        raise _too_large(settings.KEBAB_UPLOAD_LIMIT_BYTES)
     return content
 
 
@@ -70,7 +82,5 @@ def _announced_bytes(headers: Mapping[str, Any]) -> int:
         return 0
 
 
-def _too_large() -> TooLarge:
-    return TooLarge(
-        f"The upload is larger than the limit of {settings.KEBAB_UPLOAD_LIMIT_BYTES} bytes; split it."
-    )
+def _too_large(limit_bytes: int) -> TooLarge:
+    return TooLarge(f"The upload is larger than the limit of {limit_bytes} bytes; split it.")

@@ -7,17 +7,13 @@ from rest_framework import serializers
 
 from ingest.api.fields import KeyField, TagsField
 from ingest.api.job_serializers import JobSerializer
+from ingest.api.source_configs import ConfigField, GitCredentials, checked_config, shown_config
+from ingest.jobs.schedule import LEAST_INTERVAL, LONGEST_INTERVAL, is_paused
 from ingest.versions import AddedVersion
 from kebab.api.fields import ShortListField
 from kebab.api.serializers import StrictSerializer
 from search.models import Source, SourceKind, SourceState, SourceVersion, Trust
 from search.models.source import MAX_TAG_CHARS, MAX_TITLE_CHARS
-
-
-class FolderConfig(StrictSerializer):
-    """What a folder source reads."""
-
-    path = serializers.CharField(max_length=4_000, trim_whitespace=False)
 
 
 class RulesField(ShortListField):
@@ -27,7 +23,22 @@ class RulesField(ShortListField):
         super().__init__(child=serializers.CharField(max_length=1_000), max_length=100, **options)
 
 
-class NewSource(StrictSerializer):
+class UpkeepFields(StrictSerializer):
+    """How a source keeps itself up to date."""
+
+    watch = serializers.BooleanField(
+        required=False, help_text="Of a folder: sync it soon after something in it has changed."
+    )
+    sync_every_minutes = serializers.IntegerField(
+        min_value=LEAST_INTERVAL,
+        max_value=LONGEST_INTERVAL,
+        required=False,
+        allow_null=True,
+        help_text="null: only when someone asks for it. Stating it again ends a pause.",
+    )
+
+
+class NewSource(UpkeepFields):
     """The body that makes a source. A name without a key gives the key too."""
 
     key = KeyField(required=False, help_text="Goes into the ids of all its documents, so it never changes.")
@@ -35,7 +46,7 @@ class NewSource(StrictSerializer):
     kind = serializers.ChoiceField(SourceKind.choices)
     title = serializers.CharField(max_length=300, required=False)
     description = serializers.CharField(max_length=10_000, required=False, allow_blank=True)
-    config = FolderConfig(required=False)
+    config = ConfigField(required=False)
     default_tags = TagsField(required=False)
     default_trust = serializers.ChoiceField(Trust.choices, required=False)
     rules = RulesField(required=False)
@@ -46,11 +57,7 @@ class NewSource(StrictSerializer):
         if "key" not in attrs:
             attrs["key"] = _key_from(name)
         attrs.setdefault("title", name or attrs["key"])
-        attrs.setdefault("config", {})
-        if bool(attrs["config"]) != (attrs["kind"] == SourceKind.FOLDER):
-            raise serializers.ValidationError(
-                {"config": "A folder needs config.path; uploads have no config."}
-            )
+        attrs["config"] = checked_config(attrs["kind"], attrs.get("config", {}))
         return attrs
 
 
@@ -61,7 +68,7 @@ def _key_from(name: str) -> str:
     return str(KeyField().run_validation(key))
 
 
-class SourceChange(StrictSerializer):
+class SourceChange(UpkeepFields):
     """The body that changes a source; what is left out stays."""
 
     title = serializers.CharField(max_length=300, required=False)
@@ -69,6 +76,9 @@ class SourceChange(StrictSerializer):
     default_tags = TagsField(required=False)
     default_trust = serializers.ChoiceField(Trust.choices, required=False)
     rules = RulesField(required=False)
+    credentials = GitCredentials(
+        required=False, allow_null=True, help_text="Of a git source: they replace what it has; null: none."
+    )
 
 
 class NewVersion(StrictSerializer):
@@ -92,7 +102,7 @@ class SourceSerializer(serializers.Serializer[Source]):
     kind = serializers.ChoiceField(SourceKind.choices)
     title = serializers.CharField()
     description = serializers.CharField()
-    config = serializers.DictField()
+    config = serializers.SerializerMethodField(help_text="What it reads, as its kind has it.")
     state = serializers.ChoiceField(SourceState.choices)
     default_tags = serializers.ListField(child=serializers.CharField())
     default_trust = serializers.ChoiceField(Trust.choices)
@@ -100,8 +110,33 @@ class SourceSerializer(serializers.Serializer[Source]):
     total_snippets = serializers.IntegerField(help_text="Chunks of the default version.")
     trust_score = serializers.FloatField(help_text="0 to 10, for ranking libraries.")
     rules = serializers.ListField(child=serializers.CharField())
+    offered_versions = serializers.SerializerMethodField(
+        help_text="Titles by tag, as its project file names them; POST …/versions adds one."
+    )
     last_indexed_at = serializers.DateTimeField(allow_null=True)
+    watch = serializers.BooleanField()
+    sync_every_minutes = serializers.IntegerField(allow_null=True)
+    last_sync_at = serializers.DateTimeField(allow_null=True, help_text="When a sync last ended, however.")
+    next_sync_at = serializers.DateTimeField(
+        allow_null=True, help_text="When its schedule asks for the next sync; null: not, or not while paused."
+    )
+    sync_failures = serializers.IntegerField(help_text="Syncs that failed since one succeeded.")
+    is_sync_paused = serializers.SerializerMethodField(
+        help_text="Whether its schedule waits, after many failures, until a sync succeeds or it is restated."
+    )
     created_at = serializers.DateTimeField()
+
+    def get_is_sync_paused(self, source: Source) -> bool:
+        """Say whether its schedule is paused."""
+        return is_paused(source)
+
+    def get_config(self, source: Source) -> dict[str, Any]:
+        """Give what it reads, without any secret."""
+        return shown_config(source)
+
+    def get_offered_versions(self, source: Source) -> dict[str, str]:
+        """Give what its project file offers."""
+        return dict(source.project.get("versions", {}))
 
 
 class SourceVersionSerializer(serializers.Serializer[SourceVersion]):

@@ -77,7 +77,10 @@ class OneSourceView(WorkspaceView):
     def patch(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
         """Change what is said of the source; new defaults hold for documents ingested from then on."""
         source = one_source(self.workspace, source_id)
-        changed = change_source(source, strict_body(request, SourceChange))
+        fields = strict_body(request, SourceChange)
+        with transaction.atomic():
+            changed = change_source(source, fields)
+            audit.record(self.access, "source.changed", source.key, fields=sorted(fields))
         return Response(SourceSerializer(changed).data)
 
     @extend_schema(responses={202: AskedJobSerializer})

@@ -3,7 +3,14 @@
 from django.urls import URLPattern
 
 from ingest.api.documents import DocumentsView, OneDocumentView
+from ingest.api.embedding import (
+    EmbeddingRollbackView,
+    EmbeddingSwitchView,
+    EmbeddingView,
+    OneSpaceView,
+)
 from ingest.api.jobs import JobCancelView, JobEventsView, JobItemsView, JobRetryView, JobsView, OneJobView
+from ingest.api.quarantine import OneQuarantinedView, QuarantineRetryView, QuarantineView
 from ingest.api.sources import OneSourceView, SourcesView, SourceSyncView, SourceVersionsView
 from kebab.api.urls import below_workspace
 
@@ -17,10 +24,19 @@ urlpatterns: list[URLPattern] = [
     below_workspace(_SOURCE, OneSourceView.as_view(), "api-source"),
     below_workspace(f"{_SOURCE}/sync", SourceSyncView.as_view(), "api-source-sync"),
     below_workspace(f"{_SOURCE}/versions", SourceVersionsView.as_view(), "api-source-versions"),
+    below_workspace("/embedding", EmbeddingView.as_view(), "api-embedding"),
+    below_workspace("/embedding/switch", EmbeddingSwitchView.as_view(), "api-embedding-switch"),
+    below_workspace("/embedding/rollback", EmbeddingRollbackView.as_view(), "api-embedding-rollback"),
+    below_workspace("/embedding/spaces/<int:space_id>", OneSpaceView.as_view(), "api-embedding-space"),
     below_workspace("/jobs", JobsView.as_view(), "api-jobs"),
     below_workspace(_JOB, OneJobView.as_view(), "api-job"),
     below_workspace(f"{_JOB}/items", JobItemsView.as_view(), "api-job-items"),
     below_workspace(f"{_JOB}/events", JobEventsView.as_view(), "api-job-events"),
     below_workspace(f"{_JOB}/cancel", JobCancelView.as_view(), "api-job-cancel"),
     below_workspace(f"{_JOB}/retry", JobRetryView.as_view(), "api-job-retry"),
+    below_workspace("/quarantine", QuarantineView.as_view(), "api-quarantine"),
+    below_workspace("/quarantine/<int:entry_id>", OneQuarantinedView.as_view(), "api-quarantined"),
+    below_workspace(
+        "/quarantine/<int:entry_id>/retry", QuarantineRetryView.as_view(), "api-quarantine-retry"
+    ),
 ]

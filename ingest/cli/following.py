@@ -4,6 +4,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import Self
 
 from django.db import connection, models
@@ -17,6 +18,8 @@ from kebab.people.models import Workspace
 from search.cli.bars import Bar, bar
 
 _POLL_S = 0.2
+_SHOWN_REASON_CHARS = 48
+_LISTED = frozenset({JobKind.SYNC_SOURCE, JobKind.INGEST_ARCHIVE})
 # A running job notices within seconds that it is to end.
 _CANCEL_LIMIT_S = 20.0
 
@@ -39,12 +42,21 @@ def follow(job: Job, console: Console, title: str) -> Job:
             raise
 
 
-def await_end(job: Job, on_look: Callable[[Job], None] = lambda job: None, *, poll_s: float = _POLL_S) -> Job:
-    """Look at a job until it has ended, and give it then. Raises CliError when it vanishes."""
+def await_end(
+    job: Job,
+    on_look: Callable[[Job], None] = lambda job: None,
+    *,
+    poll_s: float = _POLL_S,
+    is_over: Callable[[Job], bool] = lambda job: False,
+) -> Job:
+    """Look at a job until it has ended, or `is_over` says so, and give it then.
+
+    Raises CliError when it vanishes.
+    """
     while True:
         job = fresh(job)
         on_look(job)
-        if job.is_finished:
+        if job.is_finished or is_over(job):
             return job
         time.sleep(poll_s)
 
@@ -83,8 +95,8 @@ class EmbeddingWatch:
             return
         with bar(console, "Embedding") as shown:
             try:
-                while (job := open_job(self.workspace)) is not None:
-                    await_end(job, lambda job: _show(shown, job))
+                while (job := open_job(self.workspace)) is not None and not _waits(job):
+                    await_end(job, lambda job: _show(shown, job), is_over=_waits)
             except KeyboardInterrupt:
                 connection.close()
                 raise
@@ -99,7 +111,9 @@ class EmbeddingWatch:
     def error(self) -> str | None:
         """Give why the latest embedding job failed, None when it didn't."""
         latest = self._jobs().order_by("-created_at").first()
-        return (latest.error or None) if latest is not None and latest.state == "failed" else None
+        if latest is None or not (latest.state == "failed" or _waits(latest)):
+            return None
+        return latest.error or None
 
     def _jobs(self) -> "models.QuerySet[Job]":
         jobs = Job.objects.in_workspace(self.workspace).filter(kind=JobKind.EMBED)
@@ -117,11 +131,18 @@ def _open_jobs(workspace: Workspace) -> "models.QuerySet[Job]":
     return Job.objects.in_workspace(workspace).filter(kind=JobKind.EMBED, state__in=OPEN_STATES)
 
 
+def _waits(job: Job) -> bool:
+    """Whether an embedding job was put off because its embedder does not answer."""
+    return not job.is_finished and bool(job.error)
+
+
 def _show(shown: Bar, job: Job) -> None:
-    # Until a sync has listed its source, the total stands for nothing.
-    is_listed = job.kind != JobKind.SYNC_SOURCE or job.discovered_at is not None
+    # Until a source or an archive has been listed, the total stands for nothing.
+    is_listed = job.kind not in _LISTED or job.discovered_at is not None
     total = job.items_total if is_listed else 0
-    shown.show(job.items_done, total, at=job.current_path)
+    # A job that was put off tells why, and where it is once it goes on.
+    waits_for = shorten(job.error, _SHOWN_REASON_CHARS, placeholder="…")
+    shown.show(job.items_done, total, at=waits_for or job.current_path)
 
 
 def _cancel(job: Job) -> None:

@@ -47,7 +47,7 @@ def find_job(workspace: Workspace, job_id: str) -> Job:
 
 def job_facts(job: Job) -> dict[str, Any]:
     """Give a job with its report, if it reads documents, and the first hundred items that failed."""
-    reads_documents = job.kind in {JobKind.SYNC_SOURCE, JobKind.INGEST_DOCUMENT}
+    reads_documents = job.kind in {JobKind.SYNC_SOURCE, JobKind.INGEST_DOCUMENT, JobKind.INGEST_ARCHIVE}
     failed = JobItem.objects.in_workspace(job.workspace_id).filter(job=job, state=ItemState.FAILED)
     return {
         "schema_version": "job_inspection.v1",

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 from django.conf import settings
 from django.db import transaction
 
+from ingest.connectors.types import ItemContent
 from ingest.jobs.drafting import document_draft, parser_overrides
 from ingest.jobs.embed import batches
-from ingest.jobs.items import ItemContent
 from ingest.parsers.errors import IngestParseError, ParseRefused, Quarantined
 from ingest.sandbox.pool import DigesterPool
 from ingest.sandbox.types import Digest, Submission
@@ -25,8 +24,6 @@ from search.vectors.index import ensure_index
 from search.vectors.spaces import ensure_live_space, note_languages
 
 _SOURCE = "judged"
-# Documents a transaction: each by itself would wait for the disk.
-_BATCH = 64
 _SEARCHABLE_LIMIT_S = 600.0
 
 
@@ -55,10 +52,9 @@ class Loader:
         """
         loaded = Loaded(names={}, refused={})
         with DigesterPool(settings.KEBAB_PARSERS) as pool:
-            digested = pool.digest_many(self._submissions(documents))
-            while batch := list(islice(digested, _BATCH)):
+            for group in pool.digest_groups(self._submissions(documents)):
                 with transaction.atomic():
-                    for submitted, outcome in batch:
+                    for submitted, outcome in group:
                         self._write(submitted, outcome, loaded)
                         advance()
         self._workspace.refresh_from_db()

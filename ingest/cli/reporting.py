@@ -29,6 +29,8 @@ def print_report(console: Console, report: Mapping[str, Any]) -> None:
         for reason, count in sorted(report[f"{what}_by_reason"].items()):
             examples = ", ".join(report["examples"].get(reason, [])[:3])
             console.print(plain(f"{what} {count} ({reason.replace('_', ' ')}): {examples}"))
+            if reason in report["explanations"]:
+                console.print(plain(f"  {report['explanations'][reason]}"))
     _print_project_file(console, report["project_file"])
 
 

@@ -5,9 +5,10 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F
 
-from ingest.blobs import release_blobs
+from ingest.blobs import UPLOADS, release_blobs
+from ingest.connectors.git.place import remove_orphans, remove_repository
 from ingest.jobs.work import Ending, Work
-from ingest.models import Job, JobKind
+from ingest.models import Job, JobItem, WebPage
 from search.corpus import delete_documents
 from search.models import Document, Source, SourceVersion
 
@@ -17,11 +18,13 @@ _BATCH = 200
 def run(work: Work) -> Ending:
     """Delete the job's source with all that came from it; cancelling leaves what isn't deleted yet."""
     source = work.job.source
-    if source is None:
+    if source is None:  # an attempt before this one had deleted it, and perhaps no more
+        remove_orphans(work.workspace.pk)
         return Ending.DONE
     if not _delete_in_batches(work, _documents(work).filter(source=source.pk)):
         return Ending.CANCELLED
     _delete_itself(work, source)
+    remove_repository(work.workspace.pk, source.pk)
     return Ending.DONE
 
 
@@ -54,10 +57,13 @@ def _delete_in_batches(work: Work, documents: Any) -> bool:
 
 
 def _delete_itself(work: Work, source: Source) -> None:
+    pages = WebPage.objects.in_workspace(work.workspace).filter(source=source.pk).exclude(content_hash="")
+    remembered = list(pages.values_list("content_hash", flat=True))
     sources = Source.objects.in_workspace(work.workspace).filter(pk=source.pk)
     _delete_row(
         work, sources, _documents(work).filter(source=source.pk), _uploads(work).filter(source=source.pk)
     )
+    release_blobs(work.workspace.pk, remembered)
 
 
 def _delete_row(work: Work, rows: Any, documents: Any, uploads: Any) -> None:
@@ -68,7 +74,12 @@ def _delete_row(work: Work, rows: Any, documents: Any, uploads: Any) -> None:
     with transaction.atomic():
         rows.select_for_update().first()  # from here on nothing can be added to it
         found = documents.values_list("content_hash", flat=True)
-        blobs = {*found, *uploads.values_list("payload__blob", flat=True)}
+        members = JobItem.objects.in_workspace(work.workspace).filter(job__in=uploads.values("pk"))
+        blobs = {
+            *found,
+            *uploads.values_list("payload__blob", flat=True),
+            *members.exclude(blob="").values_list("blob", flat=True),
+        }
         work.lease.write(current_path="")
         delete_documents(work.workspace, list(documents.values_list("doc_id", flat=True)))
         rows.delete()
@@ -80,4 +91,4 @@ def _documents(work: Work) -> Any:
 
 
 def _uploads(work: Work) -> Any:
-    return Job.objects.in_workspace(work.workspace).filter(kind=JobKind.INGEST_DOCUMENT)
+    return Job.objects.in_workspace(work.workspace).filter(kind__in=UPLOADS)

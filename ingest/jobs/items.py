@@ -1,34 +1,28 @@
-"""Working off a job's items: attempts first, then parse beside write, then one transaction an item."""
+"""Working off a job's items: attempts first, then parse beside write, then one transaction for several."""
 
-import logging
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from django.db import DataError, transaction
 from django.db.models import Case, F, When
 
-from ingest.blobs import release_blobs
 from ingest.chunking.types import CHUNKER_VERSION
-from ingest.connectors.types import ItemContent, ItemReader
-from ingest.errors import LeaseLost
-from ingest.jobs.drafting import document_draft, parser_overrides
+from ingest.connectors.types import ItemReader
+from ingest.jobs.drafting import parser_overrides
 from ingest.jobs.parsing import digester_pool
+from ingest.jobs.quarantine import KILLED, REASON, Quarantine
+from ingest.jobs.twins import find_twins, twin_digest
 from ingest.jobs.work import Ending, Work
+from ingest.jobs.writing import Begun, Finding, ItemWriter
 from ingest.models import ItemState, JobItem, Unreadable
 from ingest.parsers.errors import IngestParseError, ParseRefused, Quarantined
-from ingest.parsers.registry import parser_version_for
+from ingest.parsers.registry import is_current
 from ingest.sandbox.types import Digest, Submission
 from kebab import failpoints
-from search.blobs import keep_blob
-from search.corpus import Place, delete_documents, replace_document
-from search.corpus.replace import Outcome
+from search.corpus import Place
 from search.identifiers import content_hash
 from search.models import Document, Source, SourceVersion
-
-logger = logging.getLogger(__name__)
 
 #: An item that was begun this often without an end is failed: it takes its worker down.
 MAX_ITEM_ATTEMPTS = 5
@@ -37,20 +31,11 @@ _BATCH_BY_ATTEMPTS = (64, 8, 1)
 # Innocents first; then the suspects one after the other, the one that is nearest its end first: many items
 # that each take a worker down don't add up to a job without progress.
 _SUSPICION = Case(When(attempts__gte=2, then=2 + MAX_ITEM_ATTEMPTS - F("attempts")), default=F("attempts"))
+# What needs no parsing waits for company until it is so many, or so much.
+_GATHERED = 64
+_GATHERED_BYTES = 4_000_000
 # A job makes room after this while other jobs wait.
 _TURN_S = 10.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Begun:
-    """An item under way."""
-
-    item: JobItem
-    place: Place
-    found: ItemContent
-    content_hash: str
-    known: Document | None
-    was_unreadable: bool
 
 
 class ItemWorker:
@@ -61,70 +46,134 @@ class ItemWorker:
         self._source = source
         self._version = version
         self._reader = reader
+        self._quarantine = Quarantine(work)
+        self._writer = ItemWriter(work, source, version)
+        self._turn_ends_at = time.monotonic() + _TURN_S
 
     def run(self) -> Ending:
-        """Finish items until none is pending, the job is cancelled, or others have waited long enough."""
-        turn_ends_at = time.monotonic() + _TURN_S
-        while batch := self._next_batch():
-            if self._work.is_cancelled:
-                return Ending.CANCELLED
-            if time.monotonic() > turn_ends_at and self._work.others_wait(embedding=False):
-                return Ending.YIELDED
-            self._finish_batch(batch)
+        """Finish items until none is pending, the job is cancelled, or others have waited long enough.
+
+        What is to be deleted comes last, so that the new name of a renamed file takes over the vectors of
+        its old one.
+        """
+        for action, finish in (("ingest", self._ingest), ("delete", self._delete)):
+            while (first := self._pending(action).order_by(_SUSPICION, "id").first()) is not None:
+                if (ending := self._reason_to_stop()) is not None:
+                    return ending
+                finish(first.attempts)
         return Ending.DONE
 
-    def _items(self) -> Any:
-        return JobItem.objects.in_workspace(self._work.workspace).filter(job=self._work.job.pk)
+    def _reason_to_stop(self) -> Ending | None:
+        if self._work.is_cancelled:
+            return Ending.CANCELLED
+        if time.monotonic() > self._turn_ends_at and self._work.others_wait(embedding=False):
+            return Ending.YIELDED
+        return None
 
-    def _next_batch(self) -> list[JobItem]:
-        pending = self._items().filter(state=ItemState.PENDING).order_by(_SUSPICION, "id")
-        first = pending.first()
-        if first is None:
-            return []
-        size = _BATCH_BY_ATTEMPTS[min(first.attempts, len(_BATCH_BY_ATTEMPTS) - 1)]
-        return list(pending.filter(attempts=first.attempts)[:size])
+    def _pending(self, action: str) -> Any:
+        items = JobItem.objects.in_workspace(self._work.workspace).filter(job=self._work.job.pk)
+        return items.filter(state=ItemState.PENDING, action=action)
 
-    def _finish_batch(self, batch: Sequence[JobItem]) -> None:
-        if batch[0].attempts >= MAX_ITEM_ATTEMPTS:
-            for item in batch:
-                self._close(item, "failed", "killed_its_worker", f"Given up after {item.attempts} attempts.")
+    def _batches(self, action: str, attempts: int) -> Iterator[list[JobItem]]:
+        """Pending items that were begun so often, begun once more now; of suspects a single batch."""
+        size = _BATCH_BY_ATTEMPTS[min(attempts, len(_BATCH_BY_ATTEMPTS) - 1)]
+        pending = self._pending(action).filter(attempts=attempts).order_by("id")
+        last = 0
+        while batch := list(pending.filter(id__gt=last)[:size]):
+            begun = JobItem.objects.in_workspace(self._work.workspace)
+            begun.filter(pk__in=[item.pk for item in batch]).update(attempts=F("attempts") + 1)
+            yield batch
+            if attempts or self._reason_to_stop() is not None:
+                return
+            last = batch[-1].pk
+
+    def _delete(self, attempts: int) -> None:
+        for batch in self._batches("delete", attempts):
+            self._writer.delete([(item, self._place(item.path)) for item in batch])
+
+    def _ingest(self, attempts: int) -> None:
+        if attempts >= MAX_ITEM_ATTEMPTS:
+            self._give_up(attempts)
             return
-        self._items().filter(pk__in=[item.pk for item in batch]).update(attempts=F("attempts") + 1)
-        begun = self._begin([item for item in batch if item.action == "ingest"])
-        for begin, digest in digester_pool().digest_many(begun):
+        for digested in digester_pool().digest_groups(self._submissions(attempts), self._work.go_on):
             if self._work.is_cancelled:
                 return
             failpoints.reached("after_parse")
-            self._write(begin, digest)
-        # Last, so that the new name of a renamed file takes over the vectors of its old one.
-        for item in batch:
-            if item.action == "delete":
-                self._delete(item)
+            self._writer.write([self._finding(begun, outcome) for begun, outcome in digested])
 
-    def _begin(self, items: Sequence[JobItem]) -> Iterator[Submission]:
-        """Read the items that need parsing; those that don't are finished here."""
-        for begun in self._read(items):
-            if self._is_known(begun) and self._finish_unchanged(begun):
+    def _give_up(self, attempts: int) -> None:
+        """Fail an item that takes its worker down, and remember its file; unread where that does so too."""
+        detail = f"Given up after {MAX_ITEM_ATTEMPTS} attempts."
+        for batch in self._batches("ingest", attempts):
+            if attempts > MAX_ITEM_ATTEMPTS:
+                self._writer.end_without_content(batch[0], "failed", KILLED, detail)
                 continue
-            yield Submission(
-                key=begun,
-                content=begun.found.content,
-                path=begun.place.path,
-                overrides=parser_overrides(begun.found.stated, self._source),
-            )
+            for begun in self._read(batch):
+                self._quarantine.add(begun.content_hash, begun.place.path, detail)
+                self._writer.set_aside(
+                    Finding(begun=begun, outcome="failed", reason=KILLED, detail=detail, calls=0)
+                )
+
+    def _submissions(self, attempts: int) -> Iterator[Submission]:
+        """What has to be parsed; items that need no parsing are finished on the way."""
+        for batch in self._batches("ingest", attempts):
+            for gathered in _gather(self._read(batch)):
+                to_parse = self._finish_without_parsing(gathered)
+                gathered.clear()  # contents are let go of one by one
+                while to_parse:
+                    yield self._submission(to_parse.pop())
+
+    def _submission(self, begun: Begun) -> Submission:
+        overrides = parser_overrides(begun.found.stated, self._source)
+        return Submission(key=begun, content=begun.found.content, path=begun.place.path, overrides=overrides)
+
+    def _finish_without_parsing(self, gathered: Sequence[Begun]) -> list[Begun]:
+        """Finish what stands, what a twin was parsed for, what is in quarantine; give the rest backwards."""
+        changed = self._writer.end_unchanged([begun for begun in gathered if self._is_known(begun)])
+        findings, to_parse = [], list(changed)
+        for begun in gathered:
+            if self._is_known(begun):
+                continue
+            finding = self._finding_without_parsing(begun)
+            (to_parse if finding is None else findings).append(finding or begun)
+        if findings:
+            self._writer.write(findings)
+        return to_parse[::-1]
+
+    def _finding_without_parsing(self, begun: Begun) -> Finding | None:
+        if not begun.found.content:
+            return Finding(begun=begun, outcome="skipped", reason="empty", detail="It has 0 bytes.", calls=0)
+        if (digest := self._twin_digest(begun)) is not None:
+            return Finding(begun=begun, digest=digest, calls=0)
+        if (reason := self._quarantine.reason(begun.content_hash, begun.place.path)) is not None:
+            return Finding(begun=begun, outcome="failed", reason=REASON, detail=reason, calls=0)
+        return None
+
+    def _finding(self, begun: Begun, parsed: Digest | IngestParseError) -> Finding:
+        if isinstance(parsed, ParseRefused):
+            return Finding(begun=begun, outcome="skipped", reason=parsed.code, detail=parsed.detail)
+        if isinstance(parsed, Quarantined):
+            self._quarantine.add(begun.content_hash, begun.place.path, parsed.reason)
+            return Finding(begun=begun, outcome="failed", reason=REASON, detail=parsed.reason)
+        if isinstance(parsed, IngestParseError):
+            raise parsed
+        return Finding(begun=begun, digest=parsed)
 
     def _read(self, items: Sequence[JobItem]) -> Iterator[Begun]:
         places = {item.pk: self._place(item.path) for item in items}
         known = self._known([place.doc_id for place in places.values()])
+        twins = find_twins(list(places.values()))
         unreadable = self._set_aside_paths([item.path for item in items])
         for item in items:
             try:
                 found = self._reader.read(item.path)
             except FileNotFoundError:
-                self._close(item, "skipped", "vanished", "It was listed, and gone when it was to be read.")
+                gone = "It was listed, and gone when it was to be read."
+                self._writer.end_without_content(item, "skipped", "vanished", gone)
                 continue
             except OSError as error:
-                self._close(item, "failed", "unreadable", error.strerror or str(error))
+                told = error.strerror or str(error)
+                self._writer.end_without_content(item, "failed", "unreadable", told)
                 continue
             place = places[item.pk]
             yield Begun(
@@ -133,6 +182,7 @@ class ItemWorker:
                 found=found,
                 content_hash=content_hash(found.content),
                 known=known.get(place.doc_id),
+                twins=twins.get(item.path, ()),
                 was_unreadable=item.path in unreadable,
             )
 
@@ -152,109 +202,24 @@ class ItemWorker:
         return (
             known is not None
             and known.content_hash == begun.content_hash
-            and known.parser_version == parser_version_for(begun.place.path)
+            and is_current(known.parser_version, begun.place.path)
             and known.chunker_version == CHUNKER_VERSION
             and known.overrides == begun.found.stated
         )
 
-    def _finish_unchanged(self, begun: Begun) -> bool:
-        """Finish an item that needs no parsing, unless its document has been rewritten since we looked."""
-        documents = Document.objects.in_workspace(self._work.workspace)
-        standing = documents.filter(doc_id=begun.place.doc_id, content_hash=begun.content_hash)
-        with transaction.atomic():
-            if not standing.update(
-                source_mtime_ns=begun.found.mtime_ns,
-                source_revision=begun.found.revision,
-                requested_at=begun.found.requested_at,
-            ):
-                return False
-            if begun.was_unreadable:
-                self._unreadable(begun.place.path).delete()
-            self._mark(begun.item, "unchanged")
-            self._work.count_item(path=begun.item.path, size_bytes=len(begun.found.content))
-        return True
+    def _twin_digest(self, begun: Begun) -> Digest | None:
+        return None if begun.found.stated else twin_digest(begun.place, begun.content_hash, begun.twins)
 
-    def _write(self, begun: Begun, digest: Digest | IngestParseError) -> None:
-        if isinstance(digest, ParseRefused):
-            self._set_aside(begun, "skipped", digest.code, digest.detail)
-        elif isinstance(digest, Quarantined):
-            self._set_aside(begun, "failed", "quarantined", digest.reason)
-        elif isinstance(digest, IngestParseError):
-            raise digest
-        else:
-            try:
-                self._store(begun, digest)
-            except DataError as error:  # a value that Postgres doesn't take is this document's fault alone
-                self._set_aside(begun, "failed", "unstorable", str(error))
 
-    def _store(self, begun: Begun, digest: Digest) -> None:
-        draft = document_draft(
-            digest, begun.found, content_hash=begun.content_hash, source=self._source, path=begun.place.path
-        )
-
-        def count(outcome: Outcome) -> None:
-            failpoints.reached("after_chunks_before_commit")
-            if begun.was_unreadable:
-                self._unreadable(begun.place.path).delete()
-            self._mark(begun.item, outcome)
-            self._work.count_item(
-                path=begun.item.path, size_bytes=draft.size_bytes, chunks=len(draft.chunks), calls=1
-            )
-
-        keep_blob(self._work.workspace.pk, begun.found.content)
-        replace_document(begun.place, draft, count)
-        failpoints.reached("after_commit_before_ack")
-        keep_blob(self._work.workspace.pk, begun.found.content)
-        if begun.known is not None and begun.known.content_hash != begun.content_hash:
-            release_blobs(self._work.workspace.pk, [begun.known.content_hash])
-
-    def _set_aside(self, begun: Begun, outcome: str, reason: str, detail: str) -> None:
-        """Remember a file that can't be read, so that it is tried again only when something changes."""
-        with transaction.atomic():
-            Unreadable.objects.update_or_create(
-                workspace=self._work.workspace,
-                version=self._version,
-                path=begun.place.path,
-                defaults={
-                    "size_bytes": len(begun.found.content),
-                    "source_mtime_ns": begun.found.mtime_ns,
-                    "source_revision": begun.found.revision,
-                    "content_hash": begun.content_hash,
-                    "parser_version": parser_version_for(begun.place.path),
-                    "is_quarantined": outcome == "failed",
-                    "reason": reason,
-                    "detail": detail,
-                },
-            )
-            self._close(begun.item, outcome, reason, detail, calls=1)
-            if outcome == "skipped" and begun.known is not None:
-                delete_documents(self._work.workspace, [begun.known.doc_id])
-        if outcome == "skipped" and begun.known is not None:
-            release_blobs(self._work.workspace.pk, [begun.known.content_hash])
-
-    def _unreadable(self, path: str) -> Any:
-        return Unreadable.objects.in_workspace(self._work.workspace).filter(version=self._version, path=path)
-
-    def _delete(self, item: JobItem) -> None:
-        doc_id = self._place(item.path).doc_id
-        known = self._known([doc_id]).get(doc_id)
-        with transaction.atomic():
-            self._mark(item, "deleted" if known is not None else "")
-            self._work.count_item(path=item.path)
-            self._unreadable(item.path).delete()
-            delete_documents(self._work.workspace, [doc_id])
-        if known is not None:
-            release_blobs(self._work.workspace.pk, [known.content_hash])
-
-    def _close(self, item: JobItem, outcome: str, reason: str, detail: str, calls: int = 0) -> None:
-        with transaction.atomic():
-            self._mark(item, outcome, reason, detail)
-            self._work.count_item(path=item.path, calls=calls)
-
-    def _mark(self, item: JobItem, outcome: str, reason: str = "", detail: str = "") -> None:
-        state = ItemState.FAILED if outcome == "failed" else ItemState.DONE
-        marked = self._items().filter(pk=item.pk)
-        if failpoints.is_on("fence"):
-            marked = marked.filter(state=ItemState.PENDING)
-        if not marked.update(state=state, outcome=outcome, reason=reason, detail=detail):
-            raise LeaseLost(f"Item {item.path} was finished by another worker.")
+def _gather(stream: Iterator[Begun]) -> Iterator[list[Begun]]:
+    """Lists of items that can be finished together, bounded in number and bytes."""
+    gathered: list[Begun] = []
+    size_bytes = 0
+    for begun in stream:
+        gathered.append(begun)
+        size_bytes += len(begun.found.content)
+        if len(gathered) >= _GATHERED or size_bytes >= _GATHERED_BYTES:
+            yield gathered
+            gathered, size_bytes = [], 0
+    if gathered:
+        yield gathered

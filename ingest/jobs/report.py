@@ -6,9 +6,12 @@ from typing import Any
 from django.db.models import Count
 
 from ingest.models import Job, JobItem
+from ingest.reasons import explanations
 
 # Paths given for each reason that files were skipped or failed.
 EXAMPLES = 5
+# Of a path among them: a name in an archive may have 65,535.
+MAX_EXAMPLE_CHARS = 1_000
 
 
 def final_counts(job: Job) -> dict[str, Any]:
@@ -52,6 +55,7 @@ def ingest_report(job: Job) -> dict[str, Any]:
         "skipped_by_reason": counts["skipped"],
         "failed_by_reason": counts["failed"],
         "examples": counts["examples"],
+        "explanations": explanations([*counts["skipped"], *counts["failed"]]),
         "project_file": counts.get("project_file"),
         "bytes": job.bytes_done,
         "chunks": job.chunks_done,
@@ -72,6 +76,7 @@ def _from_listing(job: Job) -> dict[str, Any]:
         "failed": dict(Counter(listed.get("failed", {}))),
         "examples": {reason: list(paths) for reason, paths in listed.get("examples", {}).items()},
         "project_file": listed.get("project_file"),
+        "listed": listed.get("listed", 0),
     }
 
 

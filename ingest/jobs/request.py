@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from ingest.blobs import UPLOADS
 from ingest.errors import JobNotOpen
 from ingest.jobs.hints import hint_on_commit
+from ingest.jobs.retention import check_kept, is_by_members, unfinished
 from ingest.models import OPEN_STATES, ItemState, Job, JobItem, JobKind, JobState
 from search.models import Source
 
@@ -18,7 +20,8 @@ def request_sync(source: Source, *, requested_by: str = "", **payload: Any) -> J
     """Give the job that will bring `source` up to date.
 
     A request for the same work that comes before an open sync has listed the source joins it; any other
-    waits behind it. Raises Source.DoesNotExist when the source is gone.
+    waits behind it. A sync of some paths (`only_paths`) tries them whatever is remembered of them, one of all
+    doesn't, so that neither stands for the other. Raises Source.DoesNotExist when the source is gone.
     """
     with transaction.atomic():
         # Requests for one source come one by one, so that the second finds what the first made.
@@ -33,16 +36,10 @@ def request_sync(source: Source, *, requested_by: str = "", **payload: Any) -> J
 
 
 def _joinable_sync(source: Source, payload: Mapping[str, Any]) -> Job | None:
-    # Work on all paths includes work on some.
-    all_paths = {name: value for name, value in payload.items() if name != "only_paths"}
-    return (
-        Job.objects.in_workspace(source.workspace_id)
-        .filter(source=source, kind=JobKind.SYNC_SOURCE, state__in=OPEN_STATES)
-        .filter(Q(payload=payload) | Q(payload=all_paths))
-        .filter(cancel_requested=False, discovered_at=None)
-        .select_for_update()
-        .first()
+    same = Job.objects.in_workspace(source.workspace_id).filter(
+        source=source, kind=JobKind.SYNC_SOURCE, state__in=OPEN_STATES, payload=payload
     )
+    return same.filter(cancel_requested=False, discovered_at=None).select_for_update().first()
 
 
 def request_document(source: Source, payload: Mapping[str, Any], *, requested_by: str = "") -> Job:
@@ -63,17 +60,37 @@ def request_document(source: Source, payload: Mapping[str, Any], *, requested_by
     return job
 
 
-def request_embedding(workspace_id: Any) -> Job:
-    """Give the job that will embed what lacks a vector; an open one is told to look again at its end."""
+def request_archive(source: Source, payload: Mapping[str, Any], *, requested_by: str = "") -> Job:
+    """Give the job that will ingest an uploaded archive.
+
+    `payload` names its `blob`, the `prefix` of its documents' paths and, for people, the `archive`.
+    """
+    return _create(
+        source.workspace_id,
+        JobKind.INGEST_ARCHIVE,
+        source=source,
+        payload=dict(payload),
+        requested_by=requested_by,
+    )
+
+
+def request_embedding(workspace_id: Any, *, requested_by: str = "", at_once: bool = False) -> Job:
+    """Give the job that will embed what lacks a vector; an open one is told to look again at its end.
+
+    With `at_once` one that waits for its embedder does so no longer.
+    """
     with transaction.atomic():
         open_jobs = Job.objects.in_workspace(workspace_id).filter(kind=JobKind.EMBED, state__in=OPEN_STATES)
         job = open_jobs.select_for_update().first()
         if job is not None:
-            open_jobs.filter(pk=job.pk).update(rerun_requested=True)
+            due = {"due_at": Now()} if at_once else {}
+            open_jobs.filter(pk=job.pk).update(rerun_requested=True, **due)
+            if at_once:
+                hint_on_commit(job)
             return job
         try:
             with transaction.atomic():
-                return _create(workspace_id, JobKind.EMBED)
+                return _create(workspace_id, JobKind.EMBED, requested_by=requested_by)
         except IntegrityError:
             open_jobs.update(rerun_requested=True)
             return open_jobs.get()
@@ -82,7 +99,7 @@ def request_embedding(workspace_id: Any) -> Job:
 def request_source_deletion(source: Source, *, requested_by: str = "") -> Job:
     """Give the job that will delete `source` with all its documents; its open jobs are cancelled."""
     with transaction.atomic():
-        _cancel_all(Job.objects.in_workspace(source.workspace_id).filter(source=source))
+        cancel_all(Job.objects.in_workspace(source.workspace_id).filter(source=source))
         return _create(source.workspace_id, JobKind.DELETE_SOURCE, source=source, requested_by=requested_by)
 
 
@@ -90,7 +107,7 @@ def request_version_deletion(source: Source, tag: str, *, requested_by: str = ""
     """Give the job that will delete the version `tag` with its documents; its open jobs are cancelled."""
     with transaction.atomic():
         jobs = Job.objects.in_workspace(source.workspace_id).filter(source=source)
-        _cancel_all(jobs.filter(payload__version=tag))
+        cancel_all(jobs.filter(payload__version=tag))
         return _create(
             source.workspace_id,
             JobKind.DELETE_VERSION,
@@ -111,7 +128,8 @@ def cancel(job: Job) -> Job:
     return rows.get()
 
 
-def _cancel_all(jobs: QuerySet[Job]) -> None:
+def cancel_all(jobs: QuerySet[Job]) -> None:
+    """Ask for the end of those of `jobs` that are open."""
     _cancel_queued(jobs)
     jobs.filter(state=JobState.RUNNING).update(cancel_requested=True, due_at=Now())
 
@@ -122,7 +140,7 @@ def _cancel_queued(jobs: QuerySet[Job]) -> int:
 
 
 def retry(job: Job, *, requested_by: str = "") -> Job:
-    """Give a new job over what failed in `job`: the failed items, or all of it when it failed as a whole.
+    """Give a new job over what failed in `job`: the failed items, or all of it unless it came to its end.
 
     Raises JobNotOpen when the job is still open, or nothing in it failed.
     """
@@ -144,10 +162,39 @@ def _again(job: Job, failed_paths: list[str], requested_by: str) -> Job:
         return request_source_deletion(job.source, requested_by=requested_by)
     if job.kind == JobKind.DELETE_VERSION:
         return request_version_deletion(job.source, job.payload["version"], requested_by=requested_by)
+    if job.kind in UPLOADS:
+        check_kept(job)
     if job.kind == JobKind.INGEST_DOCUMENT:
-        return request_document(job.source, job.payload, requested_by=requested_by)
-    only = {"only_paths": failed_paths} if failed_paths else {}
+        return request_document(job.source, {**job.payload, "anew": True}, requested_by=requested_by)
+    if job.kind == JobKind.INGEST_ARCHIVE:
+        return _archive_again(job, requested_by)
+    # One that broke off has not come to all that it was to do.
+    only = {"only_paths": failed_paths} if job.state == JobState.SUCCEEDED else {}
     return request_sync(job.source, requested_by=requested_by, **{**job.payload, **only})
+
+
+def _archive_again(job: Job, requested_by: str) -> Job:
+    """Give a job over the members that are not done, whose bytes are kept, or over the archive if that is."""
+    assert job.source is not None  # noqa: S101  # its caller has looked
+    if not is_by_members(job):
+        return request_archive(job.source, {**job.payload, "anew": True}, requested_by=requested_by)
+    members = unfinished(JobItem.objects.in_workspace(job.workspace_id).filter(job=job))
+    unfinished_items = list(members.order_by("id"))
+    with transaction.atomic():
+        again = _create(
+            job.workspace_id,
+            JobKind.INGEST_ARCHIVE,
+            source=job.source,
+            payload={**job.payload, "blob": "", "anew": True},
+            items_total=len(unfinished_items),
+            discovered_at=timezone.now(),
+            requested_by=requested_by,
+        )
+        JobItem.objects.bulk_create(
+            JobItem(workspace_id=job.workspace_id, job=again, path=item.path, action="ingest", blob=item.blob)
+            for item in unfinished_items
+        )
+    return again
 
 
 def _create(workspace_id: Any, kind: str, **fields: Any) -> Job:

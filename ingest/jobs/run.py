@@ -7,18 +7,22 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from functools import partial
 
-from django.db import transaction
+from django.db import Error, transaction
 from django.db.models.functions import Now
 
+from ingest.blobs import UPLOADS
 from ingest.errors import JobCancelled, JobFailed, LeaseLost
-from ingest.jobs import delete_source, embed, hints, sync_source, upload
+from ingest.jobs import archive, delete_source, embed, hints, schedule, sync_source, upload
+from ingest.jobs.full_disk import await_room, full_disk
 from ingest.jobs.lease import MAX_STALLED_ATTEMPTS, Lease, LeaseKeeper, claim
 from ingest.jobs.report import final_counts
 from ingest.jobs.request import request_embedding
+from ingest.jobs.retention import release_ended
 from ingest.jobs.work import Ending, Work
 from ingest.models import JobKind, JobState
 from kebab.people.models import Workspace
 from search.models import Source
+from search.retrieval.errors import EmbedderUnavailable
 from search.statistics import refresh_statistics
 
 logger = logging.getLogger(__name__)
@@ -26,18 +30,31 @@ logger = logging.getLogger(__name__)
 _WORK: Mapping[str, Callable[[Work], Ending]] = {
     JobKind.SYNC_SOURCE: sync_source.run,
     JobKind.INGEST_DOCUMENT: upload.run,
+    JobKind.INGEST_ARCHIVE: archive.run,
     JobKind.DELETE_SOURCE: delete_source.run,
     JobKind.DELETE_VERSION: delete_source.run_version,
     JobKind.EMBED: embed.run,
 }
-_WRITES_CHUNKS = {JobKind.SYNC_SOURCE, JobKind.INGEST_DOCUMENT}
+# However long an embedder asks to be left alone.
+_LONGEST_WAIT_S = 3_600.0
+_WRITES_CHUNKS = {JobKind.SYNC_SOURCE, JobKind.INGEST_DOCUMENT, JobKind.INGEST_ARCHIVE}
 
 
 def run_job(workspace_id: uuid.UUID, job_id: uuid.UUID) -> None:
-    """Work on a job if it is due and nobody else does. Never raises: what failed stands in the job."""
-    lease = claim(workspace_id, job_id)
-    if lease is None:
-        return
+    """Work on a job if it is due and nobody else does. Never raises: what failed stands in the job.
+
+    Where Postgres is away, that can't be said: the job is claimed again when its lease is over.
+    """
+    try:
+        lease = claim(workspace_id, job_id)
+        if lease is not None:
+            _run(lease)
+            hints.hint_due_jobs()
+    except Error:
+        logger.exception("job %s is left to the next claim", job_id)
+
+
+def _run(lease: Lease) -> None:
     try:
         _work(lease)
     except LeaseLost as error:
@@ -46,10 +63,14 @@ def run_job(workspace_id: uuid.UUID, job_id: uuid.UUID) -> None:
         _end(lease, JobState.CANCELLED)
     except JobFailed as error:
         _end(lease, JobState.FAILED, error=str(error))
-    except Exception:
-        logger.exception("job %s broke off", job_id)
-        _try_later(lease)
-    hints.hint_due_jobs()
+    except EmbedderUnavailable as error:
+        _await_embedder(lease, error)
+    except Exception as error:
+        if (reason := full_disk(error)) is not None:
+            await_room(lease, reason)
+        else:
+            logger.exception("job %s broke off", lease.job_id)
+            _try_later(lease, error=f"It broke off: {type(error).__name__}; the worker's log says where.")
 
 
 def _work(lease: Lease) -> None:
@@ -86,6 +107,11 @@ def _end(lease: Lease, state: JobState, error: str = "") -> None:
             request_embedding(job.workspace_id)
         if job.kind == JobKind.SYNC_SOURCE:
             sync_source.note_end(job, state)
+            schedule.note_run(job, state)
+        if job.kind in UPLOADS:
+            upload.note_end(job, state)
+            # Robust: bytes that can't be deleted are no reason not to say that the job has ended.
+            transaction.on_commit(lambda: release_ended(lease.workspace_id, lease.job_id), robust=True)
         head_seq = Workspace.objects.values_list("head_seq", flat=True).get(pk=job.workspace_id)
         lease.write(
             state=state,
@@ -100,14 +126,28 @@ def _end(lease: Lease, state: JobState, error: str = "") -> None:
 
 
 def _lock_source(lease: Lease) -> None:
-    """Lock the source of a sync before its job, as whoever asks for a sync does."""
-    sync = lease.held().filter(kind=JobKind.SYNC_SOURCE)
-    source = Source.objects.in_workspace(lease.workspace_id).filter(pk__in=sync.values("source_id"))
+    """Lock what the job's end is written into as well, before the job, as whoever asks for a sync does."""
+    job = lease.held().filter(kind__in=_WRITES_CHUNKS)
+    source = Source.objects.in_workspace(lease.workspace_id).filter(pk__in=job.values("source_id"))
     source.select_for_update(no_key=True).first()
 
 
-def _try_later(lease: Lease) -> None:
+def _await_embedder(lease: Lease, error: EmbedderUnavailable) -> None:
+    """Leave the job until its embedder may answer again, however long that takes; a lasting fault ends it."""
+    if error.is_lasting:
+        _end(lease, JobState.FAILED, error=str(error))
+        return
+    logger.warning("job %s waits for its embedder: %s", lease.job_id, error)
+    _try_later(lease, at_least_s=error.retry_after_s or 0.0, error=str(error))
+    # The embedder's silence is no fault of the job, which is not given up for it.
+    lease.held().filter(stalled_attempts__gte=MAX_STALLED_ATTEMPTS).update(
+        stalled_attempts=MAX_STALLED_ATTEMPTS - 1
+    )
+
+
+def _try_later(lease: Lease, *, at_least_s: float = 0.0, **noted: str) -> None:
     """Leave the job to a later claim: after 5·2^n seconds, ten minutes at most, give or take a tenth."""
     stalled = lease.held().values_list("stalled_attempts", flat=True).first() or 0
     delay_s = min(600, 5 * 2**stalled) * random.uniform(0.9, 1.1)  # noqa: S311  # jitter, not a secret
-    lease.held().update(lease_until=Now(), due_at=Now() + timedelta(seconds=delay_s))
+    due_at = Now() + timedelta(seconds=max(delay_s, min(at_least_s, _LONGEST_WAIT_S)))
+    lease.held().update(lease_until=Now(), due_at=due_at, **noted)

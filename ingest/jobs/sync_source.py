@@ -1,7 +1,7 @@
 """Bringing a source up to date: list it, compare with what is indexed, work off the difference."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -10,20 +10,22 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from ingest.chunking.types import CHUNKER_VERSION
-from ingest.connectors.connect import connect
+from ingest.connectors.connect import Opening, connect
 from ingest.connectors.errors import ListingFailed
-from ingest.connectors.project_file import ProjectFile
-from ingest.connectors.types import Connector, FoundFile, SkippedFile
+from ingest.connectors.git.source import GitSource
+from ingest.connectors.types import Connector, Entry, FoundFile, SkippedFile
 from ingest.errors import JobFailed
+from ingest.jobs.follow_versions import follow_versions
 from ingest.jobs.items import ItemWorker
+from ingest.jobs.listing_progress import ListingProgress, TurnOver
 from ingest.jobs.project import describe_source, project_report, walk_rules
-from ingest.jobs.report import EXAMPLES
+from ingest.jobs.report import EXAMPLES, MAX_EXAMPLE_CHARS
 from ingest.jobs.work import Ending, Work
 from ingest.models import Job, JobItem, JobState, Unreadable
-from ingest.parsers.registry import parser_version_for
+from ingest.parsers.registry import is_current
 from search.corpus import ensure_version
 from search.libraries.standing import refresh_standing
-from search.models import Document, Source, SourceState, SourceVersion
+from search.models import Document, Source, SourceKind, SourceState, SourceVersion
 from search.paths import MAX_PATH_BYTES
 
 # Rows a statement when items are written.
@@ -48,7 +50,7 @@ class Known:
         return (
             (self.revision, self.mtime_ns) == (file.revision, file.mtime_ns)
             and self.size_bytes == file.size_bytes
-            and self.parser_version == parser_version_for(file.path)
+            and is_current(self.parser_version, file.path)
             and self.chunker_version == CHUNKER_VERSION
         )
 
@@ -68,7 +70,7 @@ class Listing:
         """Count a path that is not ingested."""
         (self.failed if outcome == "failed" else self.skipped)[reason] += 1
         if len(self.examples[reason]) < EXAMPLES:
-            self.examples[reason].append(path)
+            self.examples[reason].append(path[:MAX_EXAMPLE_CHARS])
 
 
 def run(work: Work) -> Ending:
@@ -79,19 +81,39 @@ def run(work: Work) -> Ending:
     version = ensure_version(source, work.job.payload.get("version", ""))
     if work.job.discovered_at is None:
         Source.objects.in_workspace(work.workspace).filter(pk=source.pk).update(state=SourceState.INDEXING)
-    with _connected(work, source, version) as connector:
-        if work.job.discovered_at is None:
-            _discover(work, source, version, connector)
-        return ItemWorker(work, source, version, connector).run()
+    progress = ListingProgress(work)
+    try:
+        with _connected(work, source, version, progress) as connector:
+            if work.job.discovered_at is None:
+                _follow_versions(work.job, source, version, connector)
+                _discover(work, source, version, connector, progress)
+            return ItemWorker(work, source, version, connector).run()
+    except TurnOver:
+        return Ending.YIELDED
 
 
 @contextmanager
-def _connected(work: Work, source: Source, version: SourceVersion) -> Iterator[Connector]:
+def _connected(
+    work: Work, source: Source, version: SourceVersion, progress: ListingProgress
+) -> Iterator[Connector]:
     try:
-        with connect(source, version, revision=work.job.counts.get("revision", "")) as connector:
+        opening = Opening(
+            source=source,
+            version=version,
+            revision=work.job.counts.get("revision", ""),
+            while_waiting=work.go_on,
+            when_at=progress.at,
+            job_id=work.job.pk,
+        )
+        with connect(opening) as connector:
             yield connector
     except ListingFailed as error:
         raise JobFailed(f"The source could not be listed, so nothing was changed: {error}") from error
+
+
+def _follow_versions(job: Job, source: Source, version: SourceVersion, connector: Connector) -> None:
+    if isinstance(connector, GitSource) and not version.tag and "only_paths" not in job.payload:
+        follow_versions(job, source, connector.named)
 
 
 def note_end(job: Job, state: JobState) -> None:
@@ -104,14 +126,26 @@ def note_end(job: Job, state: JobState) -> None:
         sources.update(state=SourceState.ERROR if state == JobState.FAILED else SourceState.PENDING)
         was_indexed.exclude(state=SourceState.ERROR).update(state=SourceState.INDEXED)
         return
+    _note_commit(job)
     refresh_standing(
         job.workspace_id, job.source_id, state=SourceState.INDEXED, last_indexed_at=timezone.now()
     )
 
 
-def _discover(work: Work, source: Source, version: SourceVersion, connector: Connector) -> None:
+def _note_commit(job: Job) -> None:
+    """Say in the version at which commit all of it was read."""
+    if job.source is None or job.source.kind != SourceKind.GIT or "only_paths" in job.payload:
+        return
+    versions = SourceVersion.objects.in_workspace(job.workspace_id).filter(source=job.source_id)
+    versions.filter(tag=job.payload.get("version", "")).update(commit=job.counts.get("revision", ""))
+
+
+def _discover(
+    work: Work, source: Source, version: SourceVersion, connector: Connector, progress: ListingProgress
+) -> None:
     project = connector.project_file()
-    listing = _listing(work, connector, version, project)
+    entries = progress.over(connector.entries(walk_rules(project)))
+    listing = _listing(work, entries, version)
     items = [
         JobItem(workspace=work.workspace, job=work.job, path=path, action=action)
         for action, paths in (("ingest", listing.to_ingest), ("delete", listing.to_delete))
@@ -131,19 +165,19 @@ def _discover(work: Work, source: Source, version: SourceVersion, connector: Con
                 "examples": listing.examples,
                 "project_file": project_report(project),
                 "revision": connector.revision,
+                "listed": progress.listed,
             },
             stalled_attempts=0,
         )
 
 
-def _listing(
-    work: Work, connector: Connector, version: SourceVersion, project: ProjectFile | None
-) -> Listing:
+def _listing(work: Work, entries: Iterable[Entry], version: SourceVersion) -> Listing:
     known = _known(work, version)
-    only = work.job.payload.get("only_paths")
+    paths = work.job.payload.get("only_paths")
+    only = None if paths is None else frozenset(paths)
     listing = Listing()
     gone = set(known)
-    for entry in connector.entries(walk_rules(project)):
+    for entry in entries:
         if isinstance(entry, FoundFile):
             gone.discard(entry.path)
         if only is None or entry.path in only:

@@ -36,25 +36,33 @@ class Work:
             raise LeaseLost(f"Job {self.job.pk} has gone to another worker.")
         return self.keeper.is_cancelled
 
+    def go_on(self) -> None:
+        """Return while the work is wanted. Raises JobCancelled, LeaseLost."""
+        if self.is_cancelled:
+            raise JobCancelled(f"Job {self.job.pk} was cancelled.")
+
     def others_wait(self, *, embedding: bool) -> bool:
         """Whether another job of the same queue is due."""
         due = Job.objects.all().due().exclude(pk=self.job.pk)
         is_embedding = Q(kind=JobKind.EMBED)
         return due.filter(is_embedding if embedding else ~is_embedding).exists()
 
-    def count_item(self, *, path: str, size_bytes: int = 0, chunks: int = 0, calls: int = 0) -> None:
-        """Count one finished item, behind the fence, in the transaction that writes it.
+    def count_items(
+        self, items: int, *, path: str, size_bytes: int = 0, chunks: int = 0, calls: int = 0
+    ) -> None:
+        """Count finished items, the last at `path`, behind the fence, in the transaction that writes them.
 
         Raises LeaseLost, or JobCancelled once the job's end was asked for: nothing is committed then.
         """
         held = self.lease.held()
         counted = held.filter(cancel_requested=False).update(
-            items_done=F("items_done") + 1,
+            items_done=F("items_done") + items,
             bytes_done=F("bytes_done") + size_bytes,
             chunks_done=F("chunks_done") + chunks,
             calls=F("calls") + calls,
             current_path=path,
             stalled_attempts=0,
+            error="",
         )
         if not counted and held.exists():
             raise JobCancelled(f"Job {self.job.pk} was cancelled.")

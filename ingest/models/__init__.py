@@ -2,6 +2,7 @@
 
 from ingest.models.item import ItemState, JobItem
 from ingest.models.job import OPEN_STATES, Job, JobKind, JobState
+from ingest.models.page import WebPage
 from ingest.models.unreadable import Unreadable
 
-__all__ = ["OPEN_STATES", "ItemState", "Job", "JobItem", "JobKind", "JobState", "Unreadable"]
+__all__ = ["OPEN_STATES", "ItemState", "Job", "JobItem", "JobKind", "JobState", "Unreadable", "WebPage"]

@@ -27,6 +27,8 @@ class JobItem(models.Model):
     outcome = models.CharField(max_length=10, blank=True, default="")
     reason = models.CharField(max_length=64, blank=True, default="")
     detail = models.TextField(blank=True, default="")
+    # Where the bytes of an archive's member are; empty for what is read from its source.
+    blob = models.CharField(max_length=64, blank=True, default="", db_default="")
 
     objects = TenantQuerySet.as_manager()
 
@@ -42,6 +44,7 @@ class JobItem(models.Model):
             models.Index(
                 fields=("workspace", "job", "id"), condition=models.Q(state="pending"), name="item_pending"
             ),
+            models.Index(fields=("workspace", "blob"), condition=~models.Q(blob=""), name="item_blob"),
         )
 
     def __str__(self) -> str:

@@ -13,6 +13,7 @@ class JobKind(models.TextChoices):
 
     SYNC_SOURCE = "sync_source"
     INGEST_DOCUMENT = "ingest_document"
+    INGEST_ARCHIVE = "ingest_archive"
     DELETE_SOURCE = "delete_source"
     DELETE_VERSION = "delete_version"
     EMBED = "embed"

@@ -5,6 +5,7 @@ Only successes are kept; a request that failed may be sent again under its key.
 
 import functools
 import hashlib
+import hmac
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.db import DatabaseError
 from django.http.response import HttpResponseBase
@@ -147,7 +149,10 @@ def _replay(row: IdempotencyKey) -> Response:
 
 
 def _fingerprint(request: Request) -> bytes:
-    digest = hashlib.sha256(f"{request.method} {request.get_full_path()}\n".encode())
+    # With a key: a body may hold credentials, which a plain digest would let somebody guess from a dump.
+    digest = hmac.new(
+        settings.SECRET_KEY.encode(), f"{request.method} {request.get_full_path()}\n".encode(), hashlib.sha256
+    )
     if not hasattr(request.data, "lists"):
         digest.update(json.dumps(request.data, sort_keys=True).encode())
         return digest.digest()

@@ -12,6 +12,7 @@ class ProcessRole(models.TextChoices):
     WEB = "web"
     WORKER = "worker"
     MIRROR = "mirror"
+    WATCH = "watch"
     BEAT = "beat"
 
 

@@ -50,6 +50,11 @@ class DataDirectory:
         return self.path / "blobs"
 
     @property
+    def repositories(self) -> Path:
+        """Copies of the git repositories that sources on this node read."""
+        return self.path / "repositories"
+
+    @property
     def models(self) -> Path:
         """Embedding models made or fetched on this machine."""
         return self.path / "models"
@@ -91,7 +96,15 @@ class DataDirectory:
             PathRefused: a folder cannot be made.
         """
         make_folder(self.path, _own_mode())
-        for folder in (self.redis, self.mirrors, self.blobs, self.models, self.logs, self.run):
+        for folder in (
+            self.redis,
+            self.mirrors,
+            self.blobs,
+            self.repositories,
+            self.models,
+            self.logs,
+            self.run,
+        ):
             make_folder(folder, _PRIVATE)
 
 

@@ -46,7 +46,8 @@ def process_plans(configuration: StackConfiguration, roles: Roles) -> list[Child
         case Roles.WORKERS:
             return [*workers, _verb_plan(configuration, "beat", ("beat",))]
         case Roles.ALL:
-            return [_web_plan(configuration), *workers, _verb_plan(configuration, "beat", ("beat",))]
+            others = [_verb_plan(configuration, name, (name,)) for name in ("beat", "watch")]
+            return [_web_plan(configuration), *workers, *others]
 
 
 def _web_plan(configuration: StackConfiguration) -> ChildPlan:

@@ -1,10 +1,12 @@
 """The secrets of the embedded stack: made once at random, kept in the data directory."""
 
+import base64
 import json
 import secrets
 import uuid
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 from kebab.stack.errors import PathRefused
 from kebab.stack.locks import exclusive
@@ -17,8 +19,15 @@ class StackSecrets:
 
     secret_key: str = field(repr=False)
     redis_password: str = field(repr=False)
+    #: 32 random bytes as URL-safe base64; seals the credentials that sources are read with.
+    encryption_key: str = field(repr=False)
     #: Names this data directory's files where they have to lie outside it.
     stack_id: str
+
+
+_NAMES = {each.name for each in fields(StackSecrets)}
+#: What the first version wrote; a file without these is damaged.
+_FIRST_NAMES = {"secret_key", "redis_password", "stack_id"}
 
 
 def load_or_create(data_dir: Path) -> StackSecrets:
@@ -29,35 +38,48 @@ def load_or_create(data_dir: Path) -> StackSecrets:
     """
     directory = DataDirectory(data_dir)
     found = _load(directory.secrets)
-    if found is not None:
-        return found
+    if _is_complete(found):
+        return StackSecrets(**found)
     directory.ensure()
     with exclusive(directory.run / "secrets.lock"):
         found = _load(directory.secrets)
-        if found is None:
-            found = _fresh()
-            replace_text(directory.secrets, json.dumps(asdict(found), indent=1) + "\n")
-    return found
+        if not _is_complete(found):
+            # What an earlier version wrote stays; what it had not yet is added.
+            found = {**asdict(_fresh()), **found}
+            replace_text(directory.secrets, json.dumps(found, indent=1) + "\n")
+    return StackSecrets(**found)
 
 
 def _fresh() -> StackSecrets:
     return StackSecrets(
         secret_key=secrets.token_urlsafe(50),
         redis_password=secrets.token_hex(32),
+        encryption_key=base64.urlsafe_b64encode(secrets.token_bytes(32)).decode(),
         stack_id=uuid.uuid4().hex,
     )
 
 
-def _load(path: Path) -> StackSecrets | None:
+def _is_complete(found: dict[str, str]) -> bool:
+    return found.keys() == _NAMES
+
+
+def _load(path: Path) -> dict[str, str]:
     try:
-        return StackSecrets(**json.loads(path.read_text(encoding="utf-8")))
+        return _checked(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
-        return None
+        return {}
     except PermissionError as error:
         raise PathRefused(
             f"{path} cannot be read by this user; run as the user who made it, or set KEBAB_DATA_DIR."
         ) from error
     except (ValueError, TypeError) as error:
         raise PathRefused(
-            f"{path} is damaged; restore it, or remove it to get new secrets (sessions end, tokens stay)."
+            f"{path} is damaged; restore it, or remove it to get new secrets (sessions end, tokens stay, the"
+            " credentials of sources have to be given again)."
         ) from error
+
+
+def _checked(found: Any) -> dict[str, str]:
+    if not isinstance(found, dict) or not _FIRST_NAMES <= found.keys() <= _NAMES:
+        raise ValueError("it is not what was written")
+    return found

@@ -1,5 +1,6 @@
 """Starts the processes of a stack in order, keeps them running, and stops them in order."""
 
+import contextlib
 import logging
 import time
 from collections.abc import Callable
@@ -67,6 +68,7 @@ class Supervisor:
         self._watchdog = Watchdog(configuration) if children else None
         self._started_at = timezone.now().isoformat()
         self._is_ready = False
+        self._is_state_written = True
         self._slow_at = time.monotonic() + _SLOW_START_S
         self._logs_checked_at = time.monotonic()
 
@@ -123,7 +125,7 @@ class Supervisor:
         elif time.monotonic() > self._slow_at:
             self._slow_at += _SLOW_START_S
             log = self._configuration.directory.logs / "web.log"
-            self._announce(f"{self._configuration.url} does not answer yet; see {log}")
+            self._say(f"{self._configuration.url} does not answer yet; see {log}")
 
     def _tend(self, stop: StopRequest) -> None:
         for supervised in (*self._supervised_servers, *self._supervised_children):
@@ -133,8 +135,20 @@ class Supervisor:
         self._end_stuck_workers()
         if time.monotonic() - self._logs_checked_at > _LOG_CHECK_PERIOD_S:
             self._logs_checked_at = time.monotonic()
-            for log in self._configuration.directory.logs.glob("*.log"):
+            self._bound_logs()
+        if not self._is_state_written:
+            self._write_state()
+
+    def _bound_logs(self) -> None:
+        for log in self._configuration.directory.logs.glob("*.log"):
+            try:
                 bound_log(log)
+            except OSError as error:
+                logger.error("%s cannot be shortened: %s", log, error)
+
+    def _say(self, line: str) -> None:
+        with contextlib.suppress(OSError):  # it may go to a file on a full disk
+            self._announce(line)
 
     def _note_end(self, supervised: Supervised) -> None:
         pause_s = supervised.note_end()
@@ -142,7 +156,7 @@ class Supervisor:
             member = supervised.member
             log = self._configuration.directory.logs / f"{member.name}.log"
             reason = _reason(member.exit_status())
-            self._announce(f"{member.name} ended ({reason}), next start in {pause_s:g} s; see {log}")
+            self._say(f"{member.name} ended ({reason}), next start in {pause_s:g} s; see {log}")
 
     def _revive(self, supervised: Supervised) -> None:
         try:
@@ -158,7 +172,7 @@ class Supervisor:
         stuck = self._watchdog.take_stuck()
         for supervised in self._supervised_children:
             if supervised.member.pid in stuck:
-                self._announce(f"{supervised.member.name} has work and does none; starting it again")
+                self._say(f"{supervised.member.name} has work and does none; starting it again")
                 supervised.member.kill()
 
     def _stop(self, stop: StopRequest) -> None:
@@ -190,7 +204,14 @@ class Supervisor:
             supervisor=ProcessMark.own(),
             processes=tuple(self._named_processes()),
         )
-        write_state(self._configuration.directory.stack_state, state)
+        try:
+            write_state(self._configuration.directory.stack_state, state)
+        except OSError as error:  # a full disk must not take the stack along
+            if self._is_state_written:
+                logger.error("the state of the stack cannot be written: %s", error)
+            self._is_state_written = False
+        else:
+            self._is_state_written = True
 
     def _named_processes(self) -> list[NamedProcess]:
         named = []

@@ -72,7 +72,7 @@ class Around:
         return [spot for spot in self._spots[hit.document_id] if 0 < hit.steps_to(spot) <= REACH]
 
     def _beside(self, hit: _Spot) -> list[_Spot]:
-        """Code has no headings, so nothing stands beside it."""
+        """Beside a method stand its class's others; beside code in no unit, nothing."""
         parent, depth = hit.heading_path[:-1], len(hit.heading_path)
         under = [
             spot

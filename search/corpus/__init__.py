@@ -2,7 +2,7 @@
 
 from search.corpus.drafts import ChunkDraft, DocumentDraft, Place
 from search.corpus.remove import delete_documents
-from search.corpus.replace import Outcome, Written, replace_document, restate_document
+from search.corpus.replace import Outcome, Written, replace_document, replace_documents, restate_document
 from search.corpus.sources import ensure_source, ensure_version
 
 __all__ = [
@@ -15,5 +15,6 @@ __all__ = [
     "ensure_source",
     "ensure_version",
     "replace_document",
+    "replace_documents",
     "restate_document",
 ]

@@ -17,7 +17,8 @@ def delete_documents(workspace: Workspace, doc_ids: Sequence[uuid.UUID]) -> int 
     """
     with transaction.atomic():
         found = Document.objects.in_workspace(workspace).filter(doc_id__in=doc_ids)
-        present = sorted(found.select_for_update().values_list("doc_id", flat=True))
+        # In one order, like replacements: else two writers of the same documents could wait for each other.
+        present = list(found.order_by("doc_id").select_for_update().values_list("doc_id", flat=True))
         if not present:
             return None
         Document.objects.in_workspace(workspace).filter(doc_id__in=present).delete()

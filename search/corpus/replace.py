@@ -1,34 +1,23 @@
-"""Replacing a document: row, chunks, vectors and change in one transaction, taken in this lock order:
-document, chunks, then the workspace's number last.
+"""Replacing documents: rows, chunks, vectors and changes in one transaction, taken in this lock order:
+documents, chunks, then the workspace's number last.
 """
 
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from search.changelog import append_changes
-from search.corpus.drafts import ChunkDraft, DocumentDraft, Place
-from search.identifiers import chunk_ids, embed_hash
-from search.models import Chunk, ChunkVector, Document, EmbeddingSpace, SpaceState
-from search.models.tenant import TenantQuerySet
+from search.corpus.chunk_rows import replace_chunks
+from search.corpus.drafts import DocumentDraft, Place
+from search.models import Document
 
 Outcome = Literal["new", "updated", "unchanged"]
 
-_CHUNK_FIELDS = (
-    "ordinal",
-    "kind",
-    "language",
-    "heading_path",
-    "breadcrumb",
-    "section_label",
-    "source_spans",
-    "token_count",
-    "embed_hash",
-)
 _DOCUMENT_FIELDS = (
     "title",
     "lang",
@@ -43,6 +32,7 @@ _DOCUMENT_FIELDS = (
     "chunker_version",
     "metadata",
 )
+_TIME_FIELDS = ("source_mtime_ns", "source_revision", "requested_at")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,41 +50,70 @@ def replace_document(
     draft: DocumentDraft,
     before_numbering: Callable[[Outcome], None] = lambda outcome: None,
 ) -> Written:
-    """Make the document at `place` what `draft` says; the same again, or an outdated one, changes nothing.
+    """Make the document at `place` what `draft` says, as `replace_documents` does for several."""
+    (written,) = replace_documents([(place, draft)], lambda outcomes: before_numbering(outcomes[0]))
+    return written
 
-    Chunks whose id stays keep their row. Vectors of equal text in the workspace are taken over, so that
-    nothing is embedded twice. `before_numbering` runs in the transaction, before the workspace's lock is
-    taken; what it raises undoes all. Raises LookupError when the workspace is gone.
+
+def replace_documents(
+    writes: Sequence[tuple[Place, DocumentDraft]],
+    before_numbering: Callable[[Sequence[Outcome]], None] = lambda outcomes: None,
+) -> list[Written]:
+    """Make the documents at different places of one workspace what the drafts say, all of them or none.
+
+    The same again, or an outdated one, changes nothing. Chunks whose id stays keep their row. Vectors of
+    equal text in the workspace are taken over, so that nothing is embedded twice. `before_numbering` runs in
+    the transaction, before the workspace's lock is taken; what it raises undoes all. Results are in the
+    order given. Raises LookupError when the workspace is gone.
     """
     try:
-        return _replace(place, draft, before_numbering)
+        return _replace(writes, before_numbering)
     except _BeatenToIt:  # another writer of the same new document has committed: there is its row now
-        return _replace(place, draft, before_numbering)
+        return _replace(writes, before_numbering)
 
 
 class _BeatenToIt(Exception):
     """Another writer has inserted the document since we looked."""
 
 
-def _replace(place: Place, draft: DocumentDraft, before_numbering: Callable[[Outcome], None]) -> Written:
+@dataclass(slots=True, kw_only=True)
+class _Write:
+    """A document on its way, with its row as soon as there is one."""
+
+    place: Place
+    draft: DocumentDraft
+    doc_id: uuid.UUID
+    document: Document | None
+    outcome: Outcome
+
+
+def _replace(
+    writes: Sequence[tuple[Place, DocumentDraft]], before_numbering: Callable[[Sequence[Outcome]], None]
+) -> list[Written]:
     with transaction.atomic():
-        document = _documents(place).filter(doc_id=place.doc_id).select_for_update().first()
-        if document is None:
-            outcome: Outcome = "new"
-            document = _insert(place, draft)
-            _replace_chunks(document, _chunk_rows(place, document, draft), present={})
-        elif _is_superseded(document, draft) or _says_the_same(document, draft):
-            outcome = "unchanged"
-            _note_times(document, draft)
-        else:
-            outcome = "updated"
-            _restate(document, draft)
-            _replace_chunks(document, _chunk_rows(place, document, draft), _present_chunks(document))
-        before_numbering(outcome)
-        seq = None
-        if outcome != "unchanged":
-            seq = append_changes(place.workspace.pk, [document.doc_id], "upsert")
-    return Written(outcome=outcome, doc_id=document.doc_id, seq=seq, chunks=len(draft.chunks))
+        under_way = _look(writes)
+        _insert([write for write in under_way if write.outcome == "new"])
+        for write in under_way:
+            if write.outcome == "updated":
+                _state(write, *_DOCUMENT_FIELDS, *_TIME_FIELDS, indexed_at=timezone.now())
+            elif write.outcome == "unchanged" and not _is_superseded(write.document, write.draft):
+                _state(write, *_TIME_FIELDS)
+        changed = [write for write in under_way if write.outcome != "unchanged"]
+        replace_chunks(
+            [(write.document, write.draft) for write in changed if write.document],
+            new={write.doc_id for write in changed if write.outcome == "new"},
+        )
+        before_numbering([write.outcome for write in under_way])
+        numbers = _number(changed)
+    return [
+        Written(
+            outcome=write.outcome,
+            doc_id=write.doc_id,
+            seq=numbers.get(write.doc_id),
+            chunks=len(write.draft.chunks),
+        )
+        for write in under_way
+    ]
 
 
 def restate_document(document: Document, **fields: Any) -> int:
@@ -108,164 +127,90 @@ def restate_document(document: Document, **fields: Any) -> int:
         return append_changes(document.workspace_id, [document.doc_id], "upsert")
 
 
+def _look(writes: Sequence[tuple[Place, DocumentDraft]]) -> list[_Write]:
+    """Find out what is to be done, with the documents that are there locked."""
+    if not writes:
+        return []
+    by_id = {place.doc_id: (place, draft) for place, draft in writes}
+    documents = Document.objects.in_workspace(writes[0][0].workspace).filter(doc_id__in=list(by_id))
+    # In one order, like insertions: else two writers of the same documents could wait for each other.
+    present = {document.doc_id: document for document in documents.order_by("doc_id").select_for_update()}
+    return [
+        _Write(
+            place=place,
+            draft=draft,
+            doc_id=doc_id,
+            document=present.get(doc_id),
+            outcome=_outcome(present.get(doc_id), draft),
+        )
+        for doc_id, (place, draft) in by_id.items()
+    ]
+
+
+def _outcome(document: Document | None, draft: DocumentDraft) -> Outcome:
+    if document is None:
+        return "new"
+    return "unchanged" if _is_superseded(document, draft) or _says_the_same(document, draft) else "updated"
+
+
 def _stored(value: Any) -> Any:
     if isinstance(value, tuple):
         return list(value)
-    return value if isinstance(value, str | int | None) else dict(value)
+    return value if isinstance(value, str | int | datetime | None) else dict(value)
 
 
-def _documents(place: Place) -> TenantQuerySet:
-    return Document.objects.in_workspace(place.workspace)
+def _fields(draft: DocumentDraft, *names: str) -> dict[str, Any]:
+    return {name: _stored(getattr(draft, name)) for name in names}
 
 
-def _insert(place: Place, draft: DocumentDraft) -> Document:
+def _insert(writes: Sequence[_Write]) -> None:
+    for write in writes:
+        write.document = _row(write)
+    in_order = sorted(writes, key=lambda write: write.doc_id)
     try:
-        return Document.objects.create(
-            workspace=place.workspace,
-            doc_id=place.doc_id,
-            source=place.source,
-            version=place.version,
-            path=place.path,
-            source_mtime_ns=draft.source_mtime_ns,
-            source_revision=draft.source_revision,
-            requested_at=draft.requested_at,
-            indexed_at=timezone.now(),
-            **{name: _stored(getattr(draft, name)) for name in _DOCUMENT_FIELDS},
-        )
+        Document.objects.bulk_create([write.document for write in in_order if write.document])
     except IntegrityError as error:
         if "document_id_once" in str(error):
             raise _BeatenToIt from error
         raise
 
 
-def _restate(document: Document, draft: DocumentDraft) -> None:
-    rows = Document.objects.in_workspace(document.workspace_id).filter(pk=document.pk)
-    rows.update(
-        source_mtime_ns=draft.source_mtime_ns,
-        source_revision=draft.source_revision,
-        requested_at=draft.requested_at,
+def _row(write: _Write) -> Document:
+    return Document(
+        workspace=write.place.workspace,
+        doc_id=write.doc_id,
+        source=write.place.source,
+        version=write.place.version,
+        path=write.place.path,
         indexed_at=timezone.now(),
-        **{name: _stored(getattr(draft, name)) for name in _DOCUMENT_FIELDS},
+        **_fields(write.draft, *_DOCUMENT_FIELDS, *_TIME_FIELDS),
     )
 
 
-def _is_superseded(document: Document, draft: DocumentDraft) -> bool:
+def _state(write: _Write, *names: str, **fields: Any) -> None:
+    """Write what the draft says under `names` into the document's row."""
+    rows = Document.objects.in_workspace(write.place.workspace).filter(doc_id=write.doc_id)
+    rows.update(**_fields(write.draft, *names), **fields)
+
+
+def _is_superseded(document: Document | None, draft: DocumentDraft) -> bool:
     """Whether the document holds what a later request than the draft's asked for."""
     return (
-        draft.requested_at is not None
+        document is not None
+        and draft.requested_at is not None
         and document.requested_at is not None
         and draft.requested_at < document.requested_at
     )
 
 
 def _says_the_same(document: Document, draft: DocumentDraft) -> bool:
-    return all(getattr(document, name) == _stored(getattr(draft, name)) for name in _DOCUMENT_FIELDS)
+    return all(getattr(document, name) == value for name, value in _fields(draft, *_DOCUMENT_FIELDS).items())
 
 
-def _note_times(document: Document, draft: DocumentDraft) -> None:
-    if not _is_superseded(document, draft):
-        rows = Document.objects.in_workspace(document.workspace_id).filter(pk=document.pk)
-        rows.update(
-            source_mtime_ns=draft.source_mtime_ns,
-            source_revision=draft.source_revision,
-            requested_at=draft.requested_at,
-        )
-
-
-def _chunk_rows(place: Place, document: Document, draft: DocumentDraft) -> dict[uuid.UUID, Chunk]:
-    ids = chunk_ids(document.doc_id, draft.chunker_version, (chunk.text for chunk in draft.chunks))
-    return {
-        chunk_id: _chunk_row(place, document, chunk_id, chunk)
-        for chunk_id, chunk in zip(ids, draft.chunks, strict=True)
-    }
-
-
-def _chunk_row(place: Place, document: Document, chunk_id: uuid.UUID, chunk: ChunkDraft) -> Chunk:
-    return Chunk(
-        workspace=place.workspace,
-        chunk_id=chunk_id,
-        document=document,
-        ordinal=chunk.ordinal,
-        kind=chunk.kind,
-        language=chunk.language or "",
-        heading_path=list(chunk.heading_path),
-        breadcrumb=chunk.breadcrumb,
-        section_label=chunk.section_label or "",
-        text=chunk.text,
-        source_spans=[dict(span) for span in chunk.spans],
-        token_count=chunk.token_count,
-        embed_hash=embed_hash(chunk.breadcrumb, chunk.text),
-    )
-
-
-def _present_chunks(document: Document) -> dict[uuid.UUID, Chunk]:
-    chunks = Chunk.objects.in_workspace(document.workspace_id).filter(document=document)
-    # Locked in the order in which vectors are stored for them: else the two could wait for each other.
-    locked = chunks.select_for_update().order_by("chunk_id")
-    return {chunk.chunk_id: chunk for chunk in locked.defer("text")}
-
-
-def _replace_chunks(
-    document: Document, wanted: dict[uuid.UUID, Chunk], present: dict[uuid.UUID, Chunk]
-) -> None:
-    added = [chunk for chunk_id, chunk in wanted.items() if chunk_id not in present]
-    moved = [chunk for chunk_id, chunk in wanted.items() if _has_moved(present.get(chunk_id), chunk)]
-    for chunk in moved:
-        chunk.row_version = present[chunk.chunk_id].row_version + 1
-    Chunk.objects.bulk_create(added)
-    Chunk.objects.bulk_create(
-        moved,
-        update_conflicts=True,
-        unique_fields=("workspace", "chunk_id"),
-        update_fields=(*_CHUNK_FIELDS, "row_version"),
-    )
-    stale = [chunk for chunk in moved if chunk.embed_hash != present[chunk.chunk_id].embed_hash]
-    _drop_vectors(document, stale)
-    _take_over_vectors(document, [*added, *stale])
-    gone = present.keys() - wanted.keys()
-    if gone:
-        Chunk.objects.in_workspace(document.workspace_id).filter(chunk_id__in=gone).delete()
-
-
-def _has_moved(present: Chunk | None, wanted: Chunk) -> bool:
-    """Whether anything but the text, which its id stands for, is now different."""
-    return present is not None and any(
-        getattr(present, name) != getattr(wanted, name) for name in _CHUNK_FIELDS
-    )
-
-
-def _drop_vectors(document: Document, chunks: Sequence[Chunk]) -> None:
-    if chunks:
-        vectors = ChunkVector.objects.in_workspace(document.workspace_id)
-        vectors.filter(chunk_id__in=[chunk.chunk_id for chunk in chunks]).delete()
-
-
-def _take_over_vectors(document: Document, chunks: Sequence[Chunk]) -> None:
-    """Give chunks the vectors that equal text has already got in the workspace's spaces."""
-    if not chunks:
-        return
-    spaces = EmbeddingSpace.objects.in_workspace(document.workspace_id).exclude(state=SpaceState.RETIRED)
-    known = (
-        ChunkVector.objects.in_workspace(document.workspace_id)
-        .filter(space__in=spaces.values("pk"))
-        .filter(embed_hash__in={chunk.embed_hash for chunk in chunks})
-        .order_by("space_id", "embed_hash")
-        .distinct("space_id", "embed_hash")
-        .values_list("space_id", "embed_hash", "embedding")
-    )
-    by_hash: dict[uuid.UUID, list[tuple[int, Any]]] = {}
-    for space_id, hash_, embedding in known:
-        by_hash.setdefault(hash_, []).append((space_id, embedding))
-    taken = [
-        ChunkVector(
-            workspace_id=document.workspace_id,
-            space_id=space_id,
-            chunk_id=chunk.chunk_id,
-            version_id=document.version_id,
-            embed_hash=chunk.embed_hash,
-            embedding=embedding,
-        )
-        for chunk in chunks
-        for space_id, embedding in by_hash.get(chunk.embed_hash, ())
-    ]
-    ChunkVector.objects.bulk_create(taken, ignore_conflicts=True)
+def _number(writes: Sequence[_Write]) -> dict[uuid.UUID, int]:
+    """Append the documents to the change log; give their numbers."""
+    if not writes:
+        return {}
+    doc_ids = [write.doc_id for write in writes]
+    last = append_changes(writes[0].place.workspace.pk, doc_ids, "upsert")
+    return {doc_id: last - len(doc_ids) + nth for nth, doc_id in enumerate(doc_ids, start=1)}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kebab.people.models import Workspace
-from search.embedding import query_embedder
+from search.embedding import forget_queries
 from search.engine import search
 from search.models import Chunk
 from search.retrieval.types import MAX_K, Fusion, Mode, SearchQuery, SearchResult
@@ -51,7 +51,7 @@ def ask_all(
     `fusion` is the workspace's unless given; `advance` is called after each. Raises SearchError.
     """
     # Else a mode would find its queries embedded by the one before.
-    query_embedder.cache_clear()
+    forget_queries()
     rankings: dict[str, Sequence[str]] = {}
     seconds: list[float] = []
     degraded: Counter[str] = Counter()

@@ -50,15 +50,15 @@ _BELOW = (
 # Around the others, so that only the texts of the rows that are taken are read, and in one statement:
 # one for each row made up half of the leg's time.
 _PASSAGES = (
-    "SELECT r.row, f.chunk_id, f.breadcrumb, f.text, d.lang FROM ({rows}) r"
+    "SELECT r.row, f.chunk_id, f.breadcrumb, f.text, d.media, d.lang FROM ({rows}) r"
     " CROSS JOIN chunks_fts f ON f.rowid = r.row CROSS JOIN chunks c ON c.chunk = r.row"
     " CROSS JOIN documents d ON d.doc = c.doc"
 )
 _MAIN_LANGUAGE = "SELECT lang FROM documents GROUP BY lang ORDER BY count(*) DESC, lang LIMIT 1"
 
 
-#: Row, chunk id, breadcrumb, text and language.
-_Found = tuple[int, str, str, str, str]
+#: Row, chunk id, breadcrumb, text, media and language.
+_Found = tuple[int, str, str, str, str, str]
 
 
 class ExactLeg:
@@ -173,10 +173,12 @@ class _Search:
         return list(self._connection.execute(sql, values))
 
     def _add(self, found: Iterable[_Found], below: str | None = None) -> None:
-        for row, chunk_id, breadcrumb, text, lang in found:
+        for row, chunk_id, breadcrumb, text, media, lang in found:
             if row not in self._passages:
                 self._langs[row] = lang
-                self._passages[row] = Passage(chunk_id=chunk_id, breadcrumb=breadcrumb, text=text)
+                self._passages[row] = Passage(
+                    chunk_id=chunk_id, breadcrumb=breadcrumb, text=text, is_code=media == "code"
+                )
             if below is not None:
                 known = self._passages[row]
                 self._passages[row] = replace(known, below=known.below | {below})

@@ -22,6 +22,8 @@ class SourceKind(models.TextChoices):
 
     UPLOAD = "upload"
     FOLDER = "folder"
+    GIT = "git"
+    WEB = "web"
 
 
 class SourceState(models.TextChoices):
@@ -34,13 +36,15 @@ class SourceState(models.TextChoices):
 
 
 class Source(models.Model):
-    """An upload area or a folder. `key` never changes: it goes into the ids of all its documents."""
+    """What documents come from. `key` never changes: it goes into the ids of all its documents."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = workspace_key()
     key = models.CharField(max_length=63, validators=[SLUG])
     kind = models.CharField(max_length=10, choices=SourceKind.choices)
     config = models.JSONField(default=dict, blank=True)
+    # What it is read with, encrypted by kebab.sealing; never part of `config`, which everybody sees.
+    sealed_credentials = models.TextField(blank=True, default="", db_default="", editable=False)
     title = models.CharField(max_length=MAX_TITLE_CHARS, blank=True)
     description = models.TextField(blank=True)
     state = models.CharField(max_length=10, choices=SourceState.choices, default=SourceState.PENDING)
@@ -56,12 +60,30 @@ class Source(models.Model):
     # What its project file said when it was last read; see ingest.connectors.project_file.
     project = models.JSONField(default=dict, blank=True)
     last_indexed_at = models.DateTimeField(null=True, blank=True)
+    # Whether it is synced soon after something in it has changed; folders alone.
+    watch = models.BooleanField(default=False, db_default=False)
+    # None: it is synced when someone asks for it.
+    sync_every_minutes = models.PositiveIntegerField(null=True, blank=True)
+    # When its schedule asks for the next sync; None without a schedule, or when that is paused.
+    next_sync_at = models.DateTimeField(null=True, blank=True)
+    # When a sync of it last ended, in whatever way.
+    last_sync_at = models.DateTimeField(null=True, blank=True)
+    # How many syncs have failed since one succeeded.
+    sync_failures = models.PositiveIntegerField(default=0, db_default=0)
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = TenantQuerySet.as_manager()
 
     class Meta:
         ordering = ("key",)
+        indexes = (
+            models.Index(
+                fields=("workspace", "next_sync_at"),
+                condition=models.Q(next_sync_at__isnull=False),
+                name="source_scheduled",
+            ),
+            models.Index(fields=("workspace", "key"), condition=models.Q(watch=True), name="source_watched"),
+        )
         constraints = (
             models.UniqueConstraint(fields=("workspace", "key"), name="source_key_once"),
             models.UniqueConstraint(fields=("workspace", "library_id"), name=_LIBRARY_ID_ONCE),
@@ -101,7 +123,8 @@ class Source(models.Model):
 
     @property
     def _url(self) -> str:
-        return str(self.config.get("url") or "")
+        # That of a web site is no repository's, however it looks.
+        return "" if self.kind == SourceKind.WEB else str(self.config.get("url") or "")
 
     def _is_saved_under_free_id(self, options: dict[str, Any]) -> bool:
         wanted = library_id_of(url=self._url, title=self.title, key=self.key)

@@ -8,7 +8,7 @@ from search.models.tenant import TenantQuerySet, tenant_key, workspace_key
 
 
 class SpaceState(models.TextChoices):
-    """Only vectors of a live space are searched."""
+    """Only vectors of a live space are searched. A retired one is kept full until `retire_at`."""
 
     BUILDING = "building"
     LIVE = "live"
@@ -33,6 +33,12 @@ class EmbeddingSpace(models.Model):
     known_share = models.FloatField(null=True, blank=True)
     # Whether it has grown past the exact scan and has its HNSW index.
     is_indexed = models.BooleanField(default=False)
+    # Whether it goes live by itself once all chunks have their vector in it.
+    switches_by_itself = models.BooleanField(default=True, db_default=True)
+    # When it ceased to be live; null: it never was, or is.
+    live_until = models.DateTimeField(null=True, blank=True)
+    # From when on a retired space is deleted with its vectors.
+    retire_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = TenantQuerySet.as_manager()
@@ -43,10 +49,17 @@ class EmbeddingSpace(models.Model):
                 fields=("workspace",), condition=models.Q(state="live"), name="space_one_live"
             ),
             models.UniqueConstraint(
+                fields=("workspace",), condition=models.Q(state="building"), name="space_one_building"
+            ),
+            models.UniqueConstraint(
                 fields=("workspace", "model", "revision", "dim", "query_prefix", "passage_prefix"),
                 name="space_once",
             ),
             models.CheckConstraint(condition=models.Q(state__in=SpaceState.values), name="space_state_known"),
+            models.CheckConstraint(
+                condition=~models.Q(state="retired") | models.Q(retire_at__isnull=False),
+                name="space_retired_has_time",
+            ),
         )
 
     def __str__(self) -> str:

@@ -1,52 +1,31 @@
-"""What a document's page shows: a window of its lines, or of its passages where lines mean nothing."""
+"""What a document's page shows: a window of its lines, or of its passages where lines mean nothing.
 
-import re
+Pages of a PDF, cues of a transcript and pictures are shown as such (`search.pages.places`).
+"""
+
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-from urllib.parse import urlencode
+from typing import Any, Final
 
 from search.blobs import open_blob
+from search.cues import NoCues
 from search.lines import LineWindow, read_lines
 from search.models import Chunk, Document, MediaKind
+from search.pages.cited import Cited
+from search.pages.places import (
+    CueReading,
+    NoPages,
+    PageReading,
+    PictureReading,
+    read_page,
+    read_picture,
+    read_transcript,
+)
 
 #: So much is shown at once; the cited place begins LEAD into it.
 WINDOW_LINES, LEAD_LINES = 400, 60
 WINDOW_PASSAGES, LEAD_PASSAGES = 30, 5
-_HAS_LINES = frozenset({MediaKind.TEXT, MediaKind.CODE})
-_NUMBER = re.compile(r"[0-9]{1,9}")
-_CHUNK_ID = re.compile(r"[0-9a-f]{32}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cited:
-    """The place in a document that an address names; None where it names none."""
-
-    #: Lines, from 1, both included.
-    start: int | None
-    end: int | None
-    chunk_id: str | None
-    #: The first line, or the ordinal of the first passage, that is to be shown.
-    first: int | None
-
-    @classmethod
-    def in_address(cls, parameters: Mapping[str, str]) -> "Cited":
-        """Read the parameters of an address; what is no number or id counts as missing."""
-        start = _number(parameters.get("start"))
-        end = _number(parameters.get("end"))
-        chunk_id = parameters.get("chunk", "")
-        return cls(
-            start=start or None,
-            end=max(start, end or start) if start else None,
-            chunk_id=chunk_id if _CHUNK_ID.fullmatch(chunk_id) else None,
-            first=_number(parameters.get("from")),
-        )
-
-    def address(self, first: int | None = None) -> str:
-        """Give the query string that shows the place, or the document from another line or passage on."""
-        named = {"start": self.start, "end": self.end, "chunk": self.chunk_id, "from": first}
-        return urlencode({name: value for name, value in named.items() if value is not None})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +43,11 @@ class Reading:
     later: int | None
 
     @property
+    def template(self) -> str:
+        """The template that shows it."""
+        return "search/passages.html" if self.window is None else "search/lines.html"
+
+    @property
     def cited_address(self) -> str:
         """The query string of the window around the cited place."""
         return self.cited.address()
@@ -79,17 +63,21 @@ class Reading:
         return None if self.later is None else self.cited.address(self.later)
 
 
-def read_document(document: Document, cited: Cited) -> Reading:
+AnyReading = Reading | PageReading | CueReading | PictureReading
+
+
+def read_document(document: Document, cited: Cited) -> AnyReading:
     """Give what the page shows of `document`, around the cited place.
 
-    Without its bytes, as when it is being replaced this moment, the passages are shown instead.
+    Without its bytes, as when it is being replaced this moment, the passages are shown instead; so they are
+    of a document that is not what it was said to be.
     """
-    if document.media in _HAS_LINES:
-        try:
-            return _read_lines(document, cited)
-        except FileNotFoundError:
-            pass
-    return _read_passages(document, cited)
+    try:
+        return _READERS.get(MediaKind(document.media), _read_passages)(document, cited)
+    except NoCues:
+        return _read_lines(document, cited)
+    except (NoPages, FileNotFoundError):
+        return _read_passages(document, cited)
 
 
 def _read_lines(document: Document, cited: Cited) -> Reading:
@@ -137,5 +125,10 @@ def _ordinal(chunks: Any, cited: Cited) -> int:
     return ordinals.first() or 0
 
 
-def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and _NUMBER.fullmatch(text) else None
+_READERS: Final[dict[MediaKind, Callable[[Document, Cited], AnyReading]]] = {
+    MediaKind.TEXT: _read_lines,
+    MediaKind.CODE: _read_lines,
+    MediaKind.PDF: read_page,
+    MediaKind.TRANSCRIPT: read_transcript,
+    MediaKind.IMAGE: read_picture,
+}

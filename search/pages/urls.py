@@ -6,7 +6,7 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 import kebab.api.urls  # noqa: F401  # registers the converter of document ids
-from search.pages.views import DocumentPage, HomePage, SearchPage
+from search.pages.views import DocumentPage, DocumentPicture, DocumentSheet, HomePage, SearchPage
 
 urlpatterns = [
     # What browsers ask for by themselves on pages that name no icon, like the admin's.
@@ -16,4 +16,10 @@ urlpatterns = [
     path("logout", LogoutView.as_view(), name="logout"),
     path("w/<str:slug>/search", SearchPage.as_view(), name="search"),
     path("w/<str:slug>/documents/<hex32:doc_id>", DocumentPage.as_view(), name="document"),
+    path(
+        "w/<str:slug>/documents/<hex32:doc_id>/pages/<int:page>.png",
+        DocumentSheet.as_view(),
+        name="document-sheet",
+    ),
+    path("w/<str:slug>/documents/<hex32:doc_id>/picture", DocumentPicture.as_view(), name="document-picture"),
 ]

@@ -1,5 +1,6 @@
 """The pages: home, search, document."""
 
+import logging
 import uuid
 
 from django.http import HttpRequest, HttpResponse
@@ -7,12 +8,18 @@ from django.shortcuts import redirect, render
 
 from kebab.api.errors import NotFound, Problem
 from kebab.people.models import Workspace
+from search.blobs import open_blob, read_blob
 from search.engine import search
-from search.models import Document
+from search.models import Document, MediaKind
 from search.pages.asked import Asked
+from search.pages.cited import Cited
 from search.pages.hits import shown_hits
 from search.pages.page import Page, WorkspacePage, told
-from search.pages.reading import Cited, read_document
+from search.pages.places import SHOWN_PICTURES
+from search.pages.reading import read_document
+from search.pictures.page import PageNotDrawn, page_png
+
+logger = logging.getLogger(__name__)
 
 
 class HomePage(Page):
@@ -51,10 +58,7 @@ class DocumentPage(WorkspacePage):
 
     def show(self, request: HttpRequest, workspace: Workspace, doc_id: uuid.UUID) -> HttpResponse:
         """Give the page. Raises NotFound."""
-        documents = Document.objects.in_workspace(workspace).filter(doc_id=doc_id)
-        document = documents.select_related("source", "version").first()
-        if document is None:
-            raise NotFound
+        document = _document(workspace, doc_id)
         context = {
             "workspace": workspace,
             "asked": Asked.in_address(request.GET),
@@ -62,3 +66,44 @@ class DocumentPage(WorkspacePage):
             "reading": read_document(document, Cited.in_address(request.GET)),
         }
         return render(request, "search/document.html", context)
+
+
+class DocumentSheet(WorkspacePage):
+    """A page of a PDF as a picture."""
+
+    def show(self, request: HttpRequest, workspace: Workspace, doc_id: uuid.UUID, page: int) -> HttpResponse:
+        """Give the picture. Raises NotFound when there is no such page, or when it can't be drawn."""
+        document = _document(workspace, doc_id)
+        if document.media != MediaKind.PDF:
+            raise NotFound
+        try:
+            with open_blob(workspace.pk, document.content_hash) as content:
+                return HttpResponse(page_png(content, page), content_type="image/png")
+        except FileNotFoundError as error:
+            raise NotFound from error
+        except PageNotDrawn as error:
+            logger.warning("document %s: %s", doc_id, error)
+            raise NotFound from error
+
+
+class DocumentPicture(WorkspacePage):
+    """A picture as it was added, to be shown: of a type that browsers do nothing else with."""
+
+    def show(self, request: HttpRequest, workspace: Workspace, doc_id: uuid.UUID) -> HttpResponse:
+        """Give the picture. Raises NotFound."""
+        document = _document(workspace, doc_id)
+        if document.media != MediaKind.IMAGE or document.mime not in SHOWN_PICTURES:
+            raise NotFound
+        try:
+            return HttpResponse(read_blob(workspace.pk, document.content_hash), content_type=document.mime)
+        except FileNotFoundError as error:
+            raise NotFound from error
+
+
+def _document(workspace: Workspace, doc_id: uuid.UUID) -> Document:
+    """Give the document with its source and version. Raises NotFound."""
+    documents = Document.objects.in_workspace(workspace).filter(doc_id=doc_id)
+    document = documents.select_related("source", "version").first()
+    if document is None:
+        raise NotFound
+    return document

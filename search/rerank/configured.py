@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from search.rerank.breaker import Breaker
+from search.breaker import Breaker
 from search.rerank.guarded import GuardedReranker
 from search.rerank.local import LocalScorer
 from search.rerank.options import LOCAL, NONE, RerankOptions, problems
@@ -27,7 +27,8 @@ def configured_reranker() -> Reranker | None:
         return None
     scorer = make_scorer(options)
     threads = ThreadPoolExecutor(settings.KEBAB_WEB_THREADS, thread_name_prefix="rerank")
-    return GuardedReranker(scorer, limit_s=options.limit_ms / 1000, breaker=Breaker(), executor=threads)
+    breaker = Breaker("the reranker", RerankerUnavailable)
+    return GuardedReranker(scorer, limit_s=options.limit_ms / 1000, breaker=breaker, executor=threads)
 
 
 def make_scorer(options: RerankOptions) -> Scorer:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from concurrent.futures import Executor
 
-from search.rerank.breaker import Breaker
+from search.breaker import Breaker
 from search.rerank.scorer import Scorer, out_of_time
 from search.retrieval.rerank import checked_scores
 

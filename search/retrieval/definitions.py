@@ -16,6 +16,8 @@ _CALL = "()"
 _MEMBER = re.compile(r"(?:::|->|[.#])(?=[^\W\d])")
 _BETWEEN_NAMES = re.compile(r"\s*[,;|]\s*|\s+(?:and|or|vs\.?|/)\s+")
 _PATH = re.compile(r"\S*[/.]\S*")
+# What a unit of code is, before its name in a breadcrumb: `method run`.
+_UNIT_KIND = re.compile(r"\w+ (?=\S)")
 _QUOTES = "`'\" "
 _CALL_AFTER = re.compile(r"(?:\(.*\))?[`'\"]*")
 _CONTAINER_BEFORE = re.compile(r"(?:\S*(?:::|->|[.#/]))?[`'\"]*")
@@ -64,6 +66,8 @@ class Passage:
     text: str
     #: Those of the names asked for whose container another chunk of the document declares.
     below: frozenset[str] = frozenset()
+    #: Whether it is of a source file: then its breadcrumb is the file's path and the units that it is in.
+    is_code: bool = False
     #: Whether it is in the language that most documents are in; of translations that one comes first.
     in_main_language: bool = True
 
@@ -174,17 +178,32 @@ class _Name:
 
     def place(self, passage: Passage) -> Place:
         *above, heading = passage.breadcrumb.split(SEPARATOR)
+        if passage.is_code or (not above and _PATH.fullmatch(heading)):
+            return self._place_in_code(passage)
         in_heading = self._place_in_heading(heading)
-        if not above and in_heading > Place.HEADING and _PATH.fullmatch(heading):
-            # The breadcrumb of code is its file: that names the code, and documents nothing.
-            *folders, file = heading.split("/")
-            above, in_heading = [*folders, file, file.partition(".")[0]], Place.NOWHERE
         if in_heading < Place.NOWHERE:
             return in_heading
+        return self._place_below(above, self._place_in_text(passage.text))
+
+    def _place_in_code(self, passage: Passage) -> Place:
+        """A breadcrumb of code names the code, and documents nothing."""
+        path, *units = passage.breadcrumb.split(SEPARATOR)
+        if self._place_in_heading(path) == Place.HEADING:
+            return Place.HEADING
+        names = [_UNIT_KIND.sub("", unit, count=1) for unit in units]
         in_text = self._place_in_text(passage.text)
-        if in_text > Place.ABOVE and any(self._place_in_heading(part) < Place.NAMED for part in above):
+        if names and in_text < Place.NOWHERE and self._is_listed(names[-1]):
+            return Place.DECLARED
+        *folders, file = path.split("/")
+        return self._place_below([*folders, file, file.partition(".")[0], *names], in_text)
+
+    def _place_below(self, above: Iterable[str], in_text: Place) -> Place:
+        if in_text > Place.ABOVE and any(map(self._is_listed, above)):
             return Place.ABOVE
         return in_text
+
+    def _is_listed(self, heading: str) -> bool:
+        return self._place_in_heading(heading) < Place.NAMED
 
     def _place_in_heading(self, heading: str) -> Place:
         if self._is_whole(heading, self._pattern):

@@ -92,10 +92,28 @@ class NotSearchableYet(SearchError):
 
 
 class EmbedderUnavailable(SearchError):
-    """The query can't be embedded now, or not in its language."""
+    """Texts can't be embedded now, or a query not in its language; names no address, key or text.
+
+    With `is_lasting` trying again is no use before somebody has changed something; else it may be worth it
+    after `retry_after_s` seconds, where the embedder has said when. Without `is_fault` the embedder is well:
+    it refused what it was asked.
+    """
 
     code = "embedder_unavailable"
     status = 503
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        is_lasting: bool = False,
+        retry_after_s: float | None = None,
+        is_fault: bool = True,
+    ) -> None:
+        super().__init__(message)
+        self.is_lasting = is_lasting
+        self.retry_after_s = retry_after_s
+        self.is_fault = is_fault
 
 
 class RerankerUnavailable(SearchError):

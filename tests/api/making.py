@@ -11,11 +11,14 @@ from django.db import transaction
 from django.test import override_settings
 
 from ingest.jobs.run import run_job
-from ingest.models import Job
+from ingest.models import Job, Unreadable
+from ingest.parsers.registry import parser_version_for
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Workspace
 from search import node
 from search.embedding import configured_embedder, embedded_text
+from search.identifiers import content_hash
+from search.models import SourceVersion
 from search.vectors.fill import chunks_without_vector, store_vectors
 from search.vectors.spaces import ensure_live_space
 from tests.api_plumbing.actors import make_workspace
@@ -83,6 +86,21 @@ def committed(blocker: Any, mirrors: Path, write: Callable[[Workspace], object])
     yield workspace
     with blocker.unblock():
         delete_workspace(workspace)
+
+
+def quarantine(workspace: Workspace, version: SourceVersion, path: str, content: bytes = b"x") -> Unreadable:
+    """Set a file aside as one that every parser died of."""
+    return Unreadable.objects.create(
+        workspace=workspace,
+        version=version,
+        path=path,
+        size_bytes=len(content),
+        content_hash=content_hash(content),
+        parser_version=parser_version_for(path),
+        is_quarantined=True,
+        reason="quarantined",
+        detail="every parser failed on it: attempt 1: it took over 30 s",
+    )
 
 
 def hits_bytes(response: Any) -> bytes:

@@ -8,7 +8,7 @@ from referencing import Registry, Resource
 
 from search.wire.schemas import load_schema, schema_names
 
-#: Name of the URL pattern and the schema of what it answers with 200 in JSON.
+#: Name of the URL pattern and the schema of what it answers with 200 or 202 in JSON.
 ANSWERS = {
     "api-search": "search_response.v1",
     "api-search-bulk": "bulk_response.v1",
@@ -17,6 +17,10 @@ ANSWERS = {
     "api-context": "context.v1",
     "api-context-pack": "context_pack.v1",
     "api-suggest": "suggest_response.v1",
+    "api-embedding": "embedding.v1",
+    "api-embedding-switch": "embedding.v1",
+    "api-embedding-rollback": "embedding.v1",
+    "api-embedding-space": "embedding.v1",
 }
 _PROBLEM = "application/problem+json"
 
@@ -31,7 +35,7 @@ def check_response(response: Any) -> None:
     content_type = response.headers.get("Content-Type", "")
     if content_type.startswith(_PROBLEM):
         validate("problem.v1", response.json())
-    elif response.status_code == 200 and content_type.startswith("application/json"):
+    elif response.status_code in {200, 202} and content_type.startswith("application/json"):
         name = ANSWERS.get(response.resolver_match.url_name)
         if name is not None:
             validate(name, response.json())

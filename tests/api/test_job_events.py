@@ -82,7 +82,7 @@ def test_progress_is_told_at_every_change_and_the_end_ends_it(workspace, job, to
         workspace,
         job,
         token,
-        change(job, state="running", started_at=timezone.now()),
+        change(job, state="running", started_at=timezone.now(), items_total=5),
         change(job, items_done=1, bytes_done=10, current_path="a.md"),
         change(job, items_done=3, chunks_done=7),
         change(job, state=JobState.SUCCEEDED, finished_at=timezone.now(), seq=4),
@@ -92,6 +92,8 @@ def test_progress_is_told_at_every_change_and_the_end_ends_it(workspace, job, to
     assert [fields["items_done"] for _, fields in seen] == [0, 0, 1, 3, 3, 3]
     assert [fields["state"] for _, fields in seen] == ["queued", *["running"] * 3, *["succeeded"] * 2]
     assert seen[2][1]["current_path"] == "a.md"
+    assert [fields["items_per_s"] is None for _, fields in seen] == [True, True, *[False] * 4]
+    assert [fields["eta_s"] is None for _, fields in seen] == [True, True, False, False, True, True]
     assert "report" not in seen[0][1]
     assert seen[-1][1]["seq"] == 4
     validate("ingest_report.v1", seen[-1][1]["report"])

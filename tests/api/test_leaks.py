@@ -9,8 +9,8 @@ from ingest.api.urls import urlpatterns as ingest_patterns
 from ingest.models import Job
 from search.api.urls import urlpatterns as search_patterns
 from search.libraries.standing import refresh_standing
-from search.models import Chunk, Source
-from tests.api.making import address
+from search.models import Chunk, EmbeddingSpace, Source
+from tests.api.making import address, quarantine
 from tests.api_plumbing.actors import Role, make_member, person_client, token_client
 from tests.corpus.making import write
 
@@ -24,6 +24,7 @@ REQUESTS = [
     ("api-chunk", "/chunks/{chunk}?context=1", "get", None),
     ("api-source", "/sources/{source}", "get", None),
     ("api-source", "/sources/{source}", "patch", {"title": "x"}),
+    ("api-source", "/sources/{source}", "patch", {"credentials": {"token": "x"}}),
     ("api-source", "/sources/{source}", "delete", None),
     ("api-source-sync", "/sources/{source}/sync", "post", None),
     ("api-source-versions", "/sources/{source}/versions", "get", None),
@@ -33,14 +34,17 @@ REQUESTS = [
     ("api-snippet-search", "/libs/snippets?libraryId={library}@v1&query=a", "get", None),
     ("api-context", "/context?libraryId={library}&query=a", "get", None),
     ("api-context", "/context?libraryId={library}/v1&query=a&type=txt", "get", None),
+    ("api-embedding-space", "/embedding/spaces/{space}", "delete", None),
     ("api-job", "/jobs/{job}", "get", None),
     ("api-job-items", "/jobs/{job}/items", "get", None),
     ("api-job-events", "/jobs/{job}/events", "get", None),
     ("api-job-cancel", "/jobs/{job}/cancel", "post", None),
     ("api-job-retry", "/jobs/{job}/retry", "post", None),
+    ("api-quarantined", "/quarantine/{quarantined}", "delete", None),
+    ("api-quarantine-retry", "/quarantine/{quarantined}/retry", "post", None),
 ]
 ID_AS_PARAMETER = {"api-snippet-search", "api-context"}
-LISTS = ["/documents", "/sources", "/jobs"]
+LISTS = ["/documents", "/sources", "/jobs", "/quarantine"]
 
 
 @pytest.fixture
@@ -56,6 +60,10 @@ def theirs(other_workspace):
         "source": str(source.pk),
         "library": source.library_id,
         "job": str(Job.objects.create(workspace=other_workspace, kind="embed").pk),
+        "quarantined": str(quarantine(other_workspace, source.versions.first(), "bomb.md").pk),
+        "space": str(
+            EmbeddingSpace.objects.create(workspace=other_workspace, model="m", revision="1", dim=2).pk
+        ),
     }
 
 
@@ -68,6 +76,8 @@ def missing():
         "source": str(uuid.uuid4()),
         "library": f"/local/{uuid.uuid4()}",
         "job": str(uuid.uuid4()),
+        "quarantined": str(2**40),
+        "space": "999999999",
     }
 
 
@@ -121,6 +131,13 @@ def test_a_context_pack_holds_nothing_of_another_workspace(caller, workspace, ot
         assert caller.post(address(other_workspace, "/context-pack"), body, format="json").status_code == 404
 
 
+def test_the_embedding_tells_nothing_of_another_workspace(caller, workspace, other_workspace, theirs):
+    answer = caller.get(address(workspace, "/embedding")).json()
+    assert (answer["chunks"], answer["live"], answer["retired"], answer["job"]) == (0, None, [], None)
+    for tail, method in (("", "get"), ("", "post"), ("/switch", "post"), ("/rollback", "post")):
+        assert send(caller, address(other_workspace, f"/embedding{tail}"), method, {}).status_code == 404
+
+
 def test_nothing_of_another_workspace_is_suggested(caller, workspace, other_workspace, theirs):
     for typed in ("s", "secret", "guide"):
         assert caller.get(address(workspace, f"/suggest?q={typed}")).json()["suggestions"] == []
@@ -140,6 +157,18 @@ def test_a_list_of_another_workspace_is_not_there(caller, other_workspace, their
 def test_a_filter_by_another_workspaces_ids_finds_nothing(caller, workspace, theirs):
     for query in (f"source={theirs['source']}", "source=docs"):
         assert caller.get(address(workspace, f"/documents?{query}")).json()["results"] == []
+
+
+def test_a_site_that_another_workspace_reads_is_like_any_other(caller, workspace, other_workspace):
+    config = {"url": "https://docs.example.org/"}
+    Source.objects.create(workspace=other_workspace, key="site", kind="web", config=config)
+    body = {"key": "site", "kind": "web", "config": config}
+    made = caller.post(address(workspace, "/sources"), body, format="json")
+
+    assert made.status_code == 201
+    assert [row["id"] for row in caller.get(address(workspace, "/sources")).json()["results"]] == [
+        made.json()["id"]
+    ]
 
 
 def test_nothing_is_uploaded_into_another_workspaces_source(caller, workspace, theirs):

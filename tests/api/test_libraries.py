@@ -351,7 +351,7 @@ def test_a_chunk_that_goes_meanwhile_is_left_out(reader, workspace):
 
 
 def test_what_was_missing_is_named(reader, workspace, monkeypatch):
-    monkeypatch.setattr("search.engine.query_embedder", lambda: None)
+    monkeypatch.setattr("search.engine.embedder_for_queries", lambda workspace, space: None)
 
     assert context(reader, workspace, "hooks").json()["degraded"] == ["vector"]
     assert snippets(reader, workspace, "hooks")["degraded"] == []

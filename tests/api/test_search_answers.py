@@ -2,7 +2,6 @@
 
 import pytest
 
-from search.embedding import configured_embedder, query_embedder
 from tests.api.making import address, hits_bytes
 from tests.api.schemas import validate
 from tests.api_plumbing.actors import member_client, token_client
@@ -47,11 +46,7 @@ def test_every_explanation_is_as_its_schema_says(reader, workspace, given):
 
 def test_an_explanation_says_why_a_leg_is_off_as_its_schema_says(reader, workspace, settings):
     settings.KEBAB_EMBEDDER = "none"
-    for embedder in (configured_embedder, query_embedder):
-        embedder.cache_clear()
     body = reader.get(address(workspace, "/search"), {"q": "alpha", "explain": "true"}).json()
-    for embedder in (configured_embedder, query_embedder):
-        embedder.cache_clear()
 
     assert body["degraded"] == ["vector"]
     assert body["explain"]["off"].keys() == {"vector"}

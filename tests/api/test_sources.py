@@ -76,7 +76,7 @@ def test_the_same_key_for_retries_makes_one_source(client, workspace):
         ("key", "No Slug"),
         ("key", str(uuid.uuid4())),
         ("key", uuid.uuid4().hex),
-        ("kind", "git"),
+        ("kind", "svn"),
         ("config", {"path": "/a", "x": 1}),
         ("config", {"path": "/a"}),
         ("default_trust", "best"),

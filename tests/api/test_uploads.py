@@ -223,7 +223,7 @@ def test_the_same_key_uploads_once(client, workspace):
 
 @pytest.fixture
 def small_limit(settings):
-    settings.KEBAB_UPLOAD_LIMIT_BYTES = 1_000
+    settings.KEBAB_UPLOAD_LIMIT_BYTES = settings.KEBAB_ARCHIVE_LIMIT_BYTES = 1_000
 
 
 def test_a_file_over_the_limit_is_refused_while_it_is_read(client, workspace, small_limit):

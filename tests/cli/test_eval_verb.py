@@ -9,12 +9,19 @@ from django.core.management.base import CommandError
 from ingest.cli.judged_documents import Loader
 from ingest.management.commands import eval as eval_verb
 from kebab.people.models import Workspace
-from search import embedding, node
+from search import node
+from search.corpus import replace_document
+from search.embedders.hashing import HashEmbedder
+from search.embedding import wanted_embedder
 from search.evaluation.beir import JudgedDocument
+from search.evaluation.running import Asking, ask_all
 from search.mirror import snapshot
 from search.models import Chunk, Document
+from search.retrieval.types import Mode
+from search.vectors.spaces import ensure_live_space
 from tests.cli.running import error_of, run, run_json
-from tests.corpus.making import make_workspace
+from tests.corpus.making import draft, make_place, make_workspace
+from tests.search.asking import sync
 
 SENTENCE = "The committee met again and adjourned without deciding anything of note. "
 DOCUMENTS = [
@@ -84,6 +91,30 @@ def test_modes_and_fusions_are_those_asked_for(folder):
         "runs"
     ].items()
     assert (only[0], only[1]["fusion"]) == ("hybrid", "convex")
+
+
+@pytest.mark.parametrize("chosen", ["hash", "hash:32"])
+def test_every_run_embeds_its_queries_itself_whichever_embedder_makes_the_vectors(
+    folder, monkeypatch, settings, chosen
+):
+    asked, real = [], HashEmbedder.embed_query
+
+    def noted(self, text):
+        asked.append(text)
+        return real(self, text)
+
+    monkeypatch.setattr(HashEmbedder, "embed_query", noted)
+    settings.KEBAB_EMBEDDERS = ["hash:32"]
+    workspace = make_workspace(settings={"embedder": chosen})
+    place = make_place(workspace)
+    names = {replace_document(place, draft("apple harvest")).doc_id.hex: "apples"}
+    sync(workspace)
+    ensure_live_space(workspace, wanted_embedder(workspace).space)
+    asking = Asking(topics=QUERIES, depth=10, names=names)
+    for mode in (Mode.VECTOR, Mode.HYBRID):
+        asked.clear()
+        ask_all(workspace, asking, mode)
+        assert asked == list(QUERIES.values())
 
 
 def test_only_so_many_queries_are_asked(folder):
@@ -176,13 +207,7 @@ def test_what_no_parser_reads_is_told(monkeypatch):
 
 def test_without_an_embedder_only_words_are_searched(folder, settings, monkeypatch):
     settings.KEBAB_EMBEDDER = "none"
-    for cached in (embedding.configured_embedder, embedding.query_embedder):
-        cached.cache_clear()
-    try:
-        report = run_json("eval", "--beir", str(folder))
-    finally:
-        for cached in (embedding.configured_embedder, embedding.query_embedder):
-            cached.cache_clear()
+    report = run_json("eval", "--beir", str(folder))
     assert report["record"]["space"] is None
     assert report["runs"]["vector"]["degraded"] == {"vector": 3}
     assert report["runs"]["hybrid"]["nDCG@10"] == 1.0

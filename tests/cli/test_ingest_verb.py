@@ -156,7 +156,7 @@ def test_a_job_that_vanishes_with_its_workspace_is_told(workspace, folder, betwe
     assert error_of("ingest", str(folder), code=Exit.NOTHING)["code"] == "not_found"
 
 
-@pytest.mark.parametrize("path", ["/nowhere/at/all", "https://example.org"])
+@pytest.mark.parametrize("path", ["/nowhere/at/all", "ftp://example.org"])
 def test_an_unknown_path_is_refused(workspace, path):
     with pytest.raises(CommandError, match="folder"):
         run("ingest", path)

@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from ingest.cli import following
+from ingest.models import Job
 from search.cli.bars import Meter, bar, counting_bar, pace, shortened
 
 STATES = st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 1000)), max_size=30)
@@ -76,3 +78,16 @@ def test_a_path_in_a_bar_is_no_markup_and_commands_no_terminal():
         shown.show(1, 2, at="[red]a\x1b[2J.md")
     assert "[red]a" in stream.getvalue()
     assert "\x1b" not in stream.getvalue()
+
+
+def test_a_job_that_was_put_off_tells_why_instead_of_where():
+    told = []
+
+    class Shown:
+        def show(self, done, total, *, at):
+            told.append(at)
+
+    reason = "Disk full: files of documents can't be written (No space left on device)."
+    for error in ("", reason):
+        following._show(Shown(), Job(kind="ingest_document", current_path="a.md", error=error))
+    assert told == ["a.md", "Disk full: files of documents can't be written…"]

@@ -57,7 +57,8 @@ def distributions_of(modules):
 
 def test_everything_the_code_imports_is_pinned():
     found = set().union(*(distributions_of(imported(folder)) for folder in ("kebab", "search", "ingest")))
-    assert found <= pins("requirements.txt").keys() | pins("deploy/requirements-rerank.txt").keys()
+    optional = pins("deploy/requirements-rerank.txt").keys() | pins("deploy/requirements-ocr.txt").keys()
+    assert found <= pins("requirements.txt").keys() | optional
 
 
 def test_everything_the_tests_import_is_pinned():
@@ -88,6 +89,7 @@ def _canonical(text):
         ("requirements.txt", "tests/requirements.txt"),
         ("tests/requirements.txt", "requirements.txt"),
         ("deploy/requirements-rerank.txt", "requirements.txt"),
+        ("deploy/requirements-ocr.txt", "requirements.txt"),
     ],
 )
 def test_what_packages_need_is_pinned(name, beside):
@@ -107,9 +109,8 @@ def test_the_model_comes_without_its_dependencies():
     assert not pins("deploy/requirements-model.txt").keys() & pins("requirements.txt").keys()
 
 
-def test_a_local_reranker_asks_for_no_other_version_of_what_kebab_runs_on():
-    rerank, base = (
-        pins("deploy/requirements-rerank.txt"),
-        pins("requirements.txt") | pins("tests/requirements.txt"),
-    )
-    assert all(rerank[name].specifier == base[name].specifier for name in rerank.keys() & base.keys())
+@pytest.mark.parametrize("extra", ["rerank", "ocr"])
+def test_an_extra_asks_for_no_other_version_of_what_kebab_runs_on(extra):
+    added = pins(f"deploy/requirements-{extra}.txt")
+    base = pins("requirements.txt") | pins("tests/requirements.txt") | pins("deploy/requirements-rerank.txt")
+    assert all(added[name].specifier == base[name].specifier for name in added.keys() & base.keys())

@@ -228,9 +228,20 @@ def test_siblings_are_the_others_under_the_same_parent(workspace, ask_for):
     assert "Install" in text and "Windows" in text and "skewers" not in text and "begin" not in text
 
 
-def test_code_has_no_siblings(package, ask_for):
-    pack = ask_for("JSONDecodeError", mode="lexical", expand={"neighbours": 0})
-    assert reached_by(pack) == {"hit"}
+def test_siblings_of_code_are_the_units_beside_it_and_code_in_none_has_none(workspace, ask_for):
+    body = "\n".join(f"        self.value_{n} = self.other_{n} + {n}" for n in range(12))
+    methods = "\n".join(f"    def {name}(self):\n{body}\n" for name in ("pepper", "salt"))
+    put(
+        workspace,
+        "spice.py",
+        f"class Spice:\n{methods}\n\ndef thyme(value):\n{body.replace('        ', '    ')}\n",
+    )
+    put(workspace, "spice.kt", "fun cumin() {}\n" + "val other = first + second\n" * 90)
+    index(workspace)
+    pack = ask_for("pepper", mode="lexical", expand={"neighbours": 0})
+    assert [each["reached_by"] for each in chunks_of(pack)] == ["hit", "sibling"]
+    assert "def salt" in segments_of(pack)[0]["text"] and "thyme" not in segments_of(pack)[0]["text"]
+    assert reached_by(ask_for("cumin", mode="lexical", expand={"neighbours": 0})) == {"hit"}
 
 
 def test_what_surrounds_a_hit_is_of_its_own_document(workspace, ask_for):

@@ -1,8 +1,11 @@
 """Writing documents: what changes, and above all what doesn't."""
 
+from datetime import timedelta
+
 import numpy as np
 import pytest
 from django.db import IntegrityError
+from django.utils import timezone
 
 from kebab.people.models import Workspace
 from search.corpus import Outcome, delete_documents, replace_document, restate_document
@@ -170,12 +173,27 @@ def test_a_heading_renamed_back_finds_its_vector_in_another_document(workspace):
     assert ChunkVector.objects.filter(chunk_id=renamed.chunk_id).count() == 1
 
 
-def test_vectors_are_not_taken_over_from_a_retired_space_or_another_workspace(workspace):
-    embed(make_space(workspace, state="retired"), chunks_of(write(workspace, "a.md", "one")))
+def test_vectors_are_not_taken_over_in_an_ended_space_or_from_another_workspace(workspace):
+    ended = make_space(workspace, state="retired", retire_at=timezone.now())
+    embed(ended, chunks_of(write(workspace, "a.md", "one")))
     elsewhere = make_workspace()
     embed(make_space(elsewhere), chunks_of(write(elsewhere, "a.md", "one")))
     write(workspace, "b.md", "one")
     assert ChunkVector.objects.in_workspace(workspace).count() == 1
+
+
+def test_vectors_are_taken_over_in_every_space_that_is_filled(workspace):
+    kept_until = timezone.now() + timedelta(days=1)
+    spaces = [
+        make_space(workspace, model="live"),
+        make_space(workspace, model="next", state="building"),
+        make_space(workspace, model="last", state="retired", retire_at=kept_until),
+    ]
+    written = write(workspace, "a.md", "one")
+    for space in spaces:
+        embed(space, chunks_of(written))
+    write(workspace, "b.md", "one")
+    assert ChunkVector.objects.in_workspace(workspace).count() == 6
 
 
 def test_before_numbering_hears_the_outcome_and_its_exception_undoes_all(workspace):

@@ -1,5 +1,6 @@
 """Runs things at the same time, each in a thread with a database connection of its own."""
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -23,3 +24,15 @@ def at_once(calls: Sequence[Callable[[], Result]]) -> list[Result]:
 
     with ThreadPoolExecutor(len(calls)) as executor:
         return [future.result() for future in [executor.submit(run, call) for call in calls]]
+
+
+def until_blocked() -> None:
+    """Return once another connection to this database waits for a lock. Raises AssertionError after 30 s."""
+    deadline = time.monotonic() + 30
+    with connection.cursor() as cursor:
+        while time.monotonic() < deadline:
+            cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
+            if cursor.fetchone()[0]:
+                return
+            time.sleep(0.01)
+    raise AssertionError("Nobody waits for a lock.")

@@ -3,37 +3,54 @@
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from types import FrameType
 
 import django
 
+from tests.drill.model import HeldModel, held_model
 from tests.drill.options import Options
 from tests.drill.stack import Stack, temporary_directory
+from tests.drill.volumes import Disk, disks_of
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the drill that the arguments describe, and give the exit status."""
     options = Options.parsed(arguments)
     signal.signal(signal.SIGTERM, _leave)
+    with held_model() as (model, written):
+        return _drill(options, model, written)
+
+
+def _drill(options: Options, model: HeldModel, written: str) -> int:
     stack = Stack(
         options.keep or temporary_directory(),
         KEBAB_EMBEDDER="hash",
+        KEBAB_EMBEDDERS=written,
+        # No search of the drill is to lose its vectors only because the machine is busy.
+        KEBAB_LEG_LIMIT_MS="60000",
         KEBAB_NODE_ID="drill",
         KEBAB_LEASE_S=str(options.lease_s),
         KEBAB_WITHOUT=",".join(options.without),
     )
+    try:
+        # Before the settings are read, which make secrets in the data directory.
+        with disks_of(stack) if "disks" in options.scenes else nullcontext({}) as disks:
+            return _played(stack, options, model, disks)
+    finally:
+        if options.keep is None:
+            stack.remove()
+
+
+def _played(stack: Stack, options: Options, model: HeldModel, disks: Mapping[str, Disk]) -> int:
     # Here, too, settings are read from the environment: this process looks into the stack's own database.
     os.environ.update(stack.environment, KEBAB_LOG_LEVEL="ERROR")
     os.environ["DJANGO_SETTINGS_MODULE"] = "kebab.settings"
     django.setup()
     from tests.drill.drill import run_drill
 
-    try:
-        return run_drill(stack, options)
-    finally:
-        if options.keep is None:
-            stack.remove()
+    return run_drill(stack, options, model, disks)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

@@ -1,12 +1,15 @@
 """Folders of documents made from a seed: Markdown of all sizes, some code, plain text and duplicates."""
 
 import random
+import re
+from collections import Counter
 from pathlib import Path
 
 _SYLLABLES = ("ka", "lo", "mi", "ren", "tu", "sha", "vel", "dor", "pi", "nu", "gra", "bes", "ti", "om", "fal")
 _DUPLICATE_EVERY = 41
 _CODE_EVERY = 13
 _TEXT_EVERY = 29
+_MARKER = re.compile(r"marker\d{6}")
 
 
 class Corpus:
@@ -20,6 +23,7 @@ class Corpus:
         self.folders = [root / f"folder-{number}" for number in range(folders)]
         self.files: dict[str, str] = {}
         self.uploads: dict[str, str] = {}
+        self._rewrites = 0
         uploads = documents // 10
         for number in range(documents - uploads):
             path = self._path(number)
@@ -49,6 +53,30 @@ class Corpus:
         for number in range(some):
             self._put(f"folder-0/added/{number:05}.md", self._markdown(100_000 + number))
         return f"{len(changed)} changed, {len(deleted)} deleted, {len(renamed)} renamed, {some} added"
+
+    @property
+    def steady(self) -> dict[str, str]:
+        """Some files that `rewrite` leaves alone, each with a word that it alone has."""
+        chosen = (path for path in sorted(self.files) if self._is_steady(path))
+        words = {path: _MARKER.search(self.files[path]) for path in chosen}
+        known = Counter(word[0] for text in self.files.values() for word in _MARKER.finditer(text))
+        alone = {path: word[0] for path, word in words.items() if word is not None and known[word[0]] == 1}
+        return dict(list(alone.items())[:8])
+
+    def rewrite(self) -> None:
+        """Change half of the files, delete and add some, on disk too."""
+        open_ = [path for path in sorted(self.files) if not self._is_steady(path)]
+        chosen = self._rng.sample(open_, len(self.files) // 2)
+        for path in chosen[10:]:
+            self._rewrites += 1
+            self._put(path, self._edited(self.files[path], self._rewrites))
+        for path in chosen[:10]:
+            self._drop(path)
+            self._rewrites += 1
+            self._put(f"folder-0/added/{self._rewrites:05}.md", self._markdown(300_000 + self._rewrites))
+
+    def _is_steady(self, path: str) -> bool:
+        return path.endswith("0.md") and "/part-" in path
 
     def edited_uploads(self) -> dict[str, str]:
         """New texts for some of the uploads; they count from now on."""

@@ -1,7 +1,7 @@
 """The drill from beginning to end."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -9,18 +9,27 @@ from django.db import connection
 
 from tests.drill import invariants
 from tests.drill.corpus import Corpus
+from tests.drill.faults import FAULTS, FULL_DISK, Faults
 from tests.drill.hint import lose_a_hint
+from tests.drill.model import HeldModel
 from tests.drill.options import Options
 from tests.drill.outage import outlive_redis
+from tests.drill.reembedding import Reembedding
 from tests.drill.stack import GaveUp, Stack
 from tests.drill.stall import stall_a_worker
 from tests.drill.storm import Storm
 from tests.drill.tenant import Tenant
+from tests.drill.turns import FOLDERS, take_turns
 from tests.drill.verdict import Verdict
+from tests.drill.volumes import Disk
 from tests.drill.watch import Watch
 
+# Files that last a worker for some seconds.
+_FAULTED_DOCUMENTS = 600
+_TURNS_DOCUMENTS = 2_000
 
-def run_drill(stack: Stack, options: Options) -> int:
+
+def run_drill(stack: Stack, options: Options, model: HeldModel, disks: Mapping[str, Disk]) -> int:
     """Start the stack, play the scenes, check everything, stop the stack; gives the exit status."""
     verdict = Verdict()
     began_at = time.monotonic()
@@ -28,7 +37,7 @@ def run_drill(stack: Stack, options: Options) -> int:
     try:
         stack.up()
         with TemporaryDirectory(prefix="kebab-drill-") as folder, Watch(stack) as watch:
-            _Drill(stack, watch, options, verdict, Path(folder)).play()
+            _Drill(stack, watch, options, verdict, Path(folder), disks, model).play()
             verdict.check("no process is left over from a killed one", _strays(stack))
     except GaveUp as error:
         verdict.check("the drill comes to its end", [str(error)])
@@ -43,16 +52,36 @@ def run_drill(stack: Stack, options: Options) -> int:
 class _Drill:
     """The scenes, each in workspaces and folders of its own."""
 
-    def __init__(self, stack: Stack, watch: Watch, options: Options, verdict: Verdict, folder: Path) -> None:
+    def __init__(
+        self,
+        stack: Stack,
+        watch: Watch,
+        options: Options,
+        verdict: Verdict,
+        folder: Path,
+        disks: Mapping[str, Disk],
+        model: HeldModel,
+    ) -> None:
         self._stack = stack
         self._watch = watch
         self._options = options
         self._verdict = verdict
         self._folder = folder
+        self._disks = disks
+        self._model = model
 
     def play(self) -> None:
         """Play the scenes that were chosen. Raises GaveUp."""
-        scenes = {"storm": self._storm, "hint": self._hint, "stall": self._stall, "outage": self._outage}
+        scenes = {
+            "storm": self._storm,
+            "hint": self._hint,
+            "stall": self._stall,
+            "outage": self._outage,
+            "turns": self._turns,
+            "faults": lambda: self._play_faults("faults", FAULTS),
+            "disks": lambda: self._play_faults("disks", [FULL_DISK + name for name in self._disks]),
+            "reembed": self._reembed,
+        }
         for name in self._options.scenes:
             scenes[name]()
         self._verdict.check("no progress went back, no job changed after its end", self._watch.violations)
@@ -87,6 +116,29 @@ class _Drill:
         self._verdict.say("\nRedis is away while work ends")
         corpus = self._corpus("outage", documents=0, folders=2)
         self._verdict.check("the workers find back to Redis", outlive_redis(self._stack, corpus))
+
+    def _turns(self) -> None:
+        self._verdict.say("\nOne document comes behind thousands of another workspace's")
+        corpus = self._corpus("turns", documents=_TURNS_DOCUMENTS, folders=FOLDERS)
+        self._verdict.check("it takes its turn", take_turns(self._stack, corpus))
+
+    def _play_faults(self, name: str, faults: Sequence[str]) -> None:
+        self._verdict.say("\nA fault comes in the middle of a sync")
+        corpus = self._corpus(name, documents=_FAULTED_DOCUMENTS)
+        scene = Faults(self._stack, corpus, self._disks, name)
+        scene.ingest()
+        for fault in faults:
+            self._verdict.check(f"all is right after: {fault}", scene.play(fault))
+            self._verdict.say(f"  {self._watch.now_s:6.1f} s")
+        self._verdict.check("the mirrors equal Postgres by checksum", invariants.mirrors_equal_postgres())
+
+    def _reembed(self) -> None:
+        chunks = self._options.chunks
+        self._verdict.say(f"\nThe embedder of {chunks} chunks is changed, its worker killed half-way")
+        scene = Reembedding(self._stack, self._watch, self._model, self._folder / "reembed", chunks)
+        for name, found in scene.play():
+            self._verdict.check(name, found)
+            self._verdict.say(f"  {self._watch.now_s:6.1f} s")
 
     def _unasked_ends(self) -> Iterator[str]:
         killed = sum(kill.victim == "supervisor" for kill in self._watch.kills)

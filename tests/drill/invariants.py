@@ -1,16 +1,16 @@
 """What has to hold when all is quiet again; each check gives the violations it found, as sentences."""
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
-
-from blake3 import blake3
 
 from ingest.jobs.report import ingest_report
 from ingest.models import ItemState, Job, JobItem, JobKind, JobState
 from kebab.people.models import Workspace
 from search import checks
+from search.blobs import has_blob, read_blob
+from search.identifiers import content_hash
 from search.models import Change, Chunk, ChunkVector, Document
 from tests.drill.tenant import Tenant
 
@@ -56,8 +56,8 @@ _CHUNK_FIELDS = (
 def documents_equal_what_was_given(tenant: Tenant, files: Mapping[tuple[str, str], str]) -> Iterator[str]:
     """Every file and upload is there once, with the bytes it has now, and nothing else is."""
     rows = Document.objects.in_workspace(tenant.workspace).values_list("source__key", "path", "content_hash")
-    found = {(key, path): content_hash for key, path, content_hash in rows}
-    expected = {place: blake3(text.encode()).hexdigest() for place, text in files.items()}
+    found = {(key, path): hash_ for key, path, hash_ in rows}
+    expected = {place: content_hash(text.encode()) for place, text in files.items()}
     twice = [place for place, n in Counter((key, path) for key, path, _ in rows).items() if n > 1]
     yield from _told("there more than once", twice)
     yield from _told("lost", sorted(expected.keys() - found.keys()))
@@ -96,18 +96,90 @@ def jobs_ended_once(tenant: Tenant) -> Iterator[str]:
             yield from _report_adds_up(name, job)
 
 
+def ended_with_a_report(job: Job, state: JobState) -> Iterator[str]:
+    """The job has ended like that, and its report adds up."""
+    name = f"{job.kind} {str(job.pk)[:8]}"
+    if job.state != state:
+        yield f"{name} is {job.state}, not {state}: {job.error}"
+    if state == JobState.SUCCEEDED:
+        yield from _report_adds_up(name, job)
+        if job.items_done != job.items_total:
+            yield f"{name} has done {job.items_done} of {job.items_total} items"
+    else:
+        yield from _parts_add_up(name, ingest_report(job))
+
+
 def _report_adds_up(name: str, job: Job) -> Iterator[str]:
     items = JobItem.objects.in_workspace(job.workspace_id).filter(job=job)
     open_items = items.filter(state=ItemState.PENDING).count()
     if open_items:
         yield f"{name} ended with {open_items} items open"
     report = ingest_report(job)
-    parts = sum(report[part] for part in ("new", "updated", "unchanged", "skipped", "failed"))
-    if report["seen"] != parts or report["failed"]:
-        yield f"{name} reports seen {report['seen']}, parts {parts}, failed {report['failed_by_reason']}"
+    yield from _parts_add_up(name, report)
     told, made = report["seen"] + report["deleted"], items.count()
     if told < made or (job.kind == JobKind.INGEST_DOCUMENT and told > made):
         yield f"{name} reports {told} files for {made} items"
+
+
+def _parts_add_up(name: str, report: Mapping[str, Any]) -> Iterator[str]:
+    parts = sum(report[part] for part in ("new", "updated", "unchanged", "skipped", "failed"))
+    if report["seen"] != parts or report["failed"]:
+        yield f"{name} reports seen {report['seen']}, parts {parts}, failed {report['failed_by_reason']}"
+
+
+def chunks_are_numbered(tenant: Tenant) -> Iterator[str]:
+    """The chunks of each document count from 0 without a hole: none is missing, none there twice."""
+    numbers: dict[Any, list[int]] = defaultdict(list)
+    rows = Chunk.objects.in_workspace(tenant.workspace).order_by("ordinal")
+    for path, ordinal in rows.values_list("document__path", "ordinal"):
+        numbers[path].append(ordinal)
+    holes = [path for path, found in numbers.items() if found != list(range(len(found)))]
+    yield from _told("with chunks missing or doubled", holes)
+    paths = set(Document.objects.in_workspace(tenant.workspace).values_list("path", flat=True))
+    yield from _told("without chunks", sorted(paths - numbers.keys()))
+
+
+def blobs_are_whole(tenant: Tenant) -> Iterator[str]:
+    """The bytes of each document are kept, and are those that its hash says."""
+    id_ = tenant.workspace.pk
+    hashes = set(Document.objects.in_workspace(id_).values_list("content_hash", flat=True))
+    kept = {hash_ for hash_ in hashes if has_blob(id_, hash_)}
+    yield from _told("blob missing", sorted(hashes - kept))
+    yield from _told("blob not whole", [h for h in sorted(kept) if content_hash(read_blob(id_, h)) != h])
+
+
+def told_once(tenant: Tenant, since_seq: int, paths: Collection[str]) -> Iterator[str]:
+    """Since that number the log tells as many documents as have changed, each once."""
+    changes = Change.objects.in_workspace(tenant.workspace).filter(seq__gt=since_seq)
+    times = Counter(changes.values_list("doc_id", flat=True))
+    yield from _told("document told twice", [doc_id.hex for doc_id, n in times.items() if n > 1])
+    if len(times) != len(paths):
+        yield f"the log tells of {len(times)} documents, {len(paths)} have changed"
+
+
+def differing(before: Mapping[str, str], now: Mapping[str, str]) -> set[str]:
+    """The paths that came, went or have another text."""
+    return {path for path in before.keys() | now.keys() if before.get(path) != now.get(path)}
+
+
+def mixture(
+    tenant: Tenant, before: Mapping[tuple[str, str], str], now: Mapping[tuple[str, str], str]
+) -> tuple[list[str], int]:
+    """What is neither as before nor as now, as sentences; and how many of what changed are as now."""
+    rows = Document.objects.in_workspace(tenant.workspace).values_list("source__key", "path", "content_hash")
+    found = {(key, path): hash_ for key, path, hash_ in rows}
+    told = []
+    n_changed = 0
+    for place in before.keys() | now.keys():
+        old, new = _hash(before.get(place)), _hash(now.get(place))
+        if found.get(place) not in {old, new}:
+            told.append(f"{'/'.join(place)} has neither its old nor its new content")
+        n_changed += old != new == found.get(place)
+    return told[:_MOST_TOLD], n_changed
+
+
+def _hash(text: str | None) -> str | None:
+    return None if text is None else content_hash(text.encode())
 
 
 def log_has_no_holes(tenant: Tenant) -> Iterator[str]:
@@ -122,7 +194,7 @@ def log_has_no_holes(tenant: Tenant) -> Iterator[str]:
 def all_is_found(tenant: Tenant, files: Mapping[tuple[str, str], str]) -> Iterator[str]:
     """A search for a word that only one document has finds that one, for a sample of them."""
     words = {(key, path): _MARKER.search(text) for (key, path), text in files.items()}
-    known = Counter(word[0] for word in words.values() if word is not None)
+    known = Counter(word for text in files.values() for word in set(_MARKER.findall(text)))
     alone = {place: word[0] for place, word in words.items() if word is not None and known[word[0]] == 1}
     for place in sorted(alone)[:: max(1, len(alone) // _MOST_SEARCHES)]:
         answer = tenant.search(alone[place], mode="lexical").json()

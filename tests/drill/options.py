@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-SCENES = ("storm", "hint", "stall", "outage")
+SCENES = ("storm", "hint", "stall", "outage", "turns", "faults", "disks", "reembed")
 SAFEGUARDS = ("sweep", "fence")
 
 
@@ -17,6 +17,8 @@ class Options:
 
     documents: int
     kills: int
+    #: Chunks of the workspace whose embedder is changed.
+    chunks: int
     seed: int
     has_edits: bool
     scenes: tuple[str, ...]
@@ -41,6 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.drill", description=__doc__)
     parser.add_argument("--documents", type=int, default=2_000, help="files to ingest")
     parser.add_argument("--kills", type=int, default=10, help="processes to kill meanwhile")
+    parser.add_argument("--chunks", type=int, default=2_000, help="chunks that get another embedder")
     parser.add_argument("--seed", type=int, help="of documents, edits and victims (random, and printed)")
     parser.add_argument("--no-edits", dest="has_edits", action="store_false", help="leave the files alone")
     parser.add_argument(

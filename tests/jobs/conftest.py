@@ -3,19 +3,9 @@
 import pytest
 
 from ingest.jobs import hints
-from ingest.jobs.parsing import digester_pool
 from search import embedding
 from search.corpus import ensure_source
 from tests.corpus.making import make_workspace
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _parsers():
-    """The parsing processes are shared by all tests, and end with them."""
-    yield
-    if digester_pool.cache_info().currsize:
-        digester_pool().close()
-        digester_pool.cache_clear()
 
 
 @pytest.fixture(autouse=True)
@@ -30,8 +20,7 @@ def _empty_queues(servers):
 @pytest.fixture(autouse=True)
 def _own_embedder():
     yield
-    embedding.configured_embedder.cache_clear()
-    embedding.query_embedder.cache_clear()
+    embedding.forget_queries()
 
 
 @pytest.fixture
@@ -49,3 +38,11 @@ def folder(tmp_path):
 @pytest.fixture
 def source(workspace, folder):
     return ensure_source(workspace, "notes", kind="folder", config={"path": str(folder)})
+
+
+@pytest.fixture
+def reachable_sites(settings):
+    """Sites on this machine may be read, and as fast as they answer."""
+    settings.KEBAB_PRIVATE_HOSTS = frozenset({"127.0.0.1"})
+    settings.KEBAB_CRAWL_REQUESTS_PER_S = 10_000
+    settings.KEBAB_CRAWL_LIMIT_S = 5

@@ -11,7 +11,6 @@ from ingest.jobs.request import request_embedding
 from ingest.models import Job
 from search.corpus import replace_document
 from search.embedders.hashing import HashEmbedder
-from search.embedding import configured_embedder
 from search.models import ChunkVector, EmbeddingSpace
 from search.vectors.fill import count_without_vector, store_vectors
 from tests.corpus.making import chunk, draft, make_place, write
@@ -155,7 +154,6 @@ def test_another_model_than_the_live_space_fails_the_job_and_says_the_remedy(wor
 
 def test_without_an_embedder_there_is_nothing_to_do(workspace, settings):
     settings.KEBAB_EMBEDDER = "none"
-    configured_embedder.cache_clear()
     write(workspace, "a.md", "one")
     assert embed(workspace).state == "succeeded"
     assert not EmbeddingSpace.objects.exists()

@@ -7,7 +7,7 @@ import pytest
 from django.core.files.storage import default_storage
 
 from ingest.connectors.folder_source import FolderSource
-from ingest.jobs import items, sync_source
+from ingest.jobs import sync_source, writing
 from ingest.jobs.report import ingest_report
 from ingest.jobs.request import request_sync, retry
 from ingest.models import Job, Unreadable
@@ -157,7 +157,7 @@ def test_a_file_that_kills_its_parsers_is_quarantined_and_its_old_content_stays(
 
     def die(self, content, path, *rest):
         if b"deadly" in content:
-            raise Quarantined("every parser died on it")
+            raise Quarantined("every parser failed on it")
         return digest(self, content, path, *rest)
 
     monkeypatch.setattr(Digester, "digest", die)
@@ -292,13 +292,13 @@ def test_a_blob_is_kept_for_documents_alone_and_goes_with_them(workspace, folder
 def test_a_document_that_postgres_refuses_is_failed_and_the_rest_succeeds(
     workspace, folder, source, monkeypatch
 ):
-    make = items.document_draft
+    make = writing.document_draft
 
     def overlong(digest, found, **about):
         made = make(digest, found, **about)
         return replace(made, mime="x" * 300) if about["path"] == "a.md" else made
 
-    monkeypatch.setattr(items, "document_draft", overlong)
+    monkeypatch.setattr(writing, "document_draft", overlong)
     fill(folder, FILES)
     report = sync(source)
     assert (counts(report)["new"], report["failed_by_reason"]) == (2, {"unstorable": 1})

@@ -57,18 +57,19 @@ def job(folder, source):
 
 
 @pytest.mark.parametrize(
-    ("failpoint", "attempts", "documents"),
+    ("failpoint", "attempts", "is_written"),
     [
-        ("after_claim", set(), 0),
-        ("after_parse", {1}, 0),
-        ("after_chunks_before_commit", {1}, 0),
-        ("after_commit_before_ack", {1}, 1),
+        ("after_claim", set(), False),
+        ("after_parse", {1}, False),
+        ("after_chunks_before_commit", {1}, False),
+        ("after_commit_before_ack", {1}, True),
     ],
 )
-def test_a_kill_costs_nothing_but_time(workspace, folder, job, failpoint, attempts, documents):
+def test_a_kill_costs_nothing_but_time(workspace, folder, job, failpoint, attempts, is_written):
     assert work_in_another_process(job, failpoint=failpoint) == -signal.SIGKILL
     assert set(JobItem.objects.values_list("attempts", flat=True)) == attempts
-    assert (Document.objects.count(), Change.objects.count()) == (documents, documents)
+    documents = Document.objects.count()  # those that were parsed at about the same time are written together
+    assert (documents > 0, Change.objects.count()) == (is_written, documents)
     killed = Job.objects.get(pk=job.pk)
     assert (killed.state, killed.attempt, killed.items_done) == ("running", 1, documents)
 

@@ -5,22 +5,23 @@ from functools import partial
 from uuid import uuid4
 
 import pytest
-from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from ingest.errors import LeaseLost
-from ingest.jobs import items, run
+from ingest.jobs import items, run, writing
 from ingest.jobs.items import MAX_ITEM_ATTEMPTS
 from ingest.jobs.lease import MAX_STALLED_ATTEMPTS, Lease, LeaseKeeper, claim
+from ingest.jobs.quarantine import quarantined, try_again
 from ingest.jobs.report import ingest_report
 from ingest.jobs.request import request_sync
 from ingest.jobs.run import run_job
+from ingest.jobs.writing import ItemWriter
 from ingest.models import Job, JobItem
 from search.models import Document
 from tests.corpus.making import make_workspace
 from tests.corpus.together import at_once
-from tests.jobs.working import counts, fill, indexed, upload, work
+from tests.jobs.working import counts, fill, indexed, sync, upload, work
 
 
 @pytest.fixture
@@ -36,6 +37,20 @@ def expire(job):
 
 def now_of(job):
     return Job.objects.get(pk=job.pk)
+
+
+def begin_five_times(job, path, monkeypatch):
+    """Have the job listed, and this item of it begun by five workers that died."""
+
+    def die(self):
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(items.ItemWorker, "run", die)
+        with pytest.raises(Killed):
+            run_job(job.workspace_id, job.pk)
+    JobItem.objects.filter(path=path).update(attempts=MAX_ITEM_ATTEMPTS)
+    expire(job)
 
 
 class Killed(BaseException):
@@ -84,13 +99,13 @@ def test_a_lease_that_was_taken_over_writes_nothing(job):
 
 
 def test_a_worker_whose_lease_was_taken_over_changes_no_document(workspace, job, monkeypatch):
-    draft = items.document_draft
+    draft = writing.document_draft
 
     def taken_over_meanwhile(*arguments, **options):
-        Job.objects.filter(pk=job.pk).update(attempt=F("attempt") + 1)
+        Job.objects.filter(pk=job.pk).update(attempt=2)
         return draft(*arguments, **options)
 
-    monkeypatch.setattr(items, "document_draft", taken_over_meanwhile)
+    monkeypatch.setattr(writing, "document_draft", taken_over_meanwhile)
     run_job(job.workspace_id, job.pk)
     assert not Document.objects.exists()
     assert (now_of(job).state, now_of(job).items_done, now_of(job).attempt) == ("running", 0, 2)
@@ -145,10 +160,10 @@ def test_a_keeper_of_a_job_that_is_gone_says_so(workspace):
 
 
 def test_attempts_are_counted_before_the_work(job, monkeypatch):
-    def die(self, begun, digest):
+    def die(self, findings):
         raise Killed
 
-    monkeypatch.setattr(items.ItemWorker, "_write", die)
+    monkeypatch.setattr(ItemWriter, "write", die)
     with pytest.raises(Killed):
         run_job(job.workspace_id, job.pk)
     assert set(JobItem.objects.values_list("attempts", flat=True)) == {1}
@@ -159,14 +174,14 @@ def test_attempts_are_counted_before_the_work(job, monkeypatch):
 def test_items_that_kill_their_worker_are_failed_and_the_rest_succeeds(
     workspace, job, folder, monkeypatch, killers
 ):
-    write = items.ItemWorker._write
+    write = ItemWriter.write
 
-    def die_of_some(self, begun, digest):
-        if begun.place.path in killers:
+    def die_of_some(self, findings):
+        if killers & {finding.begun.place.path for finding in findings}:
             raise Killed
-        write(self, begun, digest)
+        write(self, findings)
 
-    monkeypatch.setattr(items.ItemWorker, "_write", die_of_some)
+    monkeypatch.setattr(ItemWriter, "write", die_of_some)
     fill(folder, {f"{name}.md": f"{name}\n" for name in "defg"})
     kills = 0
     while now_of(job).state in ("queued", "running"):
@@ -182,19 +197,43 @@ def test_items_that_kill_their_worker_are_failed_and_the_rest_succeeds(
     assert ingest_report(now_of(job))["failed_by_reason"] == {"killed_its_worker": len(killers)}
 
 
-def test_an_item_begun_five_times_is_not_begun_again(workspace, job, monkeypatch):
-    discovered = []
+def test_a_file_that_kills_its_worker_is_left_alone_until_someone_asks_for_it(
+    workspace, job, source, folder, monkeypatch
+):
+    begin_five_times(job, "b.md", monkeypatch)
+    assert work(job).state == "succeeded"
+    assert counts(sync(source)) == {"seen": 3, "unchanged": 2, "failed": 1}
+    fill(folder, {"b.md": "changed\n"})
+    assert counts(sync(source)) == {"seen": 3, "new": 1, "unchanged": 2, "parser_calls": 1}
 
-    def discover_and_stop(self):
-        discovered.append(self._items().count())
+
+def test_who_asks_for_a_file_that_killed_its_worker_has_it_read(workspace, job, monkeypatch):
+    begin_five_times(job, "b.md", monkeypatch)
+    work(job)
+    (entry,) = quarantined(workspace)
+    assert (entry.path, entry.detail) == ("b.md", "Given up after 5 attempts.")
+    assert work(try_again(entry, requested_by="")).state == "succeeded"
+    assert len(indexed(workspace)) == 3
+    assert not quarantined(workspace)
+
+
+def test_a_file_whose_very_reading_kills_its_worker_is_failed_unread(workspace, job, monkeypatch):
+    begin_five_times(job, "b.md", monkeypatch)
+
+    def die(self, finding):
         raise Killed
 
-    with monkeypatch.context() as patched:
-        patched.setattr(items.ItemWorker, "run", discover_and_stop)
-        with pytest.raises(Killed):
-            run_job(job.workspace_id, job.pk)
-    JobItem.objects.filter(path="b.md").update(attempts=MAX_ITEM_ATTEMPTS)
+    monkeypatch.setattr(ItemWriter, "set_aside", die)
+    with pytest.raises(Killed):
+        run_job(job.workspace_id, job.pk)
     expire(job)
+    assert work(job).state == "succeeded"
+    assert ingest_report(now_of(job))["failed_by_reason"] == {"killed_its_worker": 1}
+    assert set(indexed(workspace)) == {"a.md", "c.md"}
+
+
+def test_an_item_begun_five_times_is_not_begun_again(workspace, job, monkeypatch):
+    begin_five_times(job, "b.md", monkeypatch)
     report = ingest_report(work(job))
     assert counts(report) == {"seen": 3, "new": 2, "failed": 1, "parser_calls": 2}
     assert JobItem.objects.get(path="b.md").detail == "Given up after 5 attempts."
@@ -222,19 +261,25 @@ def test_an_exception_puts_the_job_off_longer_each_time(job, monkeypatch, caplog
         expire(job)
     assert [0.85 < wait / (5 * 2**n) < 1.3 for n, wait in enumerate(waits, start=1)] == [True] * 4
     assert "ZeroDivisionError" in caplog.text
+    Job.objects.update(stalled_attempts=MAX_STALLED_ATTEMPTS)
+    run_job(job.workspace_id, job.pk)
+    given_up = now_of(job)
+    assert given_up.state == "failed"
+    assert given_up.error.startswith(
+        "Given up after 8 attempts without progress. It broke off: ZeroDivisionError;"
+    )
 
 
 def test_a_job_that_was_put_off_goes_on_where_it_was(workspace, job, monkeypatch):
-    write, calls = items.ItemWorker._write, []
+    write = ItemWriter.write
 
-    def fail_at_the_second(self, begun, digest):
-        calls.append(begun.place.path)
-        if len(calls) == 2:
-            raise ZeroDivisionError("a bug")
-        write(self, begun, digest)
+    def fail_after_the_first(self, findings):
+        write(self, findings[:1])
+        raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr(items.ItemWorker, "_write", fail_at_the_second)
-    run_job(job.workspace_id, job.pk)
+    with monkeypatch.context() as patched:
+        patched.setattr(ItemWriter, "write", fail_after_the_first)
+        run_job(job.workspace_id, job.pk)
     assert (len(indexed(workspace)), now_of(job).items_done) == (1, 1)
     expire(job)
     ended = work(job)

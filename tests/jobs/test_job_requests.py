@@ -8,12 +8,16 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
 from ingest.errors import JobNotOpen
-from ingest.jobs import hints, items, run
+from ingest.jobs import hints, run
 from ingest.jobs.lease import claim
+from ingest.jobs.quarantine import try_again
 from ingest.jobs.request import cancel, request_embedding, request_sync, retry
 from ingest.jobs.run import run_job
+from ingest.jobs.writing import ItemWriter
 from ingest.models import Job
+from search.corpus import ensure_version
 from search.models import Chunk, Document, Source
+from tests.api.making import quarantine
 from tests.corpus.together import at_once
 from tests.jobs.working import fill, indexed, sync, upload, work
 
@@ -83,14 +87,14 @@ def test_a_running_job_is_cancelled_between_items_and_keeps_what_it_did(
 ):
     fill(folder, {f"{n}.md": f"{n}\n" for n in range(5)})
     job = request_sync(source)
-    write = items.ItemWorker._write
+    write = ItemWriter.write
 
-    def cancel_after_the_first(self, begun, digest):
-        write(self, begun, digest)
+    def cancel_after_the_first(self, findings):
+        write(self, findings[:1])
         cancel(job)
         self._work.keeper._look(renew=False)
 
-    monkeypatch.setattr(items.ItemWorker, "_write", cancel_after_the_first)
+    monkeypatch.setattr(ItemWriter, "write", cancel_after_the_first)
     ended = work(job)
     assert (ended.state, ended.items_done, len(indexed(workspace))) == ("cancelled", 1, 1)
     assert Source.objects.get(pk=source.pk).state == "pending"
@@ -137,6 +141,27 @@ def test_a_sync_that_failed_as_a_whole_is_retried_as_a_whole(workspace, folder, 
     assert indexed(workspace) == {"a.md": ["a"]}
 
 
+def test_a_sync_that_broke_off_is_retried_as_a_whole_whatever_failed_in_it(
+    workspace, folder, source, monkeypatch
+):
+    fill(folder, {"a.md": "a\n", "bad.md": "bad\n", "c.md": "c\n"})
+    quarantined_bytes(source, folder / "bad.md")
+    job = request_sync(source)
+    write = ItemWriter.write
+
+    def cancel_after_the_first(self, findings):
+        write(self, findings)
+        cancel(job)
+        self._work.keeper._look(renew=False)
+
+    monkeypatch.setattr(ItemWriter, "write", cancel_after_the_first)
+    ended = work(job)
+    assert (ended.state, ended.items_done, ended.counts["failed"]) == ("cancelled", 1, {"quarantined": 1})
+    monkeypatch.undo()
+    assert work(retry(ended)).state == "succeeded"
+    assert indexed(workspace) == {"a.md": ["a"], "c.md": ["c"]}
+
+
 def test_a_cancelled_upload_is_retried_from_its_blob(workspace):
     job = cancel(upload(workspace, "a.md", b"a\n", title="Stated"))
     assert work(retry(job)).state == "succeeded"
@@ -170,7 +195,17 @@ def test_many_requests_for_embedding_make_one_job(workspace):
     assert len({job.pk for job in jobs}) == 1
 
 
-def test_a_retry_joins_the_full_sync_that_waits(source):
+def test_a_file_in_quarantine_is_tried_again_though_a_sync_waits(workspace, folder, source):
+    fill(folder, {"bad.md": "# Bad\n\nread at last\n"})
     full = request_sync(source)
-    assert request_sync(source, only_paths=["a.md"]).pk == full.pk
-    assert "only_paths" not in now_of(full).payload
+    again = try_again(quarantined_bytes(source, folder / "bad.md"), requested_by="")
+
+    assert work(full).counts["failed"] == {"quarantined": 1}
+    assert work(again).counts["new"] == 1
+    assert indexed(workspace) == {"bad.md": ["read at last"]}
+    assert request_sync(source, only_paths=["bad.md"]).pk == request_sync(source, only_paths=["bad.md"]).pk
+
+
+def quarantined_bytes(source, file):
+    version = ensure_version(source, "")
+    return quarantine(source.workspace, version, file.name, file.read_bytes())

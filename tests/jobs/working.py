@@ -14,8 +14,8 @@ from search.blobs import keep_blob
 from search.corpus import ensure_source
 from search.models import Chunk, Document, Source
 
-#: What no parser reads: the start of a PNG.
-PICTURE = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(range(200))
+#: What no parser reads: the start of a Photoshop file.
+PICTURE = b"8BPS\x00\x01" + bytes(range(200))
 
 _clock = Counter()
 

@@ -1,11 +1,13 @@
 """What is kept of a library: its id, its total of snippets and its trust score."""
 
 import threading
+from datetime import timedelta
 from importlib import import_module
 
 import pytest
 from django.apps import apps
 from django.db import IntegrityError, connection
+from django.utils import timezone
 
 from search.corpus import ensure_source, ensure_version
 from search.libraries.standing import note_uploads, refresh_standing
@@ -143,6 +145,22 @@ def test_uploads_are_indexed_once_there_is_a_document(workspace):
     assert (fresh(source).state, fresh(source).total_snippets) == ("indexed", 1)
     assert fresh(source).trust_score == 1.0
     assert fresh(source).last_indexed_at is not None
+
+
+def test_uploads_with_more_to_follow_are_counted_every_few_seconds(workspace):
+    source = ensure_source(workspace, "docs", kind="upload")
+    write(workspace, "a.md", "one")
+    note_uploads(workspace.pk, source.pk, more_follow=True)
+    assert (fresh(source).state, fresh(source).total_snippets) == ("indexed", 1)
+    write(workspace, "b.md", "two")
+    note_uploads(workspace.pk, source.pk, more_follow=True)
+    assert fresh(source).total_snippets == 1
+    Source.objects.update(last_indexed_at=timezone.now() - timedelta(seconds=6))
+    note_uploads(workspace.pk, source.pk, more_follow=True)
+    assert fresh(source).total_snippets == 2
+    write(workspace, "c.md", "three")
+    note_uploads(workspace.pk, source.pk)
+    assert fresh(source).total_snippets == 3
 
 
 def test_a_source_that_is_gone_is_let_go(workspace):

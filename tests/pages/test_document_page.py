@@ -144,7 +144,7 @@ def test_a_document_without_lines_is_shown_by_passages(visitor, workspace):
     passages = [
         Passage(text=f"page {n} <b>", ordinal=n, spans=[{"kind": "page", "page": n + 1}]) for n in range(100)
     ]
-    document = shelve(workspace, "a.pdf", "%PDF", media="pdf", passages=passages)
+    document = shelve(workspace, "a.pptx", "PK", media="office", passages=passages)
     cited = Chunk.objects.in_workspace(workspace).get(ordinal=50)
     page = text_of(open_page(visitor, document, chunk=cited.chunk_id.hex))
 

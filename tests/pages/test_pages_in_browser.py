@@ -7,7 +7,9 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from tests.pages.shelf import index, shelve
+from search.models import Chunk
+from tests.pages.shelf import Passage, index, shelve
+from tests.unit.ingest.real_files import content_of
 
 playwright_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 expect = playwright_api.expect
@@ -168,3 +170,80 @@ def test_the_api_pages_work_under_the_policy(open_page, db):
     page.goto("/api/docs/")
 
     expect(page.locator("#swagger-ui .info .title")).to_contain_text("Kebab")
+
+
+_PICTURE_SIZE = "image => image.decode().then(() => [image.naturalWidth, image.naturalHeight])"
+
+
+def test_a_pdf_page_is_drawn_beside_its_text(open_page, member, workspace):
+    text = content_of("pdf/printed.pdf").decode("latin-1")
+    passages = [Passage(text="The marmalade siren", spans=[{"kind": "page", "page": 2}])]
+    fields = {"media": "pdf", "mime": "application/pdf", "metadata": {"pages": 3}, "passages": passages}
+    document = shelve(workspace, "printed.pdf", text, charset="latin-1", **fields)
+    page = open_page(member)
+    page.goto(f"/w/handbook/documents/{document.doc_id.hex}?from=2")
+
+    expect(page.get_by_text("The marmalade siren")).to_be_visible()
+    width, height = page.get_by_alt_text("Page 2 as it is printed").evaluate(_PICTURE_SIZE)
+    assert (width, height) == (990, 1400)
+
+
+def test_the_outline_of_a_region_lies_on_the_words_in_the_picture(open_page, member, workspace):
+    text = content_of("image/notice.png").decode("latin-1")
+    span = {"kind": "region", "x": 34, "y": 42, "w": 504, "h": 193}
+    passages = [Passage(text="The ferry leaves", spans=[span])]
+    size = {"width": 900, "height": 360}
+    fields = {"media": "image", "mime": "image/png", "metadata": size, "passages": passages}
+    document = shelve(workspace, "notice.png", text, charset="latin-1", **fields)
+    chunk = Chunk.objects.in_workspace(workspace).get(document=document)
+    page = open_page(member, viewport={"width": 480, "height": 800})
+    page.goto(f"/w/handbook/documents/{document.doc_id.hex}?chunk={chunk.chunk_id.hex}")
+    picture = page.get_by_alt_text("notice.png")
+    picture.evaluate(_PICTURE_SIZE)
+    drawn, outlined = picture.bounding_box(), page.locator("rect.region").bounding_box()
+    scale = drawn["width"] / 900
+
+    assert abs(outlined["x"] - drawn["x"] - 34 * scale) < 3
+    assert abs(outlined["y"] - drawn["y"] - 42 * scale) < 3
+    assert abs(outlined["width"] - 504 * scale) < 4
+
+
+def test_the_text_of_a_pdf_page_comes_before_the_sheet_on_a_phone(open_page, member, workspace):
+    text = content_of("pdf/printed.pdf").decode("latin-1")
+    passages = [Passage(text="The marmalade siren", spans=[{"kind": "page", "page": 2}])]
+    fields = {"media": "pdf", "mime": "application/pdf", "metadata": {"pages": 3}, "passages": passages}
+    document = shelve(workspace, "printed.pdf", text, charset="latin-1", **fields)
+    page = open_page(member, viewport={"width": 390, "height": 844})
+    page.goto(f"/w/handbook/documents/{document.doc_id.hex}?from=2")
+    sheet = page.get_by_alt_text("Page 2 as it is printed")
+    sheet.evaluate(_PICTURE_SIZE)
+
+    passage = page.get_by_text("The marmalade siren")
+    assert passage.bounding_box()["y"] < sheet.bounding_box()["y"]
+    expect(passage).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("width", [390, 1_440])
+def test_what_is_said_stands_in_one_column_whatever_the_time(open_page, member, workspace, width):
+    text = content_of("transcript/harbour.srt").decode()
+    document = shelve(workspace, "harbour.srt", text, media="transcript")
+    page = open_page(member, viewport={"width": width, "height": 844})
+    page.goto(f"/w/handbook/documents/{document.doc_id.hex}")
+    said = page.locator(".cues li > span")
+
+    expect(page.get_by_text("1:02:03")).to_be_visible()
+    assert len({said.nth(number).bounding_box()["x"] for number in range(3)}) == 1
+
+
+def test_a_hit_in_a_mail_leads_to_its_passage(open_page, member, workspace):
+    lines = [f"Line {number} of a long letter." for number in range(1, 25)]
+    spans = [[{"kind": "line", "start": number, "end": number}] for number in range(1, 25)]
+    passages = [Passage(text=lines[n], ordinal=n, spans=spans[n]) for n in range(24)]
+    fields = {"media": "email", "mime": "message/rfc822", "passages": passages}
+    document = shelve(workspace, "letter.eml", "\n".join(lines), **fields)
+    cited = Chunk.objects.in_workspace(workspace).get(document=document, ordinal=19)
+    page = open_page(member, viewport={"width": 390, "height": 844})
+    page.goto(f"/w/handbook/documents/{document.doc_id.hex}?start=20&end=20&chunk={cited.chunk_id.hex}#L20")
+
+    expect(page.locator("section.cited")).to_contain_text("Line 20 of a long letter.")
+    expect(page.locator("section.cited")).to_be_in_viewport()

@@ -134,7 +134,7 @@ def test_an_empty_workspace_says_how_to_fill_it(visitor, workspace):
 
 
 def test_a_leg_that_took_no_part_is_named(visitor, guide, monkeypatch):
-    monkeypatch.setattr("search.engine.query_embedder", lambda: None)
+    monkeypatch.setattr("search.engine.embedder_for_queries", lambda workspace, space: None)
 
     assert "The vector leg was stopped or took no part" in text_of(search_page(visitor, q="restart"))
 

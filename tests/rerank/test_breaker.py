@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from search.rerank.breaker import Breaker
+from search.breaker import Breaker
 from search.retrieval.errors import RerankerUnavailable
 
 
@@ -26,7 +26,7 @@ def clock():
 
 @pytest.fixture
 def breaker(clock):
-    return Breaker(failures=3, rest_s=30, clock=clock)
+    return Breaker("the reranker", RerankerUnavailable, failures=3, rest_s=30, clock=clock)
 
 
 def fail(breaker, *, is_fault=True, reason="it answered 500"):
@@ -121,7 +121,7 @@ def test_a_refusal_of_what_was_asked_is_no_failure(breaker):
 
 
 def test_no_failure_of_many_threads_is_lost(clock):
-    breaker = Breaker(failures=400, rest_s=30, clock=clock)
+    breaker = Breaker("the reranker", RerankerUnavailable, failures=400, rest_s=30, clock=clock)
     together = threading.Barrier(4)
 
     def fail_often():

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from search.rerank.breaker import Breaker
+from search.breaker import Breaker
 from search.rerank.endpoint import make_endpoint_scorer
 from search.rerank.guarded import GuardedReranker
 from search.rerank.options import RerankOptions
@@ -151,7 +151,12 @@ def raise_unless_finite(scores):
             return scores
 
     with ThreadPoolExecutor(1) as threads:
-        guarded = GuardedReranker(Scorer(), limit_s=PATIENT_S, breaker=Breaker(), executor=threads)
+        guarded = GuardedReranker(
+            Scorer(),
+            limit_s=PATIENT_S,
+            breaker=Breaker("the reranker", RerankerUnavailable),
+            executor=threads,
+        )
         guarded.rerank(QUERY, ["a"] * len(scores))
 
 

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from search.rerank.breaker import Breaker
+from search.breaker import Breaker
 from search.rerank.guarded import GuardedReranker
 from search.retrieval.errors import RerankerUnavailable
 
@@ -52,7 +52,9 @@ def threads():
 @pytest.fixture
 def guard(threads):
     def make(scorer, limit_s=60.0):
-        return GuardedReranker(scorer, limit_s=limit_s, breaker=Breaker(), executor=threads)
+        return GuardedReranker(
+            scorer, limit_s=limit_s, breaker=Breaker("the reranker", RerankerUnavailable), executor=threads
+        )
 
     return make
 
@@ -106,6 +108,8 @@ def test_wrong_scores_count_against_the_reranker(guard, scores):
 def test_long_texts_are_cut():
     scorer = StaticScorer([0.5])
     with ThreadPoolExecutor(1) as threads:
-        reranker = GuardedReranker(scorer, limit_s=60, breaker=Breaker(), executor=threads)
+        reranker = GuardedReranker(
+            scorer, limit_s=60, breaker=Breaker("the reranker", RerankerUnavailable), executor=threads
+        )
         reranker.rerank("q" * 5_000, ["p" * 5_000])
     assert scorer.asked == [("q" * 1_000, ["p" * 2_000], 60)]

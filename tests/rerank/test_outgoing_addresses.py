@@ -22,7 +22,16 @@ def resolve(monkeypatch):
     return set_
 
 
-@pytest.mark.parametrize("address", ["93.184.216.34", "2606:2800:220:1:248:1893:25c8:1946"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "93.184.216.34",
+        "2606:2800:220:1:248:1893:25c8:1946",
+        "::ffff:93.184.216.34",
+        "64:ff9b::5db8:d822",
+        "2002:5db8:d822::1",
+    ],
+)
 def test_a_public_address_is_permitted(resolve, address):
     resolve(address)
     assert permitted_addresses("example.org", 80, frozenset()) == [address]
@@ -47,6 +56,13 @@ def test_a_public_address_is_permitted(resolve, address):
         "ff02::1",
         "::ffff:127.0.0.1",
         "::ffff:169.254.169.254",
+        "64:ff9b::a9fe:a9fe",
+        "64:ff9b:1::a9fe:a9fe",
+        "2002:7f00:1::",
+        "2001:0:4136:e378:8000:63bf:3fff:fdd2",
+        "::7f00:1",
+        "::5db8:d822",
+        "fec0::1",
     ],
 )
 def test_other_addresses_are_for_named_hosts_alone(resolve, address):

@@ -34,11 +34,7 @@ def set_embedder(settings):
 
     def choose(name):
         settings.KEBAB_EMBEDDER = name
-        forget()
-
-    def forget():
-        embedding.configured_embedder.cache_clear()
-        embedding.query_embedder.cache_clear()
+        embedding.forget_queries()
 
     yield choose
-    forget()
+    embedding.forget_queries()

@@ -90,6 +90,19 @@ def test_a_method_is_found_in_the_file_that_declares_its_class(workspace):
     assert found(workspace, "FTP.makeport") == ["ftplib.py"]
 
 
+def test_a_method_is_found_by_the_units_that_its_breadcrumb_names(workspace):
+    code = {"kind": "code"}
+    for crumb in ("net.js > class Ftp > method make_port", "other.js > class Http > method make_port"):
+        path = crumb.partition(" ")[0]
+        write(workspace, path, chunk("  make_port() {\n  }", breadcrumb=crumb, **code), media="code")
+    write(workspace, "use.js", chunk("make_port()", breadcrumb="use.js > function f", **code), media="code")
+    sync(workspace)
+
+    assert found(workspace, "Ftp.make_port") == ["net.js"]
+    *defining, using = found(workspace, "make_port")
+    assert (sorted(defining), using) == (["net.js", "other.js"], "use.js")
+
+
 def test_a_name_that_is_a_common_word_is_found_where_code_declares_it(workspace, monkeypatch):
     monkeypatch.setattr(exact, "_COMMON", 2)
     for number in range(4):

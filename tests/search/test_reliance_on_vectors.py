@@ -35,7 +35,7 @@ class EnglishEmbedder(HashEmbedder):
 @pytest.fixture
 def english(monkeypatch):
     embedder = EnglishEmbedder()
-    monkeypatch.setattr(engine, "query_embedder", lambda: embedder)
+    monkeypatch.setattr(engine, "embedder_for_queries", lambda workspace, space: embedder)
     return embedder
 
 

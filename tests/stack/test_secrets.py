@@ -1,3 +1,4 @@
+import json
 import multiprocessing
 import os
 from pathlib import Path
@@ -41,14 +42,34 @@ def test_representation_shows_no_secret(data_dir):
     found = load_or_create(data_dir)
     assert found.secret_key not in repr(found)
     assert found.redis_password not in repr(found)
+    assert found.encryption_key not in repr(found)
+
+
+def test_secrets_of_an_earlier_version_stay_and_get_what_they_lack(data_dir):
+    first = load_or_create(data_dir)
+    file = data_dir / "secrets.json"
+    written = json.loads(file.read_text())
+    del written["encryption_key"]
+    file.write_text(json.dumps(written))
+    found = load_or_create(data_dir)
+
+    assert (found.secret_key, found.redis_password, found.stack_id) == (
+        first.secret_key,
+        first.redis_password,
+        first.stack_id,
+    )
+    assert len(found.encryption_key) == 44
+    assert load_or_create(data_dir) == found
+    assert file.stat().st_mode & 0o777 == 0o600
 
 
 def test_damaged_secrets_are_named_and_not_replaced(data_dir):
     load_or_create(data_dir)
-    (data_dir / "secrets.json").write_text("{")
-    with pytest.raises(PathRefused, match=r"secrets\.json is damaged"):
-        load_or_create(data_dir)
-    assert (data_dir / "secrets.json").read_text() == "{"
+    for damaged in ("{", "[]", '{"secret_key": "x"}', '{"other": 1}'):
+        (data_dir / "secrets.json").write_text(damaged)
+        with pytest.raises(PathRefused, match=r"secrets\.json is damaged"):
+            load_or_create(data_dir)
+        assert (data_dir / "secrets.json").read_text() == damaged
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root can read everything")

@@ -1,3 +1,4 @@
+import contextlib
 import json
 import os
 import signal
@@ -5,6 +6,7 @@ import socket
 import subprocess
 import sys
 
+import psutil
 import pytest
 
 from kebab.stack.locks import HolderKind, StackLock
@@ -15,7 +17,16 @@ from tests.stack.conftest import eventually, family, is_running
 
 pytestmark = pytest.mark.stack
 
-_NAMES = ["postgres", "redis", "web", "worker", "embedder", "mirror", "beat"]
+_NAMES = ["postgres", "redis", "web", "worker", "embedder", "mirror", "beat", "watch"]
+
+
+def commands(pid: int) -> set[str]:
+    """The verbs that the children of a process run."""
+    found: set[str] = set()
+    for child in psutil.Process(pid).children():
+        with contextlib.suppress(psutil.NoSuchProcess):  # it ends while it is looked at
+            found |= set(child.cmdline()[-1:])
+    return found
 
 
 def status(verbs) -> dict:
@@ -60,6 +71,19 @@ def test_every_process_that_is_killed_comes_back(verbs):
     for name in _NAMES:
         eventually(lambda name=name: verbs.pids().get(name, before[name]) != before[name], f"{name} is back")
     eventually(lambda: serves(verbs.state().url), "the web process answers again")
+
+
+def test_supervisor_that_finds_no_room_goes_on_and_tells_its_state_later(verbs):
+    up = verbs.up()
+    supervisor, before = psutil.Process(up.pid), verbs.pids()["mirror"]
+    room = supervisor.rlimit(psutil.RLIMIT_FSIZE)
+    supervisor.rlimit(psutil.RLIMIT_FSIZE, (0, room[1]))  # refuses every write to a file, as a full disk does
+    os.kill(before, signal.SIGKILL)
+    eventually(lambda: "mirror" in commands(up.pid) and not is_running(before), "the process is back")
+    assert verbs.state().processes and verbs.pids().get("mirror", before) == before
+    supervisor.rlimit(psutil.RLIMIT_FSIZE, room)
+    eventually(lambda: verbs.pids().get("mirror", before) != before, "its state is told")
+    assert up.poll() is None
 
 
 def test_children_of_a_killed_web_or_worker_process_end_too(verbs):

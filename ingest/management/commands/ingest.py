@@ -1,5 +1,7 @@
-"""`kebab ingest PATH`."""
+"""`kebab ingest PATH|URL`."""
 
+import json
+from argparse import BooleanOptionalAction
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +9,9 @@ from django.core.management.base import CommandParser
 
 from ingest.cli.following import EmbeddingWatch, follow, fresh
 from ingest.cli.reporting import print_report
-from ingest.cli.targets import IngestRequest, existing_path, request_ingest
+from ingest.cli.sites import SiteTarget
+from ingest.cli.targets import IngestRequest, existing_path, request_ingest, target
+from ingest.connectors.git.address import GitAddress
 from ingest.jobs.report import ingest_report
 from ingest.models import Job, JobState
 from kebab.cli.console import plain
@@ -19,14 +23,24 @@ from kebab.people.models import Workspace
 from kebab.people.workspaces import create_workspace
 from search.models import Trust
 
+_MAX_CREDENTIALS_BYTES = 50_000
+
 
 class Command(BaseVerb):
-    help = "Ingest a folder, as a source that is synced again by the same command, or upload one file."
+    help = (
+        "Ingest a folder, a git repository or a web site, as a source that the same command syncs again,"
+        " or upload a file or an archive."
+    )
     needs = "workers"
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("path", type=existing_path, metavar="PATH", help="a folder or a file")
+        parser.add_argument(
+            "path",
+            type=target,
+            metavar="PATH|URL",
+            help="a folder, a file, a git repository's or a site's address",
+        )
         parser.add_argument("--workspace", metavar="W", help="slug or id; not needed when there is only one")
         parser.add_argument("--create", action="store_true", help="make the workspace if it isn't there")
         parser.add_argument(
@@ -36,10 +50,40 @@ class Command(BaseVerb):
             "--tag", action="append", default=[], metavar="T", help="for what is new or changed"
         )
         parser.add_argument("--trust", choices=Trust.values, help="for what is new or changed")
-        parser.add_argument("--version", default="", metavar="V", help="the version that these documents are")
+        parser.add_argument(
+            "--version",
+            default="",
+            metavar="V",
+            help="the version that these documents are; of a repository the tag or branch to read",
+        )
+        parser.add_argument(
+            "--credentials",
+            type=existing_path,
+            metavar="FILE",
+            help="what the repository is read with from now on: JSON with token, or username and password, or"
+            " private_key",
+        )
+        parser.add_argument(
+            "--watch",
+            action=BooleanOptionalAction,
+            default=None,
+            help="sync the folder soon after something in it has changed, whenever a stack runs",
+        )
+        parser.add_argument(
+            "--as-root",
+            action="store_true",
+            help="an archive's documents keep their paths (else: below its name)",
+        )
         parser.add_argument("--no-embed", action="store_true", help="lexical search only, for now")
 
-    def run_verb(self, *, path: Path, workspace: str | None, create: bool, **options: Any) -> int:
+    def run_verb(
+        self,
+        *,
+        path: Path | GitAddress | SiteTarget,
+        workspace: str | None,
+        create: bool,
+        **options: Any,
+    ) -> int:
         asked = IngestRequest(
             path=path,
             source=options["source"],
@@ -47,6 +91,9 @@ class Command(BaseVerb):
             trust=options["trust"],
             version=options["version"],
             embed=not options["no_embed"],
+            watch=options["watch"],
+            as_root=options["as_root"],
+            credentials=_credentials(options["credentials"]),
         )
         return self._ingest(_workspace(workspace, create=create), asked)
 
@@ -88,6 +135,25 @@ class Command(BaseVerb):
         print_report(self.console, report)
         if watch.error is not None:
             self.remarks.print(plain(f"Embedding failed, lexical search works: {watch.error}"))
+
+
+def _credentials(file: Path | None) -> dict[str, Any] | None:
+    if file is None:
+        return None
+    try:
+        with file.open("rb") as opened:
+            given = json.loads(opened.read(_MAX_CREDENTIALS_BYTES))
+    except (ValueError, OSError) as error:
+        raise CliError(f"{file} can't be read as JSON.", code="credentials_refused") from error
+    from ingest.api.source_configs import GitCredentials  # the API takes a third of a second to import
+
+    serializer = GitCredentials(data=given)
+    if not serializer.is_valid():
+        raise CliError(
+            "The credentials must have one of token, password and private_key, and with a password username.",
+            code="credentials_refused",
+        )
+    return dict(serializer.validated_data)
 
 
 def _workspace(named: str | None, *, create: bool) -> Workspace:

@@ -133,6 +133,53 @@ def test_the_file_that_is_called_like_a_name_does_not_define_it():
     assert order("rate_limit", *reversed(places)) == places
 
 
+def code(*places):
+    """Passages of source files, as `breadcrumb | text`, with their places for ids."""
+    split = ((place, *place.split(" | ")) for place in places)
+    return [Passage(chunk_id=id_, breadcrumb=crumb, text=text, is_code=True) for id_, crumb, text in split]
+
+
+def names_in(name, *places):
+    return [chunk_id for chunk_id, _ in rank_passages([name], code(*places))]
+
+
+def test_code_names_what_its_file_and_units_are_called_and_documents_nothing():
+    places = [
+        "a.js > class Pool > method run_all | run_all() {",
+        "a.js > function other | run_all = 1",
+        "b.js > function run_all > function step | x",
+        "b.js > function third | this.run_all()",
+    ]
+    documented = Passage(chunk_id="documented", breadcrumb="Guide > run_all", text="x")
+
+    assert names_in("run_all", *reversed(places)) == places
+    assert rank_passages(["run_all"], [*code(*places), documented])[0][0] == "documented"
+
+
+def test_the_part_of_a_function_that_begins_it_comes_before_the_others():
+    places = ["a.c > function run_all | int run_all(void)\n{", "a.c > function run_all | return 0;"]
+
+    assert names_in("run_all", *reversed(places)) == places
+
+
+def test_a_member_is_defined_in_the_unit_that_its_container_is():
+    place = "src/ftplib.py > class FTP > method makeport, abort | def makeport(self):"
+
+    assert names_in("FTP.makeport", "src/other.py > function makeport | def makeport():", place) == [place]
+    assert names_in("FTP.abort", "b.js > class FTP > method makeport, abort | abort() {") != []
+
+
+def test_a_unit_is_not_the_word_for_what_it_is():
+    assert rank_namesakes("method", code("a.py > class A > method run | def run(): ...")) == []
+    assert rank_namesakes("run", code("a.py > class A > method run | def run(): ...")) != []
+
+
+def test_a_file_is_found_by_its_path():
+    path = "src/limits.py > function rate_limit | def rate_limit():"
+
+    assert names_in("src/limits.py", path, "b.py > function f | src/limits.py")[0] == path
+
+
 def test_more_mentions_in_less_text_come_first_and_ties_go_by_id():
     dense, thin = "Guide | a_b a_b", f"Guide | a_b a_b {'word ' * 100}"
     same = [Passage(chunk_id=id_, breadcrumb="Guide", text="a_b") for id_ in ("2", "1")]

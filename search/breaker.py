@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from search.retrieval.errors import RerankerUnavailable
+from search.retrieval.errors import SearchError
 
 FAILURES = 3
 REST_S = 30.0
@@ -22,11 +22,16 @@ class Breaker:
 
     def __init__(
         self,
+        name: str,
+        refusal: Callable[[str], SearchError],
         *,
         failures: int = FAILURES,
         rest_s: float = REST_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`name` is what is left alone, as a sentence begins; `refusal` makes the error that says so."""
+        self._name = name
+        self._refusal = refusal
         self._failures_allowed = failures
         self._rest_s = rest_s
         self._clock = clock
@@ -38,15 +43,15 @@ class Breaker:
 
     @contextmanager
     def attempt(self) -> Iterator[None]:
-        """Let what is inside be tried, and count how it ends. Raises RerankerUnavailable while it rests.
+        """Let what is inside be tried, and count how it ends. Raises what `refusal` makes while it rests.
 
-        An error that is no fault of the reranker shows that it is well.
+        An error whose `is_fault` is False shows that what was tried is well.
         """
         self._admit()
         try:
             yield
-        except RerankerUnavailable as error:
-            self._count(str(error) if error.is_fault else None)
+        except SearchError as error:
+            self._count(str(error) if getattr(error, "is_fault", True) else None)
             raise
         except BaseException as error:
             self._count(f"it failed ({type(error).__name__})")
@@ -58,8 +63,8 @@ class Breaker:
             if self._rests_until is None:
                 return
             if self._is_tried or self._clock() < self._rests_until:
-                raise RerankerUnavailable(
-                    f"the reranker is left alone for {self._rest_s:g} s after {self._failures} failures"
+                raise self._refusal(
+                    f"{self._name} is left alone for {self._rest_s:g} s after {self._failures} failures"
                     f" in a row; the last one: {self._last_reason}"
                 )
             self._is_tried = True

@@ -1,0 +1,141 @@
+"""`/workspaces/{ws}/embedding`: which model makes the vectors, and changing it while searches go on."""
+
+from typing import Any, ClassVar
+
+from django.db import transaction
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from ingest.reembedding import begin_reembedding, embedding_status, end_space, go_back, switch_spaces
+from kebab.api.permissions import Need
+from kebab.api.serializers import StrictSerializer, strict_body
+from kebab.api.views import WorkspaceView
+from kebab.people import audit
+from kebab.people.models import Role, Scope
+from search.models import EmbeddingSpace, SpaceState
+
+_READ = Need(role=Role.VIEWER, scope="any")
+_CHANGE = Need(role=Role.ADMIN, scope=Scope.MANAGE)
+_MAX_NAME_CHARS = 200
+
+
+class NewBuild(StrictSerializer):
+    """The body that begins to build a space."""
+
+    embedder = serializers.CharField(
+        max_length=_MAX_NAME_CHARS,
+        required=False,
+        help_text="One of `allowed`; it becomes the workspace's. Left out: the one it has.",
+    )
+    hold = serializers.BooleanField(
+        default=False, help_text="Whether the space waits, complete, for a request to switch."
+    )
+
+
+class SpaceSerializer(serializers.Serializer[Any]):
+    """One embedding space."""
+
+    id = serializers.IntegerField()
+    model = serializers.CharField()
+    revision = serializers.CharField()
+    dim = serializers.IntegerField()
+    query_prefix = serializers.CharField()
+    passage_prefix = serializers.CharField()
+    state = serializers.ChoiceField(SpaceState.choices)
+    embedder = serializers.CharField(allow_null=True, help_text="Who makes its vectors; null: nobody here.")
+    vectors = serializers.IntegerField()
+    coverage = serializers.FloatField(help_text="Chunks that have a vector in it, from 0 to 1.")
+    eta_s = serializers.FloatField(allow_null=True, help_text="At the rate of the job that runs.")
+    is_indexed = serializers.BooleanField()
+    held = serializers.CharField(allow_null=True, help_text="Why it doesn't go live by itself once complete.")
+    live_until = serializers.DateTimeField(allow_null=True)
+    kept_until = serializers.DateTimeField(
+        allow_null=True, help_text="A retired one is deleted from then on."
+    )
+    created_at = serializers.DateTimeField()
+
+
+class EmbeddingSerializer(serializers.Serializer[Any]):
+    """A workspace's embedding, as `embedding.v1` says."""
+
+    schema_version = serializers.CharField()
+    workspace = serializers.CharField(help_text="Its slug.")
+    embedder = serializers.CharField(help_text="Which one the workspace is to have.")
+    allowed = serializers.ListField(child=serializers.CharField())
+    chunks = serializers.IntegerField()
+    live = SpaceSerializer(allow_null=True)
+    building = SpaceSerializer(allow_null=True)
+    retired = SpaceSerializer(many=True)
+    chunks_per_s = serializers.FloatField(allow_null=True)
+    job = serializers.UUIDField(allow_null=True)
+    error = serializers.CharField(allow_null=True, help_text="What the job waits for.")
+
+
+class EmbeddingView(WorkspaceView):
+    """The embedding of a workspace."""
+
+    required: ClassVar = {"GET": _READ, "POST": _CHANGE}
+
+    @extend_schema(responses=EmbeddingSerializer)
+    def get(self, request: Request, ws: str) -> Response:
+        """Give the spaces, how full they are and when they will be."""
+        return _status(self)
+
+    @extend_schema(request=NewBuild, responses={202: EmbeddingSerializer})
+    def post(self, request: Request, ws: str) -> Response:
+        """Build a space beside the live one. It goes live once every chunk has its vector in it."""
+        fields = strict_body(request, NewBuild)
+        with transaction.atomic():
+            space = begin_reembedding(self.workspace, **fields, requested_by=self.access.actor)
+            _record(self, "building", space)
+        return _status(self, status=202)
+
+
+class EmbeddingSwitchView(WorkspaceView):
+    """Letting the built space go live."""
+
+    required: ClassVar = {"POST": _CHANGE}
+
+    @extend_schema(request=None, responses=EmbeddingSerializer)
+    def post(self, request: Request, ws: str) -> Response:
+        """Make the space that was built the live one; 409 until it is complete."""
+        with transaction.atomic():
+            _record(self, "switched", switch_spaces(self.workspace))
+        return _status(self)
+
+
+class EmbeddingRollbackView(WorkspaceView):
+    """Going back."""
+
+    required: ClassVar = {"POST": _CHANGE}
+
+    @extend_schema(request=None, responses=EmbeddingSerializer)
+    def post(self, request: Request, ws: str) -> Response:
+        """Make the space that was live before the live one again; 409 when none is kept."""
+        with transaction.atomic():
+            _record(self, "rolled_back", go_back(self.workspace))
+        return _status(self)
+
+
+class OneSpaceView(WorkspaceView):
+    """One embedding space."""
+
+    required: ClassVar = {"DELETE": _CHANGE}
+
+    @extend_schema(responses={202: EmbeddingSerializer})
+    def delete(self, request: Request, ws: str, space_id: int) -> Response:
+        """Delete a space that isn't live with its vectors, in a job; one that is being built is given up."""
+        with transaction.atomic():
+            _record(self, "retired", end_space(self.workspace, space_id))
+        return _status(self, status=202)
+
+
+def _record(view: WorkspaceView, act: str, space: EmbeddingSpace) -> None:
+    audit.record(view.access, f"embedding.{act}", str(space), space=space.pk)
+
+
+def _status(view: WorkspaceView, *, status: int = 200) -> Response:
+    view.workspace.refresh_from_db()
+    return Response(EmbeddingSerializer(embedding_status(view.workspace)).data, status=status)

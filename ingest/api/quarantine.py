@@ -1,0 +1,103 @@
+"""`/workspaces/{ws}/quarantine`: the files that every parser died of, tried again or forgotten."""
+
+from typing import ClassVar
+
+from django.db import transaction
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from ingest.api.job_serializers import AskedJobSerializer
+from ingest.api.reading import job_answer
+from ingest.jobs.quarantine import delete_quarantined, quarantined, try_again
+from ingest.models import Unreadable
+from ingest.sources import as_uuid
+from kebab.api.idempotency import idempotent
+from kebab.api.pagination import KeysetPage, PageQuery
+from kebab.api.permissions import Need
+from kebab.api.schema import page_of
+from kebab.api.views import WorkspaceView
+from kebab.people import audit
+from kebab.people.models import Role, Scope
+
+_READ = Need(role=Role.VIEWER, scope="any")
+_CHANGE = Need(role=Role.EDITOR, scope=Scope.INGEST)
+
+
+class QuarantinedFileSerializer(serializers.Serializer[Unreadable]):
+    """A file that is not tried again until its content or a parser changes."""
+
+    id = serializers.IntegerField()
+    source = serializers.CharField(source="version.source.key")
+    version = serializers.CharField(source="version.tag")
+    path = serializers.CharField()
+    size_bytes = serializers.IntegerField()
+    content_hash = serializers.CharField()
+    parser_version = serializers.CharField(help_text="The parsers that were tried, with their versions.")
+    reason = serializers.CharField(source="detail", help_text="How each attempt ended, for people.")
+    at = serializers.DateTimeField()
+
+
+class QuarantineQuery(PageQuery):
+    """The parameters of the quarantine's list; a filter may be repeated."""
+
+    source = serializers.ListField(
+        child=serializers.CharField(max_length=63), required=False, help_text="Key or id."
+    )
+
+
+class QuarantineView(WorkspaceView):
+    """The quarantined files of a workspace."""
+
+    required: ClassVar = {"GET": _READ}
+    queries: ClassVar = {"GET": QuarantineQuery}
+
+    @extend_schema(responses=page_of(QuarantinedFileSerializer))
+    def get(self, request: Request, ws: str) -> Response:
+        """List the files that every parser died of, the latest first."""
+        page = KeysetPage.requested(self, ordering=("-at", "id"))
+        files = quarantined(self.workspace)
+        if "source" in self.query:
+            ids = [id_ for id_ in map(as_uuid, self.query["source"]) if id_ is not None]
+            by_key = files.filter(version__source__key__in=self.query["source"])
+            files = by_key | files.filter(version__source__in=ids)
+        return page.response(files, lambda row: QuarantinedFileSerializer(row).data)
+
+
+class OneQuarantinedView(WorkspaceView):
+    """One quarantined file."""
+
+    required: ClassVar = {"DELETE": _CHANGE}
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, ws: str, entry_id: int) -> Response:
+        """Forget an upload in quarantine with its bytes; 409 for a file of a source that is synced."""
+        entry = get_object_or_404(quarantined(self.workspace), pk=entry_id)
+        with transaction.atomic():
+            delete_quarantined(entry)
+            audit.record(
+                self.access,
+                "quarantine.deleted",
+                str(entry_id),
+                source=entry.version.source.key,
+                path=entry.path,
+            )
+        return Response(status=204)
+
+
+class QuarantineRetryView(WorkspaceView):
+    """Trying a quarantined file again."""
+
+    required: ClassVar = {"POST": _CHANGE}
+
+    @extend_schema(request=None, responses={202: AskedJobSerializer})
+    @idempotent()
+    def post(self, request: Request, ws: str, entry_id: int) -> Response:
+        """Read the file once more, as a job; it stays in the list until that succeeds."""
+        entry = get_object_or_404(quarantined(self.workspace), pk=entry_id)
+        with transaction.atomic():
+            job = try_again(entry, requested_by=self.access.actor)
+            audit.record(self.access, "quarantine.retried", str(entry.pk), path=entry.path)
+        return job_answer(self.workspace, job)

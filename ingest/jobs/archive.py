@@ -1,0 +1,193 @@
+"""Ingesting an archive: each member becomes an item with bytes of its own, and then a document."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from ingest.archives.errors import ArchiveRefused, MemberBroken
+from ingest.archives.limits import ArchiveLimits
+from ingest.archives.listing import WantedMember, list_members
+from ingest.archives.open_archive import open_archive
+from ingest.archives.types import Archive, Member
+from ingest.connectors.types import ItemContent
+from ingest.errors import JobFailed
+from ingest.jobs.items import ItemWorker
+from ingest.jobs.sync_source import Listing
+from ingest.jobs.upload import stated_in
+from ingest.jobs.work import Ending, Work
+from ingest.models import JobItem
+from search.blobs import keep_blobs, open_blob, read_blob, secure_blobs
+from search.corpus import ensure_version
+from search.identifiers import content_hash
+from search.paths import MAX_PATH_BYTES
+
+# What is in memory at once, beside one member.
+_BATCH_BYTES = 8_000_000
+_BATCH_MEMBERS = 200
+
+
+class MemberReader:
+    """Reads the members of an archive job from their blobs."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+
+    def read(self, path: str) -> ItemContent:
+        """Give a member's bytes. Raises FileNotFoundError when its blob is gone."""
+        blob = _items(self._work).values_list("blob", flat=True).get(path=path)
+        return ItemContent(
+            content=read_blob(self._work.workspace.pk, blob),
+            requested_at=self._work.job.created_at,
+            stated=stated_in(self._work.job.payload),
+        )
+
+
+def run(work: Work) -> Ending:
+    """Ingest the job's archive. Raises JobFailed when its source is gone or the archive is refused."""
+    source = work.job.source
+    if source is None:
+        raise JobFailed("The source of this archive was deleted before it was ingested.")
+    version = ensure_version(source, work.job.payload.get("version", ""))
+    if work.job.discovered_at is None:
+        _unpack(work)
+    return ItemWorker(work, source, version, MemberReader(work)).run()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """A member's bytes on their way to a blob."""
+
+    path: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """An archive that is read as long as somebody wants it."""
+
+    archive: Archive
+    work: Work
+
+    def members(self) -> Iterator[Member]:
+        for member in self.archive.members():
+            self.work.go_on()
+            yield member
+
+    def read(self, member: Member) -> bytes:
+        return self.archive.read(member)
+
+
+@contextmanager
+def _opened(work: Work, file: BinaryIO, limits: ArchiveLimits) -> Iterator[Archive]:
+    with open_archive(file, limits) as archive:
+        yield _Wanted(archive, work)
+
+
+def _unpack(work: Work) -> None:
+    """Make the items. Raises JobFailed, JobCancelled, LeaseLost."""
+    limits = ArchiveLimits.from_settings()
+    listing = Listing()
+    try:
+        with open_blob(work.workspace.pk, work.job.payload["blob"]) as file:
+            with _opened(work, file, limits) as archive:
+                wanted = _wanted(work, archive, limits, listing)
+            with _opened(work, file, limits) as archive:
+                n_kept = _keep_all(work, _contents(archive, wanted, listing))
+    except FileNotFoundError as error:
+        raise JobFailed("The bytes of the archive are gone; upload it again.") from error
+    except ArchiveRefused as error:
+        raise JobFailed(f"Nothing of the archive was ingested: {error}") from error
+    _note_listing(work, listing, n_kept)
+
+
+def _wanted(work: Work, archive: Archive, limits: ArchiveLimits, listing: Listing) -> dict[int, str]:
+    """Give the paths of the documents to be, by the members' places in the archive."""
+    wanted = {}
+    for entry in list_members(archive, limits):
+        path = work.job.payload["prefix"] + entry.path
+        if not isinstance(entry, WantedMember):
+            listing.set_aside("skipped", entry.reason, path)
+        elif len(path.encode()) > MAX_PATH_BYTES:
+            listing.set_aside("skipped", "path_too_long", path)
+        else:
+            wanted[entry.index] = path
+    return wanted
+
+
+def _contents(archive: Archive, wanted: Mapping[int, str], listing: Listing) -> Iterator[_Kept]:
+    for member in archive.members():
+        path = wanted.get(member.index)
+        if path is None:
+            continue
+        try:
+            yield _Kept(path=path, content=archive.read(member))
+        except MemberBroken:
+            listing.set_aside("failed", "broken_member", path)
+
+
+def _keep_all(work: Work, contents: Iterator[_Kept]) -> int:
+    """Keep the members and give how many."""
+    with transaction.atomic():
+        work.lease.write(current_path="")
+        # What an attempt before this one had come to; what stands in the way of a member that would bring
+        # a deleted document back stays.
+        _items(work).filter(action="ingest").delete()
+    n_kept = 0
+    batch: list[_Kept] = []
+    for kept in contents:
+        batch.append(kept)
+        n_kept += 1
+        if len(batch) >= _BATCH_MEMBERS or sum(len(each.content) for each in batch) >= _BATCH_BYTES:
+            _keep(work, batch)
+            batch = []
+    _keep(work, batch)
+    return n_kept
+
+
+def _keep(work: Work, batch: Sequence[_Kept]) -> None:
+    if not batch:
+        return
+    contents = [each.content for each in batch]
+    keep_blobs(work.workspace.pk, contents)
+    items = [
+        JobItem(
+            workspace=work.workspace,
+            job=work.job,
+            path=each.path,
+            action="ingest",
+            blob=content_hash(each.content),
+        )
+        for each in batch
+    ]
+    with transaction.atomic():
+        secure_blobs(work.workspace.pk, contents)
+        work.lease.write(current_path=batch[-1].path)
+        JobItem.objects.bulk_create(
+            items,
+            update_conflicts=True,
+            unique_fields=("workspace", "job", "path"),
+            update_fields=("blob",),
+        )
+
+
+@transaction.atomic
+def _note_listing(work: Work, listing: Listing, n_items: int) -> None:
+    work.lease.write(
+        discovered_at=Now(),
+        items_total=n_items,
+        counts={
+            "skipped": listing.skipped,
+            "failed": listing.failed,
+            "examples": listing.examples,
+        },
+        stalled_attempts=0,
+    )
+    _items(work).filter(blob="").delete()  # stood in the way of a member that the archive doesn't have
+
+
+def _items(work: Work) -> Any:
+    return JobItem.objects.in_workspace(work.workspace).filter(job=work.job.pk)

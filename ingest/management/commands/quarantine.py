@@ -1,0 +1,89 @@
+"""`kebab quarantine`: the files that every parser died of, trying them again, and forgetting them."""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.db import transaction
+
+from ingest.jobs.quarantine import delete_quarantined, quarantined, try_again
+from ingest.models import Unreadable
+from kebab.cli.console import table
+from kebab.cli.errors import CliError, Exit
+from kebab.cli.parser import subverb
+from kebab.cli.resolve import the_workspace
+from kebab.cli.verb import BaseVerb
+from kebab.people import audit
+from kebab.people.models import Workspace
+
+_COLUMNS = ("id", "source", "version", "path", "size_bytes", "at", "reason")
+
+
+class Command(BaseVerb):
+    help = "List the files that every parser died of; `retry ID` reads one again, `delete ID` forgets one."
+    needs = "servers"
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--workspace", metavar="W", help="slug or id; not needed when there is only one")
+        verbs = parser.add_subparsers(dest="what", metavar="retry | delete")
+        for act, meaning in (
+            ("retry", "ask for a job that reads a file again"),
+            ("delete", "forget an upload with its bytes"),
+        ):
+            subverb(verbs, act, meaning).add_argument("entry_id", metavar="ID", type=int, help="as listed")
+
+    def run_verb(self, *, what: str | None, workspace: str | None, **options: Any) -> None:
+        scope = the_workspace(workspace)
+        if what is not None:
+            entry = _one(scope, options["entry_id"])
+            {"retry": self._retry, "delete": self._delete}[what](entry)
+            return
+        rows = [_row(entry) for entry in quarantined(scope).order_by("-at", "id")]
+        if self.as_json:
+            self.print_json({"schema_version": "quarantine.v1", "files": rows})
+        else:
+            self.console.print(table(_COLUMNS, rows))
+
+    def _retry(self, entry: Unreadable) -> None:
+        job = try_again(entry, requested_by=audit.operator())
+        if self.as_json:
+            self.print_json({"schema_version": "quarantine_retry.v1", "job": str(job.pk)})
+        else:
+            self.console.print(f"Job {job.pk} reads {entry.path} again; see: kebab inspect job {job.pk}")
+
+    def _delete(self, entry: Unreadable) -> None:
+        entry_id, source = entry.pk, entry.version.source
+        with transaction.atomic():
+            delete_quarantined(entry)
+            audit.record_operator(
+                source.workspace, "quarantine.deleted", str(entry_id), source=source.key, path=entry.path
+            )
+        if self.as_json:
+            self.print_json({"schema_version": "quarantine_delete.v1", "id": entry_id, "path": entry.path})
+        else:
+            self.console.print(f"{entry.path} of {source.key} is forgotten.")
+
+
+def _one(workspace: Workspace, entry_id: int) -> Unreadable:
+    entry = quarantined(workspace).filter(pk=entry_id).first()
+    if entry is None:
+        raise CliError(
+            f"There is no quarantined file {entry_id} in {workspace.slug}; see: kebab quarantine",
+            code="not_found",
+            exit_code=Exit.NOTHING,
+        )
+    return entry
+
+
+def _row(entry: Unreadable) -> dict[str, Any]:
+    return {
+        "id": entry.pk,
+        "source": entry.version.source.key,
+        "version": entry.version.tag,
+        "path": entry.path,
+        "size_bytes": entry.size_bytes,
+        "content_hash": entry.content_hash,
+        "parser_version": entry.parser_version,
+        "at": entry.at,
+        "reason": entry.detail,
+    }

@@ -1,0 +1,115 @@
+"""`kebab reembed`: changing a workspace's model while searches go on."""
+
+import argparse
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.db import transaction
+
+from ingest.cli.following import EmbeddingWatch, open_job
+from ingest.reembedding import begin_reembedding, embedding_status, end_space, go_back, switch_spaces
+from kebab.cli.console import table
+from kebab.cli.errors import CliError, Exit
+from kebab.cli.parser import subverb
+from kebab.cli.resolve import the_workspace
+from kebab.cli.verb import BaseVerb
+from kebab.people import audit
+from kebab.people.models import Workspace
+from kebab.stack.plan import Roles
+from kebab.stack.temporary import borrowed_stack
+from search.models import EmbeddingSpace
+
+_COLUMNS = ("id", "state", "embedder", "model", "revision", "dim", "vectors", "coverage", "eta", "kept_until")
+
+
+class Command(BaseVerb):
+    help = "Build vectors of another model beside the live ones and switch once they are complete."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        _take_workspace(parser, default=None)
+        parser.add_argument("--embedder", metavar="E", help="one that the settings allow (the workspace's)")
+        parser.add_argument("--hold", action="store_true", help="wait, complete, for: kebab reembed switch")
+        parser.add_argument("--no-wait", action="store_true", help="leave it to the workers of the stack")
+        verbs = parser.add_subparsers(dest="what", metavar="status|switch|rollback|retire")
+        for name, meaning in {
+            "status": "say which spaces there are, how full they are and when they will be",
+            "switch": "let the built space go live now",
+            "rollback": "make the space that was live before the live one again",
+        }.items():
+            _take_workspace(subverb(verbs, name, meaning), default=argparse.SUPPRESS)
+        ending = subverb(verbs, "retire", "delete a space that is not live, with its vectors")
+        _take_workspace(ending, default=argparse.SUPPRESS)
+        ending.add_argument("space", type=int, help="its id, which `kebab reembed status` shows")
+
+    def run_verb(self, *, what: str | None, **options: Any) -> int:
+        builds = what is None and not options["no_wait"]
+        roles = Roles.WORKERS if builds else Roles.SERVERS
+        with borrowed_stack(roles, announce=self.remarks.print):
+            workspace = the_workspace(options["workspace"])
+            if what is None:
+                return self._build(workspace, options)
+            if what != "status":
+                _act(workspace, what, options)
+            return self._show(workspace)
+
+    def _build(self, workspace: Workspace, options: Mapping[str, Any]) -> int:
+        with transaction.atomic():
+            space = begin_reembedding(workspace, embedder=options["embedder"], hold=options["hold"])
+            _record(workspace, "building", space)
+        job = open_job(workspace)
+        if not options["no_wait"] and job is not None:
+            watch = EmbeddingWatch.begun_with(job, workspace)
+            watch.follow(self.remarks)
+            if watch.error is not None:
+                raise CliError(
+                    f"Embedding failed, searches go on as they were: {watch.error}", code="job_failed"
+                )
+        return self._show(workspace)
+
+    def _show(self, workspace: Workspace) -> int:
+        workspace.refresh_from_db()
+        status = embedding_status(workspace)
+        if self.as_json:
+            self.print_json(status)
+            return Exit.DONE
+        spaces = [each for each in (status["live"], status["building"], *status["retired"]) if each]
+        self.console.print(table(_COLUMNS, map(_readable, spaces)))
+        self.remarks.print(
+            f"{workspace.slug} has {status['chunks']} chunks; its embedder: {status['embedder']}."
+        )
+        if status["error"]:
+            self.remarks.print(f"The job waits: {status['error']}")
+        return Exit.DONE
+
+
+def _act(workspace: Workspace, what: str, options: Mapping[str, Any]) -> None:
+    acts: dict[str, tuple[str, Callable[[], EmbeddingSpace]]] = {
+        "switch": ("switched", lambda: switch_spaces(workspace)),
+        "rollback": ("rolled_back", lambda: go_back(workspace)),
+        "retire": ("retired", lambda: end_space(workspace, options["space"])),
+    }
+    act, perform = acts[what]
+    with transaction.atomic():
+        _record(workspace, act, perform())
+
+
+def _record(workspace: Workspace, act: str, space: EmbeddingSpace) -> None:
+    audit.record_operator(workspace, f"embedding.{act}", str(space), space=space.pk)
+
+
+def _take_workspace(parser: argparse.ArgumentParser, *, default: str | None) -> None:
+    parser.add_argument(
+        "--workspace", metavar="W", default=default, help="slug or id; not needed when there is only one"
+    )
+
+
+def _readable(space: Mapping[str, Any]) -> dict[str, Any]:
+    eta_s = space["eta_s"]
+    return {
+        **space,
+        "coverage": f"{100 * space['coverage']:.1f} %",
+        "eta": "" if not eta_s else f"{eta_s:.0f} s",
+        "kept_until": space["kept_until"] and space["kept_until"].isoformat(timespec="minutes"),
+    }

@@ -1,0 +1,52 @@
+"""What is remembered of a web site's pages, so that what hasn't changed is neither sent nor parsed again."""
+
+from django.db import models
+
+from search.models.tenant import TenantQuerySet, tenant_key, workspace_key
+
+
+class WebPage(models.Model):
+    """A page as it was last read; its bytes are kept as a blob while it is a document or is to become one."""
+
+    id = models.BigAutoField(primary_key=True)
+    workspace = workspace_key()
+    source = tenant_key("search.Source", "pages")
+    # Path and query of its address, in the one form that all its spellings have.
+    key = models.CharField(max_length=1000)
+    url = models.CharField(max_length=2000)
+    # Of the document that it is or would be.
+    path = models.CharField(max_length=1000)
+    # Whether it was the document at that path when the site was last listed.
+    is_listed = models.BooleanField(default=False)
+    is_noindex = models.BooleanField(default=False)
+    etag = models.CharField(max_length=500, blank=True, default="")
+    last_modified = models.CharField(max_length=100, blank=True, default="")
+    # Empty when no bytes are kept.
+    content_hash = models.CharField(max_length=64, blank=True, default="")
+    size_bytes = models.BigIntegerField(default=0)
+    # Keys of the pages of the source that it leads to, in its order.
+    links = models.JSONField(default=list, blank=True)
+    # The key that it says is its own; empty for none.
+    canonical = models.CharField(max_length=1000, blank=True, default="")
+    # Why it could not be read this time; what was read before stays.
+    error = models.CharField(max_length=500, blank=True, default="")
+    # Of a page that is none, until the listing has ended: where it leads, or why it is left out.
+    leads_to = models.CharField(max_length=4000, blank=True, default="")
+    skipped = models.CharField(max_length=64, blank=True, default="")
+    # The job that looked at it last.
+    seen_by = models.UUIDField(null=True, blank=True)
+    at = models.DateTimeField(auto_now=True)
+
+    objects = TenantQuerySet.as_manager()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("workspace", "source", "key"), name="web_page_once"),)
+        indexes = (models.Index(fields=("workspace", "content_hash"), name="web_page_by_content"),)
+
+    def __str__(self) -> str:
+        return self.key
+
+    @property
+    def revision(self) -> str:
+        """What tells that the document has changed: its bytes, or the scheme it is asked for by."""
+        return f"{self.content_hash} {self.url.partition(':')[0]}"

@@ -1,0 +1,81 @@
+"""Why files are left out, in words for whoever put them there."""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+_SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        # of a listing
+        "ignored": "A .gitignore or .kebabignore leaves it out.",
+        "skipped_directory": "Folders of this name hold what tools download or build."
+        " `!name/` in a .kebabignore brings one back.",
+        "lock_file": "A lock file, written by a tool. `!name` in a .kebabignore brings it back.",
+        "minified": "Written for machines: minified, or a line too long to be cited."
+        " Add the source that it was made from.",
+        "generated": "Generated code. `!name` in a .kebabignore brings it back.",
+        "excluded_folder": "The project file excludes this folder.",
+        "excluded_file": "The project file excludes files of this name.",
+        "outside_folders": "The project file names the folders to read; this is in none of them.",
+        "too_large": "Larger than is read. Split it, or leave it out with a .kebabignore.",
+        "empty": "It has 0 bytes.",
+        "hash_in_path": "A `#` in its name would end its citation early. Rename it.",
+        "undecodable_name": "Its name is not valid UTF-8. Rename it.",
+        "control_character_in_name": "Its name holds a line break or another control character. Rename it.",
+        "unsafe_name": "No file may be called that.",
+        "duplicate_path": "Another file has the same path, as some characters can be written in two ways.",
+        "path_too_long": "Its path has more than 1,000 bytes. Shorten the names of its folders.",
+        "link": "A link; links are not followed here.",
+        "directory_link": "A link to a folder; only links to files are followed.",
+        "link_outside": "A link that leads out of the source.",
+        "broken_link": "A link that leads nowhere, or in a circle.",
+        "special_file": "Neither a file nor a folder: a pipe, a socket or a device.",
+        "submodule": "Another repository. Add it as a source of its own.",
+        "vanished": "It was listed, and gone when it was to be read.",
+        # of web sites
+        "disallowed_by_robots": "The site's robots.txt asks not to read it.",
+        "noindex": "The page asks not to be indexed.",
+        "not_found": "The site says that it is gone.",
+        "excluded_page": "The configuration of the source excludes it.",
+        "leads_elsewhere": "It is on another host, or outside the part of the site that is read.",
+        "redirect_loop": "Its redirects never come to an end.",
+        "max_pages": "The source has as many pages as its configuration allows.",
+        "max_depth": "It is more links away from the start page than the configuration allows.",
+        # of archives
+        "absolute_path": "Its path in the archive begins at the root of a disk.",
+        "path_outside": "Its path in the archive leads out of the archive.",
+        "backslash_in_path": "Its path in the archive holds a backslash. Pack it with `/` between names.",
+        "sparse_file": "A file with holes. Pack it as an ordinary one.",
+        "nested_archive": "An archive in an archive; those are not opened. Upload it by itself.",
+        "unknown_compression": "Packed in a way that is not unpacked here. Pack it with deflate.",
+        "broken_member": "It is damaged in the archive. Pack it anew.",
+        # of a file's content
+        "no_parser": "No parser reads files of this kind.",
+        "no_text": "It holds no text.",
+        "no_ocr": "Its text is a picture, and text recognition (OCR) is not installed.",
+        "encrypted": "It opens only with a password. Save a copy without one.",
+        "old_format": "An old Office format. Save it as .docx, .pptx or .xlsx.",
+        "damaged": "It is damaged or cut off. Replace it with a whole copy.",
+        "wrong_type": "It is not what its name says.",
+        "xml_entities": "Its XML declares entities that can grow without end.",
+        "archive_bomb": "It would unpack to far more than anybody writes.",
+        "too_many_pages": "It has more pages than are read. Split it.",
+        "too_many_chunks": "It makes more passages than are taken from one file. Split it.",
+        "no_rung": "No parser is left to try.",
+        # of the work
+        "quarantined": "Every parser failed on it. It is tried again when the file or a parser changes.",
+        "killed_its_worker": "Reading it ended the worker again and again, so it was given up.",
+        "unreadable": "It could not be opened or fetched.",
+        "unstorable": "It holds something that the database does not take.",
+    }
+)
+
+
+def known_reasons() -> frozenset[str]:
+    """Give the codes that have a sentence."""
+    return frozenset(_SENTENCES)
+
+
+def explanations(reasons: Iterable[str]) -> dict[str, str]:
+    """Give a sentence for each code that is known."""
+    return {reason: _SENTENCES[reason] for reason in reasons if reason in _SENTENCES}

@@ -1,0 +1,126 @@
+"""Chunks of documents that are written: rows whose id stays are kept, vectors of equal text taken over."""
+
+import uuid
+from collections.abc import Sequence, Set
+from typing import Any
+
+from search.corpus.drafts import ChunkDraft, DocumentDraft
+from search.identifiers import chunk_ids, embed_hash
+from search.insertion import insert_rows
+from search.models import Chunk, ChunkVector, Document, EmbeddingSpace
+from search.vectors.lifecycle import not_ended
+
+_MOVABLE_FIELDS = (
+    "ordinal",
+    "kind",
+    "language",
+    "heading_path",
+    "breadcrumb",
+    "section_label",
+    "source_spans",
+    "token_count",
+    "embed_hash",
+)
+
+
+def replace_chunks(written: Sequence[tuple[Document, DocumentDraft]], *, new: Set[uuid.UUID]) -> None:
+    """Make the chunks of one workspace's documents those of their drafts, in the caller's transaction.
+
+    `new` are the ids of documents that have had none.
+    """
+    if not written:
+        return
+    workspace_id = written[0][0].workspace_id
+    wanted = {chunk.chunk_id: chunk for document, draft in written for chunk in _rows(document, draft)}
+    present = _lock(workspace_id, [document for document, _ in written if document.doc_id not in new])
+    added = [chunk for chunk_id, chunk in wanted.items() if chunk_id not in present]
+    moved = [chunk for chunk_id, chunk in wanted.items() if _has_moved(present.get(chunk_id), chunk)]
+    for chunk in moved:
+        chunk.row_version = present[chunk.chunk_id].row_version + 1
+    insert_rows(added)
+    Chunk.objects.bulk_create(
+        moved,
+        update_conflicts=True,
+        unique_fields=("workspace", "chunk_id"),
+        update_fields=(*_MOVABLE_FIELDS, "row_version"),
+    )
+    stale = [chunk for chunk in moved if chunk.embed_hash != present[chunk.chunk_id].embed_hash]
+    _drop_vectors(workspace_id, stale)
+    _take_over_vectors(workspace_id, [*added, *stale])
+    gone = present.keys() - wanted.keys()
+    if gone:
+        Chunk.objects.in_workspace(workspace_id).filter(chunk_id__in=gone).delete()
+
+
+def _rows(document: Document, draft: DocumentDraft) -> list[Chunk]:
+    ids = chunk_ids(document.doc_id, draft.chunker_version, (chunk.text for chunk in draft.chunks))
+    return [_row(document, chunk_id, chunk) for chunk_id, chunk in zip(ids, draft.chunks, strict=True)]
+
+
+def _row(document: Document, chunk_id: uuid.UUID, chunk: ChunkDraft) -> Chunk:
+    return Chunk(
+        workspace_id=document.workspace_id,
+        chunk_id=chunk_id,
+        document=document,
+        ordinal=chunk.ordinal,
+        kind=chunk.kind,
+        language=chunk.language or "",
+        heading_path=list(chunk.heading_path),
+        breadcrumb=chunk.breadcrumb,
+        section_label=chunk.section_label or "",
+        text=chunk.text,
+        source_spans=[dict(span) for span in chunk.spans],
+        token_count=chunk.token_count,
+        embed_hash=embed_hash(chunk.breadcrumb, chunk.text),
+    )
+
+
+def _lock(workspace_id: uuid.UUID, documents: Sequence[Document]) -> dict[uuid.UUID, Chunk]:
+    """The chunks that documents have, locked in the order in which vectors are stored for them: else the two
+    could wait for each other."""
+    chunks = Chunk.objects.in_workspace(workspace_id).filter(document__in=[one.pk for one in documents])
+    return {chunk.chunk_id: chunk for chunk in chunks.select_for_update().order_by("chunk_id").defer("text")}
+
+
+def _has_moved(present: Chunk | None, wanted: Chunk) -> bool:
+    """Whether anything but the text, which its id stands for, is now different."""
+    return present is not None and any(
+        getattr(present, name) != getattr(wanted, name) for name in _MOVABLE_FIELDS
+    )
+
+
+def _drop_vectors(workspace_id: uuid.UUID, chunks: Sequence[Chunk]) -> None:
+    if chunks:
+        vectors = ChunkVector.objects.in_workspace(workspace_id)
+        vectors.filter(chunk_id__in=[chunk.chunk_id for chunk in chunks]).delete()
+
+
+def _take_over_vectors(workspace_id: uuid.UUID, chunks: Sequence[Chunk]) -> None:
+    """Give chunks the vectors that equal text has already got in the workspace's spaces."""
+    if not chunks:
+        return
+    spaces = EmbeddingSpace.objects.in_workspace(workspace_id).filter(not_ended())
+    known = (
+        ChunkVector.objects.in_workspace(workspace_id)
+        .filter(space__in=spaces.values("pk"))
+        .filter(embed_hash__in={chunk.embed_hash for chunk in chunks})
+        .order_by("space_id", "embed_hash")
+        .distinct("space_id", "embed_hash")
+        .values_list("space_id", "embed_hash", "embedding")
+    )
+    by_hash: dict[uuid.UUID, list[tuple[int, Any]]] = {}
+    for space_id, hash_, embedding in known:
+        by_hash.setdefault(hash_, []).append((space_id, embedding))
+    taken = [
+        ChunkVector(
+            workspace_id=workspace_id,
+            space_id=space_id,
+            chunk_id=chunk.chunk_id,
+            version_id=chunk.document.version_id,
+            embed_hash=chunk.embed_hash,
+            embedding=embedding,
+        )
+        for chunk in chunks
+        for space_id, embedding in by_hash.get(chunk.embed_hash, ())
+    ]
+    insert_rows(taken, ignore_conflicts=True)

@@ -1,0 +1,156 @@
+"""Cues of subtitles and transcripts, WebVTT and SubRip alike: who says what, and when.
+
+A parser of our own: the two libraries of the field either refuse a file for one broken cue or hand its text
+over without a word.
+"""
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+#: Of a file with more broken cues than this share, the times are worth nothing.
+MAX_BROKEN_SHARE = 0.1
+_TIME = r"(?:([0-9]{1,4}):)?([0-9]{1,2}):([0-9]{1,2})[.,]([0-9]{1,3})"
+_TIMING = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?:\s.*)?")
+#: A line that is one of times, readable or not; an arrow further on is text.
+_ARROW = re.compile(r"\s*(?:[0-9]\S{0,30}\s*)?-->")
+#: Blocks of WebVTT that are no cues.
+_ASIDE = re.compile(r"(?:NOTE|STYLE|REGION)(?:\s|$)")
+_HEADER = re.compile(r"\ufeff?WEBVTT(?:[ \t]+-?[ \t]*(.*))?")
+_VOICE = re.compile(r"<v(?:\.[^\s<>]*)?[ \t]+([^<>]{1,200})>")
+#: Within a cue, WebVTT's word times; a file that has them repeats the line before in each cue.
+_WORD_TIME = re.compile(r"<[0-9:.]{5,15}>")
+_TAG = re.compile(
+    r"</?(?:[bicuvs]|font|lang|ruby|rt)(?:[.\s][^<>]{0,500})?/?>|\{\\[^{}]{0,100}\}", re.IGNORECASE
+)
+
+
+class NoCues(ValueError):
+    """The text is no transcript whose times can be used."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cue:
+    """What is said from `start_ms` to `end_ms`, milliseconds from the start of the recording."""
+
+    start_ms: int
+    end_ms: int
+    text: str
+    #: Who says it, where the file tells; else empty.
+    speaker: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transcript:
+    """The cues in the file's order, and what else the file tells."""
+
+    cues: tuple[Cue, ...]
+    #: What stands beside WEBVTT in the first line; else empty.
+    title: str
+    #: Lines of the file, from 1, whose times could not be read; their cues lie between their neighbours.
+    broken_lines: tuple[int, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Draft:
+    line: int
+    #: None when the times could not be read.
+    times: tuple[int, int] | None
+    lines: list[str]
+
+
+def read_cues(lines: Sequence[str]) -> Transcript:
+    """Read the cues of a file's lines, in linear time.
+
+    Raises: NoCues when there is none, or when more than MAX_BROKEN_SHARE of them have no readable times.
+    """
+    drafts = list(_drafts(lines))
+    broken = tuple(draft.line for draft in drafts if draft.times is None)
+    if len(broken) > MAX_BROKEN_SHARE * len(drafts):
+        raise NoCues(
+            f"{len(broken)} of {len(drafts)} cues have no readable times, in line {broken[0]} first."
+        )
+    if any(_WORD_TIME.search(line) for draft in drafts for line in draft.lines):
+        _drop_repeated(drafts)
+    cues = tuple(cue for cue in _cues(drafts) if cue.text)
+    if not cues:
+        raise NoCues("The file has no cue with text.")
+    header = _HEADER.fullmatch(lines[0])
+    return Transcript(cues=cues, title=_plain(header[1] or "") if header else "", broken_lines=broken)
+
+
+def _drafts(lines: Sequence[str]) -> Iterator[_Draft]:
+    draft: _Draft | None = None
+    is_aside = False
+    for number, line in enumerate(lines, start=1):
+        if _ARROW.match(line) and not is_aside:
+            if draft is not None:
+                if draft.lines and draft.lines[-1].strip().isdigit():
+                    draft.lines.pop()  # the number of this cue, without the blank line before it
+                yield draft
+            draft = _Draft(line=number, times=_times(line), lines=[])
+        elif not line.strip():
+            is_aside = False
+            if draft is not None:
+                yield draft
+                draft = None
+        elif draft is not None:
+            draft.lines.append(line)
+        else:
+            is_aside = is_aside or _ASIDE.match(line) is not None
+    if draft is not None:
+        yield draft
+
+
+def _times(line: str) -> tuple[int, int] | None:
+    timing = _TIMING.fullmatch(line)
+    if timing is None:
+        return None
+    start, end = _milliseconds(timing.groups()[:4]), _milliseconds(timing.groups()[4:])
+    return (start, end) if start <= end else None
+
+
+def _milliseconds(parts: Sequence[str | None]) -> int:
+    hours, minutes, seconds, fraction = parts
+    whole = (int(hours or 0) * 60 + int(minutes or 0)) * 60 + int(seconds or 0)
+    return whole * 1000 + int((fraction or "").ljust(3, "0"))
+
+
+def _drop_repeated(drafts: Sequence[_Draft]) -> None:
+    """Leave out a cue's first lines where they repeat the last of the cue before: captions that roll."""
+    last = ""
+    for draft in drafts:
+        plain = [_plain(line) for line in draft.lines]
+        while plain and plain[0] in ("", last):
+            del plain[0], draft.lines[0]
+        last = plain[-1] if plain else last
+
+
+def _cues(drafts: Sequence[_Draft]) -> Iterator[Cue]:
+    """The cues; one without readable times lies between the end before it and the start after it."""
+    following = [0] * len(drafts)
+    start = drafts[-1].times[1] if drafts and drafts[-1].times else 0
+    for place in range(len(drafts) - 1, -1, -1):
+        following[place] = start
+        times = drafts[place].times
+        start = times[0] if times else start
+    end = 0
+    for draft, start_after in zip(drafts, following, strict=True):
+        times = draft.times or (end, max(end, start_after))
+        end = times[1]
+        yield _cue(draft, times)
+
+
+def _cue(draft: _Draft, times: tuple[int, int]) -> Cue:
+    text = "\n".join(draft.lines)
+    voices = _VOICE.findall(text)
+    if len(voices) > 1:
+        text = _VOICE.sub(r" \1: ", text)
+    speaker = _plain(voices[0]) if len(voices) == 1 else ""
+    return Cue(start_ms=times[0], end_ms=times[1], text=_plain(text), speaker=speaker)
+
+
+def _plain(text: str) -> str:
+    """The text without tags, as one line."""
+    return " ".join(html.unescape(_TAG.sub("", _WORD_TIME.sub("", text))).split())

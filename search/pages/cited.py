@@ -1,0 +1,43 @@
+"""The place in a document that the address of its page names."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_CHUNK_ID = re.compile(r"[0-9a-f]{32}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cited:
+    """The place in a document that an address names; None where it names none."""
+
+    #: Lines, from 1, both included.
+    start: int | None
+    end: int | None
+    chunk_id: str | None
+    #: The first line, page or cue, or the ordinal of the first passage, that is to be shown.
+    first: int | None
+
+    @classmethod
+    def in_address(cls, parameters: Mapping[str, str]) -> "Cited":
+        """Read the parameters of an address; what is no number or id counts as missing."""
+        start = _number(parameters.get("start"))
+        end = _number(parameters.get("end"))
+        chunk_id = parameters.get("chunk", "")
+        return cls(
+            start=start or None,
+            end=max(start, end or start) if start else None,
+            chunk_id=chunk_id if _CHUNK_ID.fullmatch(chunk_id) else None,
+            first=_number(parameters.get("from")),
+        )
+
+    def address(self, first: int | None = None) -> str:
+        """Give the query string that shows the place, or the document from another line or passage on."""
+        named = {"start": self.start, "end": self.end, "chunk": self.chunk_id, "from": first}
+        return urlencode({name: value for name, value in named.items() if value is not None})
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and _NUMBER.fullmatch(text) else None

@@ -1,0 +1,1 @@
+"""Pages of documents as pictures, for people to look at."""

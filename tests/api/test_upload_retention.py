@@ -1,0 +1,205 @@
+"""The bytes of uploads that became no document: kept while they can be tried again, and no longer."""
+
+import random
+from datetime import timedelta
+
+import pytest
+
+from ingest.jobs import items
+from ingest.jobs.request import cancel, request_version_deletion
+from ingest.jobs.retention import release_expired
+from ingest.models import Job, Unreadable
+from ingest.parsers.errors import Quarantined
+from kebab.people.deletion import delete_workspace
+from search.blobs import has_blob
+from search.models import Document, Source
+from tests.api.making import address, post_text, run, run_to_end
+from tests.api.test_archive_uploads import post_archive
+from tests.jobs.working import upload as upload_anything
+from tests.unit.ingest.packing import tarred, zipped
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NOISE = random.Random(1).randbytes(5_000)
+BOMB = tarred({"zeros.md": bytes(30_000_000)}, "w:gz")
+
+
+class Dying:
+    """A pool of parsers that all fail."""
+
+    def digest_groups(self, submissions, while_waiting):
+        for submission in submissions:
+            yield [(submission.key, Quarantined("every parser failed on it: it crashed"))]
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """Have every file end in quarantine."""
+    with monkeypatch.context() as patched:
+        patched.setattr(items, "digester_pool", Dying)
+        yield patched
+
+
+def pass_days(days):
+    """Have all that has ended so far have ended that much earlier."""
+    for job in Job.objects.exclude(finished_at=None):
+        Job.objects.filter(pk=job.pk).update(finished_at=job.finished_at - timedelta(days=days))
+
+
+def post_retry(client, workspace, job):
+    return client.post(address(workspace, f"/jobs/{job.pk}/retry"))
+
+
+def failed_archive(client, workspace):
+    return run(workspace, post_archive(client, workspace, BOMB, "docs.tgz"))
+
+
+def cancelled_archive(client, workspace):
+    answer = post_archive(client, workspace, zipped({"a.md": "# A\n"}))
+    return cancel(Job.objects.get(pk=answer.json()["job"]["id"]))
+
+
+def cancelled_document(client, workspace):
+    return cancel(Job.objects.get(pk=post_text(client, workspace).json()["job"]["id"]))
+
+
+@pytest.mark.parametrize("make", [failed_archive, cancelled_archive, cancelled_document])
+def test_bytes_are_kept_for_a_retry_until_their_time_is_over(client, workspace, settings, make):
+    settings.KEBAB_KEEP_UPLOAD_DAYS = 3
+    job = make(client, workspace)
+    blob = job.payload["blob"]
+    pass_days(2)
+    assert (release_expired(), has_blob(workspace.pk, blob)) == (0, True)
+    pass_days(2)
+    assert (release_expired(), has_blob(workspace.pk, blob)) == (1, False)
+    assert release_expired() == 0
+
+    refused = post_retry(client, workspace, job)
+    assert refused.status_code == 409
+    assert "kept for 3 days and are gone; upload it again" in refused.json()["detail"]
+
+
+def test_a_retry_protects_the_bytes_that_it_needs(client, workspace):
+    job = cancelled_document(client, workspace)
+    again = post_retry(client, workspace, job)
+    pass_days(8)
+    assert release_expired() == 1
+    assert has_blob(workspace.pk, job.payload["blob"])
+    assert run(workspace, again).state == "succeeded"
+    assert Document.objects.get().content_hash == job.payload["blob"]
+
+
+def test_bytes_that_no_parser_reads_go_at_once(client, workspace):
+    job = run(workspace, post_archive(client, workspace, NOISE, "a.bin"))
+    assert job.counts["skipped"] == {"no_parser": 1}
+    assert not has_blob(workspace.pk, job.payload["blob"])
+    assert post_retry(client, workspace, job).status_code == 409
+
+
+def test_an_upload_of_nothing_is_refused_in_words(workspace):
+    job = run_to_end(upload_anything(workspace, "a.md", b""))
+    assert job.counts["skipped"] == {"empty": 1}
+    assert (job.items.get().detail, job.calls) == ("It has 0 bytes.", 0)
+    assert not has_blob(workspace.pk, job.payload["blob"])
+
+
+def test_a_failed_member_is_kept_for_a_retry_until_its_time_is_over(client, workspace, failing):
+    job = run(workspace, post_archive(client, workspace, zipped({"a.md": "# A\n"})))
+    blob = job.items.get().blob
+    job.items.update(reason="killed_its_worker")
+    Unreadable.objects.all().delete()
+    pass_days(6)
+    assert (release_expired(), has_blob(workspace.pk, blob)) == (0, True)
+    pass_days(2)
+    assert (release_expired(), has_blob(workspace.pk, blob)) == (1, False)
+    assert "upload it again" in post_retry(client, workspace, job).json()["detail"]
+
+
+@pytest.fixture
+def cancelled_retry(client, workspace, failing):
+    """A retry of an archive's two members, cancelled while it ran."""
+    job = run(workspace, post_archive(client, workspace, zipped({"a.md": "# A\n", "b.md": "# B\n"})))
+    job.items.update(reason="killed_its_worker")
+    Unreadable.objects.all().delete()
+    failing.undo()
+    answer = post_retry(client, workspace, job)
+    Job.objects.filter(pk=answer.json()["job"]["id"]).update(cancel_requested=True)
+    again = run(workspace, answer)
+    assert again.state == "cancelled"
+    return again
+
+
+def test_a_cancelled_retry_of_members_can_be_tried_again(client, workspace, cancelled_retry):
+    answer = post_retry(client, workspace, cancelled_retry)
+    assert run(workspace, answer).counts["new"] == 2
+    assert set(Document.objects.values_list("path", flat=True)) == {"docs/a.md", "docs/b.md"}
+
+
+def test_a_member_whose_document_was_deleted_is_not_tried_again(client, workspace, cancelled_retry):
+    cancelled_retry.items.filter(path="docs/a.md").update(action="delete")
+    answer = post_retry(client, workspace, cancelled_retry)
+    assert run(workspace, answer).counts["new"] == 1
+    assert Document.objects.get().path == "docs/b.md"
+
+
+def test_members_of_a_cancelled_retry_go_when_their_time_is_over(client, workspace, cancelled_retry):
+    blobs = list(cancelled_retry.items.values_list("blob", flat=True))
+    pass_days(6)
+    assert (release_expired(), [has_blob(workspace.pk, blob) for blob in blobs]) == (0, [True, True])
+    pass_days(2)
+    release_expired()
+    assert not any(has_blob(workspace.pk, blob) for blob in blobs)
+    refused = post_retry(client, workspace, cancelled_retry)
+    assert (refused.status_code, "upload it again" in refused.json()["detail"]) == (409, True)
+    assert release_expired() == 0
+
+
+@pytest.fixture(params=["document", "archive"])
+def quarantined(request, client, workspace, failing):
+    """The hash of an upload in quarantine."""
+    if request.param == "document":
+        job = run(workspace, post_text(client, workspace, "docs/a.md", tags=["x"]))
+    else:
+        packed = zipped({"a.md": "# A\n"})
+        job = run(workspace, post_archive(client, workspace, packed, tags=["x"], path="docs"))
+    assert job.counts["failed"] == {"quarantined": 1}
+    failing.undo()
+    return Unreadable.objects.get().content_hash
+
+
+def test_what_is_in_quarantine_is_kept_and_can_be_tried_again(client, workspace, quarantined):
+    pass_days(100)
+    release_expired()
+    assert has_blob(workspace.pk, quarantined)
+    answer = client.post(address(workspace, f"/quarantine/{Unreadable.objects.get().pk}/retry"))
+    assert run(workspace, answer).counts["new"] == 1
+    document = Document.objects.get()
+    assert (document.path, document.tags, document.content_hash) == ("docs/a.md", ["x"], quarantined)
+    assert not Unreadable.objects.exists()
+
+
+def test_what_is_in_quarantine_goes_with_its_source(client, workspace, quarantined):
+    run(workspace, client.delete(address(workspace, f"/sources/{Source.objects.get().pk}")))
+    assert not Unreadable.objects.exists()
+    assert not has_blob(workspace.pk, quarantined)
+
+
+def test_what_is_in_quarantine_goes_with_its_version(client, workspace, failing):
+    run(workspace, post_text(client, workspace, "a.md", version="2"))
+    blob = Unreadable.objects.get().content_hash
+    run_to_end(request_version_deletion(Source.objects.get(), "2"))
+    assert not has_blob(workspace.pk, blob)
+
+
+def test_what_is_in_quarantine_goes_with_its_workspace(workspace, quarantined):
+    workspace_id = workspace.pk
+    delete_workspace(workspace)
+    assert not has_blob(workspace_id, quarantined)
+
+
+def test_what_replaces_an_upload_in_quarantine_lets_its_bytes_go(client, workspace, quarantined):
+    assert run(workspace, post_text(client, workspace, "docs/a.md", text="# New\n")).counts["new"] == 1
+    assert not Unreadable.objects.exists()
+    pass_days(8)
+    release_expired()
+    assert not has_blob(workspace.pk, quarantined)

@@ -1,0 +1,93 @@
+"""`kebab ingest` of a git repository's address."""
+
+import json
+from argparse import ArgumentTypeError
+
+import pytest
+from cryptography.fernet import Fernet
+
+from ingest.cli.targets import IngestRequest, request_ingest, target
+from ingest.connectors.git.address import GitAddress
+from ingest.connectors.git.credentials import unseal_credentials
+from ingest.errors import CredentialsRefused
+from ingest.models import Job
+from kebab.people.models import AuditEvent
+from search.errors import SourceMismatch
+from search.models import Source
+from tests.cli.running import error_of
+from tests.corpus.making import make_workspace
+
+HTTPS = "https://github.com/owner/My_Repo.git"
+
+
+@pytest.fixture
+def workspace(db):
+    return make_workspace()
+
+
+@pytest.fixture(autouse=True)
+def _key(settings):
+    settings.KEBAB_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
+
+
+def test_an_address_becomes_a_source_and_a_version_its_tag(workspace):
+    job = request_ingest(workspace, IngestRequest(path=target(HTTPS), version="v1", tags=("a",)))
+    source = Source.objects.get()
+
+    assert (source.key, source.kind, source.config) == ("my-repo", "git", {"url": HTTPS})
+    assert source.library_id == "/owner/My_Repo"
+    assert (job.payload, source.default_tags) == ({"version": "v1", "embed": True}, ["a"])
+    request_ingest(workspace, IngestRequest(path=target(HTTPS)))
+    assert Source.objects.count() == 1
+
+
+def test_another_repository_with_a_taken_name_is_refused(workspace):
+    request_ingest(workspace, IngestRequest(path=target(HTTPS)))
+    with pytest.raises(SourceMismatch):
+        request_ingest(workspace, IngestRequest(path=target("https://gitlab.com/other/my-repo")))
+
+
+def test_the_operator_may_name_any_folder_with_its_links_followed(workspace, tmp_path, settings):
+    settings.KEBAB_FOLDER_ROOTS = []
+    (tmp_path / "origin.git").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "origin.git")
+    address = target(f"file://{tmp_path}/link")
+
+    assert isinstance(address, GitAddress)
+    assert address.url == f"file://{tmp_path}/origin.git"
+    request_ingest(workspace, IngestRequest(path=address))
+    assert Source.objects.get().key == "origin"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["ext::sh", "git://example.org/a", "ssh://git@10.0.0.1/a", "http://example.org/a.git", "file:///nowhere"],
+)
+def test_an_address_that_may_not_be_read_is_named_as_wrong(text):
+    with pytest.raises(ArgumentTypeError):
+        target(text)
+
+
+def test_credentials_are_taken_from_a_file_and_kept_until_others_come(workspace):
+    address = target(HTTPS)
+    request_ingest(workspace, IngestRequest(path=address, credentials={"token": "s3cret"}))
+    request_ingest(workspace, IngestRequest(path=address))
+
+    assert unseal_credentials(Source.objects.get().sealed_credentials).password == "s3cret"
+    assert "s3cret" not in json.dumps(list(AuditEvent.objects.values_list("detail", flat=True)))
+    assert "s3cret" not in repr(IngestRequest(path=address, credentials={"token": "s3cret"}))
+    with pytest.raises(CredentialsRefused):
+        request_ingest(workspace, IngestRequest(path=address, credentials={"private_key": "x"}))
+
+
+@pytest.mark.parametrize(
+    "content", ["{", "[]", "{}", '{"token": "a", "password": "s3cret"}', '{"x": "s3cret"}']
+)
+def test_a_file_without_credentials_is_refused_and_not_repeated(workspace, tmp_path, content):
+    file = tmp_path / "credentials.json"
+    file.write_text(content)
+    error = error_of("ingest", HTTPS, "--workspace", workspace.slug, "--credentials", str(file), code=2)
+
+    assert error["code"] == "credentials_refused"
+    assert "s3cret" not in json.dumps(error)
+    assert not Job.objects.exists()

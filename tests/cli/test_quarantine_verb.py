@@ -1,0 +1,61 @@
+"""`kebab quarantine`."""
+
+import pytest
+
+from ingest.models import Job
+from kebab.cli.errors import Exit
+from kebab.people.models import AuditEvent
+from search.models import Source, SourceVersion
+from tests.api.making import quarantine
+from tests.cli.running import error_of, run, run_json
+from tests.corpus.making import make_workspace, write
+
+
+@pytest.fixture
+def entry(workspace):
+    write(workspace, "a.md", "one")
+    return quarantine(workspace, SourceVersion.objects.in_workspace(workspace).get(), "bomb.md")
+
+
+def test_quarantined_files_are_listed_with_their_reason(entry):
+    (listed,) = run_json("quarantine")["files"]
+
+    assert (listed["id"], listed["path"], listed["reason"]) == (entry.pk, "bomb.md", entry.detail)
+    code, out, _ = run("quarantine")
+    assert (code, "bomb.md" in out, "it took over 30 s" in out) == (0, True, True)
+
+
+def test_a_retry_asks_for_a_job(entry, workspace):
+    Source.objects.in_workspace(workspace).update(kind="folder")
+    said = run_json("quarantine", "retry", str(entry.pk))
+    job = Job.objects.in_workspace(workspace).get(pk=said["job"])
+
+    assert (job.kind, job.payload) == ("sync_source", {"only_paths": ["bomb.md"]})
+
+
+def test_an_upload_is_forgotten(entry, workspace):
+    assert run_json("quarantine", "delete", str(entry.pk))["path"] == "bomb.md"
+    assert run_json("quarantine")["files"] == []
+    assert AuditEvent.objects.filter(action="quarantine.deleted", workspace=workspace).count() == 1
+
+
+def test_the_file_of_a_folder_is_not_forgotten(entry, workspace):
+    Source.objects.in_workspace(workspace).update(kind="folder")
+    error = error_of("quarantine", "delete", str(entry.pk), code=Exit.NOTHING)
+
+    assert error["code"] == "file_of_source"
+    assert len(run_json("quarantine")["files"]) == 1
+
+
+def test_an_upload_that_is_not_kept_is_to_be_uploaded_again(entry):
+    error = error_of("quarantine", "retry", str(entry.pk), code=Exit.NOTHING)
+
+    assert "upload it again" in error["message"]
+
+
+def test_another_workspaces_entry_is_not_there(entry, workspace):
+    other = make_workspace()
+    for act in ("retry", "delete"):
+        error = error_of("quarantine", "--workspace", other.slug, act, str(entry.pk), code=Exit.NOTHING)
+        assert error["code"] == "not_found"
+    assert run_json("quarantine", "--workspace", other.slug)["files"] == []

@@ -1,0 +1,124 @@
+"""What follows from the end of a job, and what becomes of one that can't even be ended."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.db.models.functions import Now
+
+from ingest.jobs import hints, run
+from ingest.jobs import upload as upload_jobs
+from ingest.jobs.request import cancel
+from ingest.jobs.run import run_job
+from ingest.models import Job
+from search.libraries import standing
+from search.models import Source
+from tests.corpus.together import until_blocked
+from tests.jobs.working import upload, work
+
+
+def lose_postgres(*_):
+    """End this thread's own connection, as a restart of the server does."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """A list that grows with each count of a source's snippets."""
+    counts = []
+    count = standing._snippets_of_default_branch
+
+    def noted(source):
+        counts.append(source.key)
+        return count(source)
+
+    monkeypatch.setattr(standing, "_snippets_of_default_branch", noted)
+    return counts
+
+
+@pytest.mark.parametrize("step", ["work", "claim"])
+def test_a_worker_that_loses_postgres_leaves_its_job_to_the_next_claim(workspace, monkeypatch, caplog, step):
+    job = upload(workspace, "a.md", b"# A\n")
+    with monkeypatch.context() as patched:
+        if step == "claim":
+            patched.setattr(run, "claim", lose_postgres)
+        else:
+            patched.setattr(run, "_WORK", {**run._WORK, "ingest_document": lose_postgres})
+        run_job(job.workspace_id, job.pk)
+    connection.close()
+    assert f"job {job.pk} is left to the next claim" in caplog.text
+    Job.objects.filter(pk=job.pk).exclude(lease_until=None).update(lease_until=Now() - timedelta(seconds=1))
+    assert work(job).state == "succeeded"
+
+
+def test_a_worker_that_loses_postgres_while_it_ends_a_job_raises_nothing(workspace, monkeypatch, caplog):
+    job = upload(workspace, "a.md", b"# A\n")
+    Job.objects.filter(pk=job.pk).update(source=None)  # so that it fails
+    monkeypatch.setattr(run, "_lock_source", lose_postgres)
+    run_job(job.workspace_id, job.pk)
+    connection.close()
+    assert f"job {job.pk} is left to the next claim" in caplog.text
+    assert Job.objects.get(pk=job.pk).state == "running"
+
+
+def test_bytes_that_cannot_be_deleted_take_nothing_from_the_end_of_a_job(workspace, monkeypatch):
+    asked = []
+
+    def refuse(*_):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(run, "release_ended", refuse)
+    monkeypatch.setattr(hints, "ask_for_sync", asked.append)
+    job = work(upload(workspace, "a.md", b"# A\n"))
+    assert (job.state, job.error) == ("succeeded", "")
+    assert asked == [workspace.pk] * 2  # as it began, and as it ended
+
+
+def test_a_source_is_counted_once_for_uploads_that_come_together(workspace, counted):
+    jobs = [upload(workspace, f"{name}.md", b"# A\n\ntext\n") for name in "abcde"]
+    for job in jobs:
+        assert work(job).state == "succeeded"
+    source = Source.objects.get()
+    assert (source.total_snippets, source.state) == (5, "indexed")
+    assert counted == ["uploads"] * 2  # the first, and the last
+
+
+def test_the_last_of_a_sources_uploads_counts_it_also_when_it_is_cancelled(workspace, counted):
+    jobs = [upload(workspace, f"{name}.md", b"# A\n\ntext\n") for name in "abc"]
+    work(jobs[0])
+    work(jobs[1])
+    indexed_at = Source.objects.get().last_indexed_at
+    assert Source.objects.get().total_snippets == 1
+    Job.objects.filter(pk=jobs[2].pk).update(state="running", lease_until=Now() - timedelta(seconds=1))
+    cancel(jobs[2])
+    assert work(jobs[2]).state == "cancelled"
+    source = Source.objects.get()
+    assert (source.total_snippets, source.last_indexed_at) == (2, indexed_at)
+
+
+def test_of_uploads_that_end_together_one_counts_both(workspace, monkeypatch):
+    # Without embedding: its job, which both would ask for, is another thing that one waits for.
+    first, second = (upload(workspace, f"{name}.md", b"# A\n\ntext\n", embed=False) for name in "ab")
+    Source.objects.update(state="indexed", last_indexed_at=Now())
+    note_uploads = upload_jobs.note_uploads
+    ends = []
+
+    def end_apart():
+        try:
+            return work(second)
+        finally:
+            connection.close()
+
+    def and_another_ends(*arguments, **options):
+        if not ends:
+            ends.append(worker.submit(end_apart))
+            until_blocked()
+        note_uploads(*arguments, **options)
+
+    monkeypatch.setattr(upload_jobs, "note_uploads", and_another_ends)
+    with ThreadPoolExecutor(1) as worker:
+        assert work(first).state == "succeeded"
+        assert ends[0].result().state == "succeeded"
+    assert Source.objects.get().total_snippets == 2
