@@ -57,10 +57,11 @@ class SearchLoad:
         yield from dict.fromkeys(each.wrong for each in self.answered if each.wrong)
 
     def relapses(self, model: str, until_s: float) -> Iterator[str]:
-        """Searches that began after another had been answered by `model`, and were not, up to `until_s`."""
+        """Searches that began after one had been answered by `model`, were not, and ended before `until_s`."""
         ends = [each.ended_s for each in self.answered if each.model == model]
         since_s = min(ends, default=until_s)
-        late = [each for each in self.answered if since_s < each.began_s < until_s and each.model != model]
+        between = (each for each in self.answered if since_s < each.began_s and each.ended_s < until_s)
+        late = [each for each in between if each.model != model]
         if late:
             yield f"{len(late)} searches were answered by {late[0].model} after {model} had answered"
 
