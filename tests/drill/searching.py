@@ -57,7 +57,7 @@ class SearchLoad:
         yield from dict.fromkeys(each.wrong for each in self.answered if each.wrong)
 
     def relapses(self, model: str, until_s: float) -> Iterator[str]:
-        """Searches that began after one had been answered by `model`, were not, and ended before `until_s`."""
+        """Searches that began after one was answered by `model`, were not, and ended before `until_s`."""
         ends = [each.ended_s for each in self.answered if each.model == model]
         since_s = min(ends, default=until_s)
         between = (each for each in self.answered if since_s < each.began_s and each.ended_s < until_s)
