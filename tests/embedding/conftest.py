@@ -3,7 +3,10 @@
 import pytest
 
 from search import embedding, node
-from tests.corpus.making import make_workspace
+from search.embedders.hashing import HashEmbedder
+from tests.corpus.making import make_workspace, write
+from tests.jobs.working import embed
+from tests.search.asking import sync
 
 FIRST, SECOND = "hash", "hash:512"
 
@@ -27,3 +30,25 @@ def workspace(transactional_db, mirrors, settings, embedders):
     settings.KEBAB_LEG_LIMIT_MS = 60_000
     yield make_workspace()
     node._sync_executor().submit(lambda: None).result(30)
+
+
+@pytest.fixture
+def embedded(monkeypatch):
+    """The dimension of each text that was embedded, in order."""
+    seen, real = [], HashEmbedder.embed_passages
+
+    def counted(self, texts):
+        seen.extend([self.space.dim] * len(texts))
+        return real(self, texts)
+
+    monkeypatch.setattr(HashEmbedder, "embed_passages", counted)
+    return seen
+
+
+@pytest.fixture
+def filled(workspace):
+    """150 chunks with vectors of the first embedder."""
+    write(workspace, "a.md", *(f"apple number{n}" for n in range(149)), "pear tree")
+    sync(workspace)
+    assert embed(workspace).state == "succeeded"
+    return workspace

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from datetime import timedelta
 
 import pytest
@@ -18,16 +17,14 @@ from ingest.jobs.embedding_goals import switch_when_complete
 from ingest.models import Job
 from ingest.reembedding import begin_reembedding, embedding_status, end_space, go_back, switch_spaces
 from ingest.tasks import end_spaces_task
-from kebab.people.workspaces import change_workspace
-from search.embedders.hashing import HashEmbedder
-from search.errors import SpaceConflict, UnknownEmbedder
+from search.errors import SpaceConflict
 from search.models import ChunkVector, EmbeddingSpace, SpaceState
-from search.retrieval.errors import EmbedderUnavailable
 from search.retrieval.types import Mode
 from search.vectors.fill import count_without_vector
 from search.vectors.index import index_name
 from tests.corpus.making import make_workspace, write
 from tests.embedding.conftest import FIRST, SECOND
+from tests.embedding.spaces import changed, dims, in_space, open_job, space_in
 from tests.jobs.working import embed, work
 from tests.search.asking import ask, paths, sync
 
@@ -39,53 +36,6 @@ connection.settings_dict["NAME"] = sys.argv[1]
 from ingest.jobs.run import run_job
 run_job(uuid.UUID(sys.argv[2]), uuid.UUID(sys.argv[3]))
 """
-
-
-@pytest.fixture
-def embedded(monkeypatch):
-    """The dimension of each text that was embedded, in order."""
-    seen, real = [], HashEmbedder.embed_passages
-
-    def counted(self, texts):
-        seen.extend([self.space.dim] * len(texts))
-        return real(self, texts)
-
-    monkeypatch.setattr(HashEmbedder, "embed_passages", counted)
-    return seen
-
-
-@pytest.fixture
-def filled(workspace):
-    """150 chunks with vectors of the first embedder."""
-    write(workspace, "a.md", *(f"apple number{n}" for n in range(149)), "pear tree")
-    sync(workspace)
-    assert embed(workspace).state == "succeeded"
-    return workspace
-
-
-def open_job():
-    return Job.objects.get(state__in=["queued", "running"])
-
-
-def space_in(workspace, state):
-    return EmbeddingSpace.objects.in_workspace(workspace).get(state=state)
-
-
-def dims(workspace):
-    """The dimension of the space in each state."""
-    return dict(EmbeddingSpace.objects.in_workspace(workspace).values_list("state", "dim"))
-
-
-def in_space(space):
-    return ChunkVector.objects.in_workspace(space.workspace_id).filter(space=space.pk)
-
-
-def changed(workspace):
-    """Change to the second embedder, to the end."""
-    begin_reembedding(workspace, embedder=SECOND)
-    assert work(open_job()).state == "succeeded"
-    workspace.refresh_from_db()
-    return workspace
 
 
 def test_searches_use_the_live_space_until_the_other_is_complete(filled):
@@ -294,115 +244,6 @@ def test_a_space_is_kept_for_its_days_and_then_deleted(filled):
 def test_the_live_space_is_never_deleted(filled):
     with pytest.raises(SpaceConflict, match="is live"):
         end_space(filled, space_in(filled, "live").pk)
-
-
-def test_only_one_space_is_built_at_a_time(filled, embedders):
-    embedders(FIRST, SECOND, "hash:16")
-    building = begin_reembedding(filled, embedder=SECOND)
-    assert begin_reembedding(filled, embedder=SECOND).pk == building.pk
-    with pytest.raises(SpaceConflict, match="retire that space first"):
-        begin_reembedding(filled, embedder="hash:16")
-    filled.refresh_from_db()
-    with pytest.raises(SpaceConflict, match="already"):
-        begin_reembedding(filled, embedder=FIRST)
-
-
-def test_an_embedder_that_is_not_allowed_is_not_built_for(filled):
-    with pytest.raises(UnknownEmbedder, match=r"hash:8.*allows hash, hash:512, none"):
-        begin_reembedding(filled, embedder="hash:8")
-    assert dims(filled) == {"live": 64}
-
-
-def test_the_operators_change_is_no_outage_while_the_old_embedder_is_known(filled, embedders):
-    embedders(SECOND, FIRST)
-    result = ask(filled, "pear tree", Mode.HYBRID)
-    assert (result.degraded, result.warnings) == ((), ())
-    write(filled, "b.md", "cherry")
-    assert embed(filled).state == "succeeded"
-    assert dims(filled) == {"live": 64}
-    begin_reembedding(filled)
-    work(open_job())
-    assert dims(filled) == {"live": 512, "retired": 64}
-
-
-def test_another_space_is_built_where_the_live_ones_embedder_is_lost(filled, embedders):
-    embedders(SECOND)
-    write(filled, "b.md", "cherry")
-    begin_reembedding(filled)
-    assert work(open_job()).state == "succeeded"
-    assert dims(filled) == {"live": 512, "retired": 64}
-    sync(filled)
-    assert ask(filled, "cherry", Mode.VECTOR).hits[0].doc_path == "b.md"
-
-
-def test_another_space_is_built_while_the_live_ones_embedder_does_not_answer(filled, monkeypatch):
-    real = HashEmbedder.embed_passages
-
-    def dead(self, texts):
-        if self.space.dim == 64 and texts:
-            raise EmbedderUnavailable("The embedder answered 503.")
-        return real(self, texts)
-
-    monkeypatch.setattr(HashEmbedder, "embed_passages", dead)
-    write(filled, "b.md", "cherry")
-    begin_reembedding(filled, embedder=SECOND)
-    work(open_job())
-    assert dims(filled) == {"live": 512, "retired": 64}
-    assert count_without_vector(space_in(filled, "live")) == 0
-
-
-def test_a_job_whose_embedder_does_not_answer_waits_for_it_however_long_that_takes(filled, monkeypatch):
-    def dead(self, texts):
-        raise EmbedderUnavailable("The embedder answered 429.", retry_after_s=1_000)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(HashEmbedder, "embed_passages", dead)
-        write(filled, "b.md", "cherry")
-        job = embed(filled)
-        for _ in range(12):
-            assert (job.state, job.error) == ("running", "The embedder answered 429.")
-            assert timedelta(seconds=900) < job.due_at - timezone.now() < timedelta(seconds=1_100)
-            Job.objects.update(due_at=Now())
-            job = work(job)
-    Job.objects.update(due_at=Now())
-    job = work(job)
-    assert (job.state, job.error, job.stalled_attempts) == ("succeeded", "", 0)
-
-
-def test_a_lasting_fault_ends_the_job_with_its_reason(filled, monkeypatch):
-    def refused(self, texts):
-        raise EmbedderUnavailable("The embedder answered 401. Check its key.", is_lasting=True)
-
-    monkeypatch.setattr(HashEmbedder, "embed_passages", refused)
-    write(filled, "b.md", "cherry")
-    job = embed(filled)
-    assert (job.state, job.error) == ("failed", "The embedder answered 401. Check its key.")
-
-
-def test_a_job_that_waits_for_an_answer_is_cancelled_at_once(filled, monkeypatch):
-    released = threading.Event()
-
-    def slow(self, texts):
-        Job.objects.update(cancel_requested=True)
-        connection.close()
-        released.wait(60)
-        return HashEmbedder(self.space.dim).embed_passages([])
-
-    with monkeypatch.context() as patch:
-        patch.setattr(HashEmbedder, "embed_passages", slow)
-        write(filled, "b.md", "cherry")
-        job = embed(filled)
-        assert not released.is_set()
-        released.set()
-    assert job.state == "cancelled"
-
-
-def test_none_builds_nothing_and_searches_words_alone(filled):
-    with pytest.raises(SpaceConflict, match="none"):
-        begin_reembedding(filled, embedder="none")
-    workspace = change_workspace(filled, settings={"embedder": "none"})
-    result = ask(workspace, "pear tree", Mode.HYBRID)
-    assert (result.degraded, bool(result.hits)) == (("vector",), True)
 
 
 def test_the_status_tells_coverage_rate_and_time_left(filled, monkeypatch):

@@ -6,6 +6,10 @@ from ingest.jobs import hints
 from search import embedding
 from search.corpus import ensure_source
 from tests.corpus.making import make_workspace
+from tests.jobs.repositories import WrittenRepository
+from tests.jobs.site import html, serving
+
+GIT_FILES = {"README.md": "read\n", "docs/a.md": "alpha\n", "docs/b.md": "beta\n"}
 
 
 @pytest.fixture(autouse=True)
@@ -46,3 +50,41 @@ def reachable_sites(settings):
     settings.KEBAB_PRIVATE_HOSTS = frozenset({"127.0.0.1"})
     settings.KEBAB_CRAWL_REQUESTS_PER_S = 10_000
     settings.KEBAB_CRAWL_LIMIT_S = 5
+
+
+@pytest.fixture
+def written_repository(tmp_path, settings):
+    """A repository of three files with one commit; copies of it lie in a data directory of the test's own."""
+    settings.KEBAB_DATA_DIR = tmp_path / "data"
+    made = WrittenRepository(tmp_path / "origin")
+    made.commit(GIT_FILES)
+    return made
+
+
+@pytest.fixture
+def git_source(workspace, written_repository):
+    """A source that reads it."""
+    return ensure_source(workspace, "repo", kind="git", config={"url": written_repository.url})
+
+
+@pytest.fixture
+def linked_site():
+    """A site of four pages that lead to each other."""
+    with serving() as running:
+        running.pages["/"] = html("Home", "/docs/", "guide.html")
+        running.pages["/docs/"] = html("Docs", "intro.html", "..")
+        running.pages["/docs/intro.html"] = html("Intro", "#top", "../guide.html?x=1")
+        running.pages["/guide.html"] = html("Guide")
+        yield running
+
+
+@pytest.fixture
+def site_source(workspace, linked_site):
+    """Give a source that reads that site; `config` without an address begins at its root."""
+
+    def make_(key="site", **config):
+        if not {"url", "sitemap"} & config.keys():
+            config["url"] = linked_site.url()
+        return ensure_source(workspace, key, kind="web", config=config)
+
+    return make_

@@ -151,3 +151,14 @@ def serving(host: str = "127.0.0.1", context: ssl.SSLContext | None = None) -> I
         site.shutdown()
         thread.join()
         site.server_close()
+
+
+def sitemap(site, *paths):
+    """Give a page that lists these paths of the site."""
+    listed = "".join(f"<url><loc>{site.url(path)}</loc></url>" for path in paths)
+    text = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{listed}</urlset>'
+    return Page(body=text.encode(), mime="application/xml")
+
+
+#: What `linked_site` holds.
+LINKED_PAGES = {"index.html", "docs/index.html", "docs/intro.html", "guide.html"}

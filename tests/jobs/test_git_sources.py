@@ -3,59 +3,30 @@
 import json
 
 import pytest
-from django.db.models.functions import Now
 
-from ingest.connectors.git.place import Place
-from ingest.jobs import sync_source
 from ingest.jobs.items import ItemWorker
-from ingest.jobs.report import ingest_report
-from ingest.jobs.request import request_source_deletion, request_sync
+from ingest.jobs.request import request_sync
 from ingest.models import Job
 from ingest.versions import add_version
-from kebab.people.deletion import delete_workspace
 from search.corpus import ensure_source
 from search.models import ChunkVector, Document, Source, SourceVersion
+from tests.jobs.git_documents import place_of, texts
 from tests.jobs.repositories import WrittenRepository
 from tests.jobs.working import PICTURE, counts, drop_embedding_jobs, embed, indexed, sync, work
 
-FILES = {"README.md": "read\n", "docs/a.md": "alpha\n", "docs/b.md": "beta\n"}
 
-
-@pytest.fixture(autouse=True)
-def _data_directory(settings, tmp_path):
-    settings.KEBAB_DATA_DIR = tmp_path / "data"
+@pytest.fixture
+def repository(written_repository):
+    return written_repository
 
 
 @pytest.fixture
-def repository(tmp_path):
-    made = WrittenRepository(tmp_path / "origin")
-    made.commit(FILES)
-    return made
-
-
-@pytest.fixture
-def source(workspace, repository):
-    return ensure_source(workspace, "repo", kind="git", config={"url": repository.url})
-
-
-def texts(workspace, tag=""):
-    paths = Document.objects.in_workspace(workspace).filter(version__tag=tag).values_list("path", flat=True)
-    return {path: "".join(indexed_version(workspace, tag)[path]) for path in paths}
-
-
-def indexed_version(workspace, tag):
-    documents = Document.objects.in_workspace(workspace).filter(version__tag=tag)
-    return {
-        document.path: [chunk.text for chunk in document.chunks.order_by("ordinal")] for document in documents
-    }
+def source(git_source):
+    return git_source
 
 
 def commit_of(source, tag=""):
     return SourceVersion.objects.get(source=source, tag=tag).commit
-
-
-def place_of(source):
-    return Place.of(source.workspace_id, source.pk)
 
 
 def test_the_default_branch_is_read_and_its_commit_noted(workspace, repository, source):
@@ -313,162 +284,6 @@ def test_an_offered_version_is_added_with_its_title(workspace, repository, sourc
     assert work(added.job).state == "succeeded"
     assert SourceVersion.objects.get(tag="v1").title == "The first"
     assert texts(workspace, "v1")["docs/a.md"] == "alpha"
-
-
-def test_the_copy_goes_with_its_source(workspace, source):
-    sync(source)
-    assert place_of(source).git_dir.exists()
-    assert work(request_source_deletion(source)).state == "succeeded"
-
-    assert not place_of(source).folder.exists()
-
-
-def test_copies_go_with_their_workspace(workspace, source):
-    sync(source)
-    delete_workspace(workspace)
-
-    assert not place_of(source).folder.parent.exists()
-
-
-def test_the_copy_of_a_source_that_another_node_deleted_goes_at_the_next_sync(workspace, repository, source):
-    gone = ensure_source(workspace, "gone", kind="git", config={"url": repository.url})
-    sync(gone)
-    Document.objects.filter(source=gone).delete()
-    Job.objects.all().delete()
-    Source.objects.filter(pk=gone.pk).delete()
-    sync(source)
-
-    assert not place_of(gone).folder.exists()
-    assert place_of(source).folder.exists()
-
-
-def test_a_damaged_copy_is_made_anew(workspace, repository, source):
-    sync(source)
-    for pack in (place_of(source).git_dir / "objects" / "pack").glob("*.pack"):
-        pack.chmod(0o600)
-        pack.write_bytes(b"nonsense")
-    repository.commit({"docs/a.md": "alpha two\n"})
-
-    assert counts(sync(source))["updated"] == 1
-    assert texts(workspace)["docs/a.md"] == "alpha two"
-
-
-def test_a_lock_that_a_killed_git_left_is_no_obstacle(repository, source):
-    sync(source)
-    (place_of(source).git_dir / "shallow.lock").touch()
-    (place_of(source).git_dir / "refs" / "kebab" / "x.lock").touch()
-    repository.commit({"docs/a.md": "alpha two\n"})
-
-    assert counts(sync(source))["updated"] == 1
-
-
-def test_many_fetches_leave_few_packs(repository, source, monkeypatch):
-    monkeypatch.setattr("ingest.connectors.git.repository._MOST_PACKS", 2)
-    for number in range(4):
-        repository.commit({"docs/a.md": f"alpha {number}\n"})
-        sync(source)
-
-    assert len(list((place_of(source).git_dir / "objects" / "pack").glob("*.pack"))) <= 2
-    assert counts(sync(source)) == {"seen": 3, "unchanged": 3}
-
-
-def test_a_sync_asks_for_the_versions_whose_tag_or_branch_has_moved(workspace, repository, source):
-    repository.git("checkout", "--quiet", "-b", "next")
-    repository.git("checkout", "--quiet", "main")
-    for name in ("still", "moved"):
-        repository.git("tag", "--annotate", "--message=x", name)
-    repository.git("tag", "gone")
-    for tag in ("still", "moved", "gone", "next"):
-        sync(source, version=tag)
-    sync(source)
-    assert open_syncs() == {}
-    repository.git("tag", "--delete", "gone")
-    repository.git("checkout", "--quiet", "next")
-    repository.commit({"docs/a.md": "next alpha\n"})
-    repository.git("tag", "--force", "--annotate", "--message=y", "moved")
-    repository.git("checkout", "--quiet", "main")
-    asked = work(request_sync(source, requested_by="schedule", embed=False))
-
-    assert (asked.state, open_syncs().keys()) == ("succeeded", {"moved", "next"})
-    for job in open_syncs().values():
-        assert (job.requested_by, job.payload["embed"]) == ("schedule", False)
-    sync(source)
-    assert len(open_syncs()) == 2
-    for job in open_syncs().values():
-        assert counts(ingest_report(work(job)))["updated"] == 1
-    assert texts(workspace, "next")["docs/a.md"] == texts(workspace, "moved")["docs/a.md"] == "next alpha"
-    assert texts(workspace, "gone")["docs/a.md"] == "alpha"
-    sync(source)
-    assert open_syncs() == {}
-
-
-def test_the_versions_are_asked_for_though_the_worker_dies_when_it_has_listed(
-    repository, source, monkeypatch
-):
-    class Killed(BaseException):
-        pass
-
-    def die_behind_it(*args):
-        discover(*args)
-        raise Killed
-
-    repository.git("tag", "v1")
-    sync(source, version="v1")
-    sync(source)
-    repository.commit({"docs/a.md": "two\n"})
-    repository.git("tag", "--force", "v1")
-    discover = sync_source._discover
-    monkeypatch.setattr(sync_source, "_discover", die_behind_it)
-    job = request_sync(source)
-    with pytest.raises(Killed):
-        work(job)
-    monkeypatch.undo()
-    Job.objects.filter(pk=job.pk).update(lease_until=Now())
-
-    assert work(job).state == "succeeded"
-    assert open_syncs().keys() == {"v1"}
-
-
-def open_syncs():
-    """Jobs that wait, by the version that they are of."""
-    return {
-        job.payload.get("version", ""): job for job in Job.objects.filter(kind="sync_source", state="queued")
-    }
-
-
-def test_a_sync_of_some_files_or_of_one_version_follows_no_other(repository, source):
-    repository.git("tag", "v1")
-    sync(source, version="v1")
-    sync(source)
-    repository.commit({"docs/a.md": "two\n"})
-    repository.git("tag", "--force", "v1")
-    sync(source, only_paths=["docs/b.md"])
-    repository.git("tag", "v2")
-    sync(source, version="v2")
-    assert open_syncs() == {}
-
-
-def test_tags_that_match_become_versions_as_they_appear(workspace, repository, monkeypatch):
-    monkeypatch.setattr("ingest.jobs.follow_versions.MOST_NEW_VERSIONS", 2)
-    config = {"url": repository.url, "tags": ["v*", "docs/*"]}
-    source = ensure_source(workspace, "tagged", kind="git", config=config)
-    for tag in ("v9", "v10", "v10-rc", "w1", "docs/1"):
-        repository.git("tag", tag)
-    sync(source)
-    assert open_syncs().keys() == {"v10-rc", "v10"}
-    sync(source)
-    assert open_syncs().keys() == {"v10-rc", "v10", "v9", "docs/1"}
-    for job in open_syncs().values():
-        assert counts(ingest_report(work(job))) == {"seen": 3, "new": 3}
-    repository.commit({"docs/a.md": "eleven\n"})
-    repository.git("tag", "v11")
-    assert counts(sync(source))["updated"] == 1
-    assert open_syncs().keys() == {"v11"}
-    assert work(open_syncs()["v11"]).state == "succeeded"
-    sync(source)
-    assert open_syncs() == {}
-    assert texts(workspace, "v10")["docs/a.md"] == "alpha"
-    assert texts(workspace, "v11")["docs/a.md"] == "eleven"
 
 
 def test_names_that_differ_in_case_alone_are_two_documents(workspace, repository, source):

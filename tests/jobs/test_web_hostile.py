@@ -7,11 +7,10 @@ from itertools import count, repeat
 import pytest
 
 from ingest.connectors.web import content, sitemap
-from ingest.jobs.request import request_sync
 from search.corpus import ensure_source
 from tests.jobs.authority import Authority
 from tests.jobs.site import Page, html, redirect, serving
-from tests.jobs.working import indexed, sync, work
+from tests.jobs.working import failure, indexed, sync
 
 pytestmark = pytest.mark.usefixtures("reachable_sites")
 
@@ -32,12 +31,6 @@ def bad(site, page, **config):
     site.pages["/"] = html("Home", "/bad.html", "/good.html")
     site.pages["/bad.html"] = page if isinstance(page, Page) else Page(behaviour=page)
     site.pages["/good.html"] = html("Good")
-
-
-def error_of(source):
-    job = work(request_sync(source))
-    assert job.state == "failed"
-    return job.error
 
 
 def slow(exchange):
@@ -117,7 +110,7 @@ def test_a_packed_sitemap_that_grows_without_end_is_refused(workspace, site, mon
     monkeypatch.setattr(sitemap, "MAX_SITEMAP_BYTES", 1_000_000)
     site.pages["/map.xml.gz"] = Page(body=gzip.compress(b" " * 20_000_000), mime="application/gzip")
     config = {"sitemap": site.url("/map.xml.gz")}
-    assert "unpacks to more than 1,000,000 bytes" in error_of(
+    assert "unpacks to more than 1,000,000 bytes" in failure(
         ensure_source(workspace, "map", kind="web", config=config)
     )
 
@@ -175,7 +168,7 @@ def test_a_redirect_off_the_host_is_not_followed(workspace, site, source, monkey
 
 def test_a_start_page_that_leads_to_a_private_address_fails_with_that_reason(site, source):
     site.pages["/"] = redirect("http://169.254.169.254/latest/meta-data/")
-    assert "a source reads one host" in error_of(source)
+    assert "a source reads one host" in failure(source)
 
 
 @pytest.mark.parametrize("location", ["/", "/a", "/x/{n}"])
@@ -184,12 +177,12 @@ def test_a_start_page_that_redirects_without_end_fails(site, source, location):
     site.pages["/a"] = redirect("/")
     for number in range(30):
         site.pages[f"/x/{number}"] = redirect(f"/x/{number + 1}")
-    assert "in a circle" in error_of(source)
+    assert "in a circle" in failure(source)
 
 
 def test_a_private_address_is_refused_unless_the_operator_allows_it(site, source, settings):
     settings.KEBAB_PRIVATE_HOSTS = frozenset({"example.org"})
-    assert "KEBAB_PRIVATE_HOSTS" in error_of(source)
+    assert "KEBAB_PRIVATE_HOSTS" in failure(source)
     assert site.asked == []
 
 
@@ -198,7 +191,7 @@ def test_a_name_that_leads_to_a_private_address_is_refused(workspace, site, sett
     found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **options: found)
     source = ensure_source(workspace, "named", kind="web", config={"url": f"http://docs.example.org:{port}/"})
-    assert "private address" in error_of(source)
+    assert "private address" in failure(source)
     assert site.asked == []
 
 
@@ -224,7 +217,7 @@ def test_a_name_that_leads_elsewhere_after_it_was_checked_gains_nothing(
     monkeypatch.setattr(socket, "create_connection", note)
     site.pages["/robots.txt"] = Page(headers=(("Connection", "close"),))
     source = ensure_source(workspace, "named", kind="web", config={"url": f"http://docs.example.org:{port}/"})
-    assert "private address" in error_of(source)
+    assert "private address" in failure(source)
     # The first connection went to what had been checked, and the second look-up was checked anew.
     assert connected == [("127.0.0.1", port)]
     assert [asked.target for asked in site.asked] == ["/robots.txt"]
@@ -236,7 +229,7 @@ def test_a_start_page_that_never_answers_deletes_nothing(workspace, site, source
     sync(source)
     settings.KEBAB_CRAWL_LIMIT_S = 1
     site.pages["/"] = Page(behaviour=silent)
-    assert "did not answer in time" in error_of(source)
+    assert "did not answer in time" in failure(source)
     assert indexed(workspace).keys() == {"index.html", "good.html"}
 
 
@@ -272,7 +265,7 @@ def test_a_redirect_from_tls_into_the_clear_is_not_followed(workspace, authority
     with serving(context=authority.context("127.0.0.1")) as site:
         site.pages["/"] = redirect(f"http://127.0.0.1:{site.server_address[1]}/x")
         source = ensure_source(workspace, "tls", kind="web", config={"url": site.url()})
-        assert "a source reads one host" in error_of(source)
+        assert "a source reads one host" in failure(source)
 
 
 @pytest.mark.parametrize(("host", "is_known"), [("docs.example.org", True), ("127.0.0.1", False)])
@@ -280,7 +273,7 @@ def test_a_site_that_is_not_who_it_says_is_asked_nothing(workspace, tmp_path, au
     signing = authority if is_known else Authority(tmp_path, "stranger")
     with serving(context=signing.context(host)) as site:
         source = ensure_source(workspace, "tls", kind="web", config={"url": site.url()})
-        assert "certificate" in error_of(source)
+        assert "certificate" in failure(source)
         assert site.asked == []
 
 

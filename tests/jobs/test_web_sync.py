@@ -2,60 +2,31 @@
 
 import pytest
 
-from ingest.jobs.report import ingest_report
-from ingest.jobs.request import request_source_deletion, request_sync, retry
-from ingest.models import Job, JobItem, WebPage
+from ingest.jobs.request import request_source_deletion
+from ingest.models import WebPage
 from search.blobs import has_blob
-from search.corpus import ensure_source
 from search.identifiers import content_hash
-from search.models import Change, Chunk, Document, Source
-from tests.jobs.site import Page, html, packed, redirect, serving
-from tests.jobs.working import PICTURE, counts, indexed, sync, work
+from search.models import Change, Chunk, Document
+from tests.jobs.site import LINKED_PAGES, Page, html, packed, redirect
+from tests.jobs.working import PICTURE, counts, failure, indexed, sync, work
 
 pytestmark = pytest.mark.usefixtures("reachable_sites")
 
 
 @pytest.fixture
-def site():
-    with serving() as running:
-        running.pages["/"] = html("Home", "/docs/", "guide.html")
-        running.pages["/docs/"] = html("Docs", "intro.html", "..")
-        running.pages["/docs/intro.html"] = html("Intro", "#top", "../guide.html?x=1")
-        running.pages["/guide.html"] = html("Guide")
-        yield running
+def site(linked_site):
+    return linked_site
 
 
 @pytest.fixture
-def make(workspace, site):
-    """Give a source that reads the site; `config` without an address begins at its root."""
-
-    def make_(key="site", **config):
-        if not {"url", "sitemap"} & config.keys():
-            config["url"] = site.url()
-        return ensure_source(workspace, key, kind="web", config=config)
-
-    return make_
-
-
-def fail(source):
-    job = work(request_sync(source))
-    assert job.state == "failed", job.state
-    return job.error
-
-
-def sitemap(site, *paths):
-    listed = "".join(f"<url><loc>{site.url(path)}</loc></url>" for path in paths)
-    text = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{listed}</urlset>'
-    return Page(body=text.encode(), mime="application/xml")
-
-
-ALL = {"index.html", "docs/index.html", "docs/intro.html", "guide.html"}
+def make(site_source):
+    return site_source
 
 
 def test_the_pages_that_links_lead_to_become_documents(workspace, site, make):
     report = sync(make())
     assert counts(report) == {"seen": 4, "new": 4, "parser_calls": 4}
-    assert indexed(workspace).keys() == ALL
+    assert indexed(workspace).keys() == LINKED_PAGES
     assert site.targets() == ["/", "/docs/", "/guide.html", "/docs/intro.html"]
 
 
@@ -115,232 +86,12 @@ def test_a_page_without_validators_is_sent_again_and_not_parsed(workspace, site,
     assert counts(sync(source)) == {"seen": 1, "unchanged": 1}
 
 
-@pytest.mark.parametrize("status", [404, 410])
-def test_a_page_that_is_gone_is_deleted_with_its_bytes(workspace, site, make, status):
-    source = make()
-    sync(source)
-    body = site.pages["/guide.html"].body
-    site.pages["/guide.html"] = Page(status=status, is_tagged=False)
-    report = sync(source)
-    assert (report["deleted"], report["skipped_by_reason"]) == (1, {"not_found": 1})
-    assert indexed(workspace).keys() == ALL - {"guide.html"}
-    assert not has_blob(workspace.pk, content_hash(body))
-    assert not WebPage.objects.filter(path="guide.html").exists()
-
-
-def test_a_page_that_nothing_leads_to_any_more_stays_until_its_own_address_says_that_it_is_gone(
-    workspace, site, make
-):
-    source = make()
-    sync(source)
-    site.pages["/docs/"] = html("Docs")
-    assert counts(sync(source)) == {"seen": 4, "updated": 1, "unchanged": 3, "parser_calls": 1}
-    site.pages["/docs/intro.html"] = html("Intro, alone")
-    assert counts(sync(source)) == {"seen": 4, "updated": 1, "unchanged": 3, "parser_calls": 1}
-    del site.pages["/docs/intro.html"]
-    assert counts(sync(source)) == {"seen": 4, "unchanged": 3, "skipped": 1, "deleted": 1}
-    assert indexed(workspace).keys() == ALL - {"docs/intro.html"}
-    site.targets()
-    sync(source)
-    assert "/docs/intro.html" not in site.targets()
-
-
-def test_a_page_that_nothing_leads_to_any_more_and_that_has_moved_is_deleted(workspace, site, make):
-    source = make()
-    sync(source)
-    site.pages["/docs/"] = html("Docs")
-    site.pages["/docs/intro.html"] = redirect("/guide.html")
-    assert sync(source)["deleted"] == 1
-    assert indexed(workspace).keys() == ALL - {"docs/intro.html"}
-
-
-def test_a_start_page_that_says_back_soon_deletes_nothing(workspace, site, make):
-    source = make()
-    sync(source)
-    home = site.pages["/"]
-    site.pages["/"] = html("Back soon")
-    assert counts(sync(source)) == {"seen": 4, "updated": 1, "unchanged": 3, "parser_calls": 1}
-    site.pages["/"] = home
-    assert counts(sync(source)) == {"seen": 4, "updated": 1, "unchanged": 3, "parser_calls": 1}
-
-
-def test_a_sitemap_that_was_cut_off_deletes_what_is_gone_alone(workspace, site, make):
-    site.pages["/map.xml"] = sitemap(site, "/docs/", "/docs/intro.html", "/guide.html")
-    source = make(sitemap=site.url("/map.xml"))
-    sync(source)
-    site.pages["/map.xml"] = sitemap(site, "/guide.html")
-    del site.pages["/docs/intro.html"]
-    assert counts(sync(source)) == {"seen": 3, "unchanged": 2, "skipped": 1, "deleted": 1}
-    assert indexed(workspace).keys() == {"docs/index.html", "guide.html"}
-
-
-def test_known_pages_that_fail_fail_the_listing_when_nothing_leads_to_them(workspace, site, make):
-    many(site, 12)
-    source = make()
-    sync(source)
-    site.pages["/"] = html("Back soon")
-    for number in range(0, 12, 2):
-        site.pages[f"/{number}.html"] = Page(status=503)
-    del site.pages["/1.html"]
-    assert "6 of 13 pages" in fail(source)
-    assert len(indexed(workspace)) == 13
-
-
-class _Everywhere(dict):
-    """The same page at every address, robots.txt aside."""
-
-    def __init__(self, page, **others):
-        super().__init__(others)
-        self._page = page
-
-    def get(self, key, default=None):
-        return default if key == "/robots.txt" else super().get(key, self._page)
-
-
-@pytest.mark.parametrize(
-    "closed",
-    [
-        _Everywhere(html("We are back soon")),
-        _Everywhere(redirect("/login"), **{"/login": html("Log in")}),
-        _Everywhere(redirect("/login"), **{"/": html("Welcome"), "/login": html("Log in")}),
-    ],
-)
-def test_a_site_that_answers_the_same_everywhere_deletes_and_replaces_nothing(workspace, site, make, closed):
-    many(site, 12)
-    source = make()
-    sync(source)
-    before = indexed(workspace)
-    pages, site.pages = site.pages, closed
-    assert "show or lead to the same page now" in fail(source)
-    assert indexed(workspace) == before
-    site.pages = pages
-    assert counts(sync(source)) == {"seen": 13, "unchanged": 13}
-
-
-def test_a_site_that_leads_out_of_the_source_to_its_login_deletes_nothing(workspace, site, make):
-    targets = [f"/docs/{number}.html" for number in range(12)]
-    site.pages["/docs/"] = html("Docs", *targets)
-    site.pages |= {target: html(target) for target in targets}
-    source = make(url=site.url("/docs/"))
-    sync(source)
-    before = indexed(workspace)
-    site.pages |= dict.fromkeys(["/docs/", *targets], redirect("/login"))
-    site.pages["/login"] = html("Log in")
-    assert "show or lead to the same page now" in fail(source)
-    assert indexed(workspace) == before
-
-
-def test_a_few_pages_may_become_one(workspace, site, make):
-    source = make()
-    sync(source)
-    for target in ("/docs/", "/docs/intro.html", "/guide.html"):
-        site.pages[target] = redirect("/")
-    assert sync(source)["deleted"] == 3
-    assert indexed(workspace).keys() == {"index.html"}
-
-
-def test_only_what_lies_below_the_start_page_is_read(workspace, site, make):
-    sync(make(url=site.url("/docs/")))
-    assert indexed(workspace).keys() == {"docs/index.html", "docs/intro.html"}
-
-
-def test_the_whole_host_is_read_on_request(workspace, site, make):
-    sync(make(url=site.url("/docs/"), whole_host=True))
-    assert indexed(workspace).keys() == ALL
-
-
-def test_links_to_other_hosts_are_not_followed(workspace, site, make):
-    with serving("127.0.0.2") as other:
-        other.pages["/"] = html("Other")
-        site.pages["/"] = html(
-            "Home", other.url(), "//127.0.0.2/", "ftp://127.0.0.1/", "mailto:a@b", "javascript:0"
-        )
-        sync(make())
-        assert other.asked == []
-    assert indexed(workspace).keys() == {"index.html"}
-
-
-def test_patterns_choose_pages(workspace, site, make):
-    report = sync(make(include=["docs/**"], exclude=["docs/intro*"]))
-    assert indexed(workspace).keys() == {"docs/index.html"}
-    assert report["skipped_by_reason"] == {"excluded_page": 3}
-    assert site.targets() == ["/", "/docs/"]
-
-
-def test_at_most_so_many_pages_are_read(workspace, site, make):
-    report = sync(make(max_pages=2))
-    assert (counts(report)["new"], report["skipped_by_reason"]) == (2, {"max_pages": 2})
-    assert indexed(workspace).keys() == {"index.html", "docs/index.html"}
-
-
-def test_links_are_followed_so_far(workspace, site, make):
-    report = sync(make(max_depth=1))
-    assert report["skipped_by_reason"] == {"max_depth": 1}
-    assert indexed(workspace).keys() == ALL - {"docs/intro.html"}
-
-
-def test_a_query_is_dropped_unless_it_tells_pages_apart(workspace, site, make):
-    site.pages["/"] = html("Home", "/a.html?lang=en&session=1", "/a.html?session=2&lang=fr#x")
-    site.pages["/a.html"] = html("A")
-    for lang in ("en", "fr"):
-        site.pages[f"/a.html?lang={lang}"] = html(f"A in {lang}")
-    sync(make("plain"))
-    assert indexed(workspace).keys() == {"index.html", "a.html"}
-    sync(make("told-apart", query_parameters=["lang"]))
-    assert indexed(workspace).keys() >= {"a.html?lang=en.html", "a.html?lang=fr.html"}
-
-
-def test_a_sitemap_lists_the_pages_and_their_links_are_not_followed(workspace, site, make):
-    site.pages["/map.xml"] = sitemap(site, "/docs/", "/guide.html", "/missing.html")
-    report = sync(make(sitemap=site.url("/map.xml")))
-    assert indexed(workspace).keys() == {"docs/index.html", "guide.html"}
-    assert report["skipped_by_reason"] == {"not_found": 1}
-
-
-def test_an_index_of_packed_sitemaps_is_read(workspace, site, make):
-    index = "".join(
-        f"<sitemap><loc>{address}</loc></sitemap>"
-        for address in (site.url("/1.xml.gz"), site.url("/gone.xml"), "http://127.0.0.2/other.xml")
-    )
-    site.pages["/map.xml"] = Page(body=f"<sitemapindex>{index}</sitemapindex>".encode(), mime="text/xml")
-    raw = packed(sitemap(site, "/guide.html"))
-    site.pages["/1.xml.gz"] = Page(body=raw.body, mime="application/gzip")
-    report = sync(make(sitemap=site.url("/map.xml")))
-    assert indexed(workspace).keys() == {"guide.html"}
-    assert report["skipped_by_reason"] == {"not_found": 1, "leads_elsewhere": 1}
-
-
-def test_sitemaps_over_the_limit_are_told_once_for_each_that_lists_them(workspace, site, make, monkeypatch):
-    monkeypatch.setattr("ingest.connectors.web.front._MAX_SITEMAPS", 4)
-
-    def index(*addresses):
-        listed = "".join(f"<sitemap><loc>{address}</loc></sitemap>" for address in addresses)
-        return Page(body=f"<sitemapindex>{listed}</sitemapindex>".encode(), mime="text/xml")
-
-    site.pages["/map.xml"] = index(*(site.url(f"/{nth}.xml") for nth in (1, 2)), site.url("/map.xml"))
-    elsewhere = (f"http://127.0.0.2/{nth}.xml" for nth in range(100))
-    site.pages["/1.xml"] = index(*elsewhere, site.url("/pages.xml"))
-    site.pages["/2.xml"] = index(*(site.url(f"/over/{nth}.xml") for nth in range(100)))
-    site.pages["/pages.xml"] = sitemap(site, "/guide.html")
-    report = sync(make(sitemap=site.url("/map.xml")))
-    assert indexed(workspace).keys() == {"guide.html"}
-    assert report["skipped_by_reason"] == {"leads_elsewhere": 2}
-    assert site.targets() == ["/map.xml", "/1.xml", "/2.xml", "/pages.xml", "/guide.html"]
-
-
-def test_a_sitemap_beside_a_start_page_adds_what_no_link_leads_to(workspace, site, make):
-    site.pages["/hidden.html"] = html("Hidden")
-    site.pages["/map.xml"] = sitemap(site, "/hidden.html")
-    sync(make(url=site.url(), sitemap=site.url("/map.xml")))
-    assert indexed(workspace).keys() == {*ALL, "hidden.html"}
-
-
 def test_robots_txt_is_respected(workspace, site, make):
     text = b"User-agent: *\nDisallow: /\n\nUser-agent: Kebab\nDisallow: /docs/*.html$\nAllow: /docs/\n"
     site.pages["/robots.txt"] = Page(body=text, mime="text/plain")
     report = sync(make())
     assert report["skipped_by_reason"] == {"disallowed_by_robots": 1}
-    assert indexed(workspace).keys() == ALL - {"docs/intro.html"}
+    assert indexed(workspace).keys() == LINKED_PAGES - {"docs/intro.html"}
     assert "/docs/intro.html" not in site.targets()
 
 
@@ -360,9 +111,9 @@ def test_nothing_is_read_where_robots_txt_forbids_it_or_cannot_be_had(workspace,
     sync(source)
     site.pages["/robots.txt"] = robots
     site.targets()
-    assert said in fail(source)
+    assert said in failure(source)
     assert site.targets() == []
-    assert indexed(workspace).keys() == ALL
+    assert indexed(workspace).keys() == LINKED_PAGES
 
 
 def test_pages_may_ask_not_to_be_indexed_or_followed(workspace, site, make):
@@ -425,7 +176,7 @@ def test_the_start_page_may_redirect_within_its_host(workspace, site, make):
 def test_a_start_page_that_redirects_above_itself_widens_nothing(workspace, site, make, target):
     site.pages["/docs/v2/"] = redirect(target)
     site.pages["/elsewhere/"] = redirect("/")
-    assert "more than was asked for" in fail(make(url=site.url("/docs/v2/")))
+    assert "more than was asked for" in failure(make(url=site.url("/docs/v2/")))
     assert site.targets()[0] == "/docs/v2/"
     assert indexed(workspace) == {}
     sync(make("whole", url=site.url("/docs/v2/"), whole_host=True))
@@ -515,104 +266,6 @@ def test_packed_pages_are_read(workspace, site, make):
     site.pages["/"] = packed(html("Home"))
     sync(make())
     assert indexed(workspace) == {"index.html": ["All about Home."]}
-
-
-def test_a_single_page_that_fails_keeps_its_content_and_its_links_and_is_told(workspace, site, make):
-    source = make()
-    sync(source)
-    site.pages["/docs/"] = Page(status=500, is_tagged=False)
-    report = sync(source)
-    assert counts(report) == {"seen": 4, "unchanged": 3, "failed": 1}
-    assert report["failed_by_reason"] == {"unreadable": 1}
-    assert indexed(workspace).keys() == ALL
-    assert JobItem.objects.get(outcome="failed").detail == "The site answered 500."
-    failed = Job.objects.filter(kind="sync_source").latest("created_at")
-    site.pages["/docs/"] = html("Docs, mended", "intro.html")
-    assert counts(ingest_report(work(retry(failed)))) == {"seen": 1, "updated": 1, "parser_calls": 1}
-
-
-def test_a_new_page_that_fails_is_told_and_found_when_it_answers(workspace, site, make):
-    site.pages["/guide.html"] = Page(status=503, is_tagged=False)
-    source = make()
-    assert counts(sync(source)) == {"seen": 4, "new": 3, "failed": 1, "parser_calls": 3}
-    site.pages["/guide.html"] = html("Guide")
-    assert counts(sync(source)) == {"seen": 4, "new": 1, "unchanged": 3, "parser_calls": 1}
-
-
-def test_a_site_that_asks_for_patience_is_asked_again(workspace, site, make):
-    answers = iter([503, 429, 200])
-
-    def behave(exchange):
-        status = next(answers)
-        page = html("Guide") if status == 200 else Page(status=status, headers=(("Retry-After", "0"),))
-        exchange.answer(page)
-
-    site.pages["/guide.html"] = Page(behaviour=behave)
-    assert counts(sync(make()))["new"] == 4
-
-
-@pytest.mark.parametrize("page", [Page(status=status) for status in (500, 503, 429, 404, 403)])
-def test_a_site_whose_start_page_cannot_be_had_deletes_nothing(workspace, site, make, page):
-    source = make()
-    sync(source)
-    home = site.pages["/"]
-    site.pages["/"] = page
-    assert f"answered {page.status}" in fail(source)
-    assert indexed(workspace).keys() == ALL
-    assert Source.objects.get(pk=source.pk).state == "error"
-    site.pages["/"] = home
-    assert counts(sync(source)) == {"seen": 4, "unchanged": 4}
-
-
-@pytest.mark.parametrize(
-    ("body", "status", "said"),
-    [
-        (b"", 500, "answered 500"),
-        (b"", 404, "is not there"),
-        (b"<urlset><url>", 200, "is not the XML"),
-        (b"<urlset/>", 200, "lists no page"),
-        (b"<html></html>", 200, "is no sitemap"),
-        (b'<!DOCTYPE x [<!ENTITY a "b">]><urlset/>', 200, "document type"),
-    ],
-)
-def test_a_sitemap_that_cannot_be_read_deletes_nothing(workspace, site, make, body, status, said):
-    site.pages["/map.xml"] = sitemap(site, "/guide.html")
-    source = make(sitemap=site.url("/map.xml"))
-    sync(source)
-    site.pages["/map.xml"] = Page(body=body, status=status, mime="application/xml")
-    assert said in fail(source)
-    assert indexed(workspace).keys() == {"guide.html"}
-
-
-def many(site, count):
-    site.pages["/"] = html("Home", *(f"/{number}.html" for number in range(count)))
-    for number in range(count):
-        site.pages[f"/{number}.html"] = html(f"Page {number}")
-
-
-def test_a_site_of_which_a_share_fails_deletes_nothing(workspace, site, make):
-    many(site, 12)
-    source = make()
-    sync(source)
-    for number in range(0, 12, 3):
-        site.pages[f"/{number}.html"] = Page(status=502)
-    del site.pages["/1.html"]
-    error = fail(source)
-    assert "4 of 13 pages" in error
-    assert "answered 502" in error
-    assert len(indexed(workspace)) == 13
-
-
-def test_a_site_that_has_broken_down_is_left_alone(workspace, site, make):
-    many(site, 40)
-    source = make()
-    sync(source)
-    for number in range(40):
-        site.pages[f"/{number}.html"] = Page(status=500)
-    site.targets()
-    assert "10 of 11 pages" in fail(source)
-    assert len(site.targets()) == 11
-    assert len(indexed(workspace)) == 41
 
 
 def test_a_source_that_is_deleted_takes_its_pages_and_their_bytes_along(workspace, site, make):

@@ -43,6 +43,13 @@ def sync(source: Source, **payload: Any) -> dict[str, Any]:
     return ingest_report(job)
 
 
+def failure(source: Source, **payload: Any) -> str:
+    """Sync the source, which fails; give the error."""
+    job = work(request_sync(source, **payload))
+    assert job.state == "failed", job.state
+    return job.error
+
+
 def upload(workspace: Any, path: str, content: bytes, **stated: Any) -> Job:
     """Ask for an upload to be ingested."""
     area = ensure_source(workspace, "uploads", kind="upload")
