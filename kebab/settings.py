@@ -1,4 +1,4 @@
-"""Kebab's settings: the only place that reads the environment.
+"""Kebab's settings: the only place that reads the environment, by kebab/environment.py.
 
 Without `DATABASE_URL` and `REDIS_URL` the embedded servers under `KEBAB_DATA_DIR` are used and secrets are
 made at random there; with external servers every secret must come from the environment.
@@ -11,56 +11,19 @@ from typing import Any
 
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
+from django.templatetags.static import static
 
+from kebab.accounts.configuration import checked_rate, mail_settings, networks, oidc_issuer, site_url
+from kebab.environment import at_least_one as _at_least_one
+from kebab.environment import claim as _claim
+from kebab.environment import header_text as _header_text
+from kebab.environment import items as _items
+from kebab.environment import keys as _keys
+from kebab.environment import text as _text
+from kebab.environment import whole_number as _whole_number
+from kebab.schedule import BEAT_SCHEDULE, TASK_ROUTES
 from kebab.stack import addresses, secrets
 from kebab.stack.paths import DataDirectory
-
-
-def _text(name: str, default: str = "") -> str:
-    return os.environ.get(name, default).strip()
-
-
-def _whole_number(name: str, default: int) -> int:
-    raw = _text(name, str(default))
-    try:
-        return int(raw)
-    except ValueError as error:
-        raise ImproperlyConfigured(f"{name} is {raw!r}; give a whole number.") from error
-
-
-def _claim(name: str, default: bool) -> bool:
-    raw = _text(name, "1" if default else "0").lower()
-    if raw not in {"0", "1", "false", "true", "no", "yes"}:
-        raise ImproperlyConfigured(f"{name} is {raw!r}; give 1 or 0.")
-    return raw in {"1", "true", "yes"}
-
-
-def _at_least_one(name: str, default: int) -> int:
-    number = _whole_number(name, default)
-    if number < 1:
-        raise ImproperlyConfigured(f"{name} is {number}; give a whole number from 1 on.")
-    return number
-
-
-def _header_text(name: str) -> str:
-    text = _text(name)
-    if not (text.isascii() and text.isprintable()):
-        raise ImproperlyConfigured(f"{name} is {text!r}; give printable ASCII characters.")
-    return text
-
-
-def _items(name: str, separator: str = ",") -> list[str]:
-    return [part.strip() for part in _text(name).split(separator) if part.strip()]
-
-
-def _keys(name: str) -> dict[str, str]:
-    """Give the variables `name` and `name_…`, by what follows the name, in lower case."""
-    return {
-        variable.removeprefix(name).removeprefix("_").lower(): value.strip()
-        for variable, value in os.environ.items()
-        if variable == name or variable.startswith(f"{name}_")
-    }
-
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DEBUG = _claim("KEBAB_DEBUG", False)
@@ -96,26 +59,35 @@ def _encryption_keys() -> list[str]:
     return [secrets.load_or_create(KEBAB_DATA_DIR).encryption_key]
 
 
-def _database() -> dict[str, Any]:
-    url = _text("DATABASE_URL") or addresses.database_url(KEBAB_DATA_DIR, KEBAB_RUNTIME_DIR)
-    config: dict[str, Any] = dict(dj_database_url.parse(url))
+def _database(url: str, options: str, *, engine: str, **more: Any) -> dict[str, Any]:
+    config: dict[str, Any] = dict(dj_database_url.parse(url, engine=engine))
     config["CONN_MAX_AGE"] = 0
+    config["OPTIONS"] = {**config.get("OPTIONS", {}), "options": options, **more}
     config["TEST"] = {"NAME": _text("KEBAB_TEST_DATABASE") or None}
-    config["OPTIONS"] = {
-        **config.get("OPTIONS", {}),
-        # A thread of the web process holds at most one connection; two more serve the event streams.
-        "pool": {
-            "min_size": 0,
-            "max_size": KEBAB_WEB_THREADS + 2,
-            "timeout": 5,
-            "max_idle": 120,
-        },
-        "options": (
-            f"-c statement_timeout={KEBAB_STATEMENT_TIMEOUT_MS} -c lock_timeout=5000"
-            " -c idle_in_transaction_session_timeout=15000"
-        ),
-    }
     return config
+
+
+def _databases() -> dict[str, dict[str, Any]]:
+    """The database as the application's role, behind row-level security, and as the tables' owner."""
+    embedded = [KEBAB_DATA_DIR, KEBAB_RUNTIME_DIR]
+    url = _text("DATABASE_URL") or addresses.database_url(*embedded)
+    owner_url = _text("KEBAB_OWNER_DATABASE_URL") or _text("DATABASE_URL")
+    application = _database(
+        url,
+        f"-c statement_timeout={KEBAB_STATEMENT_TIMEOUT_MS} -c lock_timeout=5000"
+        " -c idle_in_transaction_session_timeout=15000",
+        engine="kebab.tenancy.postgres",
+        # A thread of the web process holds at most one connection; two more serve the event streams.
+        pool={"min_size": 0, "max_size": KEBAB_WEB_THREADS + 2, "timeout": 5, "max_idle": 120},
+    )
+    owner = _database(
+        owner_url or addresses.database_url(*embedded, role=addresses.DATABASE_OWNER),
+        # An index on a large table takes its time; migrations see the rows of all workspaces.
+        "-c lock_timeout=5000 -c kebab.workspace_id=*",
+        engine="django.db.backends.postgresql",
+    )
+    owner["TEST"]["MIRROR"] = "default"
+    return {"default": application, "owner": owner}
 
 
 KEBAB_WEB_WORKERS = _whole_number("KEBAB_WEB_WORKERS", 2)
@@ -126,7 +98,7 @@ KEBAB_STATEMENT_TIMEOUT_MS = _whole_number("KEBAB_STATEMENT_TIMEOUT_MS", 30_000)
 SECRET_KEY = _secret_key()
 # The first seals credentials of sources, all of them open what was sealed; see kebab/sealing.py.
 KEBAB_ENCRYPTION_KEYS = _encryption_keys()
-DATABASES = {"default": _database()}
+DATABASES = _databases()
 REDIS_URL = _text("REDIS_URL") or addresses.redis_url(KEBAB_DATA_DIR, KEBAB_RUNTIME_DIR)
 
 # --- Search and ingestion ---------------------------------------------------------------------------------
@@ -176,7 +148,35 @@ KEBAB_LEASE_S = _whole_number("KEBAB_LEASE_S", 45)
 KEBAB_FAILPOINT = _text("KEBAB_FAILPOINT")
 KEBAB_WITHOUT = frozenset(_items("KEBAB_WITHOUT"))
 
+# --- Signing in, limits -----------------------------------------------------------------------------------
+KEBAB_OIDC_CLIENT_ID = _text("KEBAB_OIDC_CLIENT_ID")
+KEBAB_OIDC_CLIENT_SECRET = _text("KEBAB_OIDC_CLIENT_SECRET")
+KEBAB_OIDC_ISSUER = oidc_issuer(_text("KEBAB_OIDC_ISSUER"), KEBAB_OIDC_CLIENT_ID, KEBAB_OIDC_CLIENT_SECRET)
+KEBAB_OIDC_NAME = _text("KEBAB_OIDC_NAME", "single sign-on")
+# Whether the provider's people get accounts by signing in; else they must have been invited before.
+KEBAB_OIDC_SIGNUP = _claim("KEBAB_OIDC_SIGNUP", False)
+# Proxies whose X-Forwarded-For is believed.
+KEBAB_TRUSTED_PROXIES = networks("KEBAB_TRUSTED_PROXIES", _items("KEBAB_TRUSTED_PROXIES"))
+KEBAB_RATE_LIMIT = checked_rate("KEBAB_RATE_LIMIT", _text("KEBAB_RATE_LIMIT", "30000/minute"))
+KEBAB_BAD_TOKEN_LIMIT = checked_rate("KEBAB_BAD_TOKEN_LIMIT", _text("KEBAB_BAD_TOKEN_LIMIT", "60/minute"))
+# A request waits no longer for Redis to count it; together with the way there it is below 50 ms.
+KEBAB_COUNT_LIMIT_MS = 25
+# Failures from one address of the network: for one account, and for all together.
+KEBAB_SIGN_IN_LIMITS = {
+    "account": checked_rate("KEBAB_SIGN_IN_LIMIT", _text("KEBAB_SIGN_IN_LIMIT", "10/15 minutes")),
+    "address": checked_rate(
+        "KEBAB_SIGN_IN_ADDRESS_LIMIT", _text("KEBAB_SIGN_IN_ADDRESS_LIMIT", "100/15 minutes")
+    ),
+}
+KEBAB_MAIL_LIMITS = {"account": "5/hour", "address": "20/hour"}
+# Made over HTTP by one person, to one workspace, for one address.
+KEBAB_INVITATION_LIMITS = {"inviter": "50/hour", "workspace": "100/hour", "address": "5/hour"}
+# Addresses without an account that one person may name as a new member's.
+KEBAB_UNKNOWN_PEOPLE_LIMIT = "20/hour"
+
 # --- Django -----------------------------------------------------------------------------------------------
+# What links in mails begin with; empty: what the request was addressed to.
+KEBAB_URL = site_url(_text("KEBAB_URL"))
 ALLOWED_HOSTS = _items("KEBAB_ALLOWED_HOSTS") or ["127.0.0.1", "localhost", "[::1]"]
 CSRF_TRUSTED_ORIGINS = _items("KEBAB_TRUSTED_ORIGINS")
 ROOT_URLCONF = "kebab.urls"
@@ -189,6 +189,7 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = False
+FORMAT_MODULE_PATH = "kebab.operating.formats"
 STATIC_URL = "static/"
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
@@ -197,6 +198,10 @@ APPEND_SLASH = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = KEBAB_UPLOAD_LIMIT_BYTES + 1_000_000
 
 INSTALLED_APPS = [
+    "kebab.operating",
+    # Its other configuration would put a site of its own in the place of kebab.operating.site.
+    "unfold.apps.BasicAppConfig",
+    "unfold.contrib.filters",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -207,6 +212,10 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
+    "allauth.account",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+    "kebab.accounts",
     "kebab.people",
     "kebab.stack",
     "kebab.api",
@@ -216,15 +225,20 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "kebab.tenancy.middleware.ActNowhere",
     "kebab.health.metrics.MeasureRequests",
+    "kebab.headers.SecurityHeaders",
     "django.middleware.security.SecurityMiddleware",
-    "kebab.headers.ContentSecurityPolicy",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "kebab.tenancy.middleware.ActInAdmin",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "kebab.accounts.middleware.AuditAddress",
+    "kebab.limits.middleware.LimitPages",
+    "allauth.account.middleware.AccountMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 WHITENOISE_USE_FINDERS = True
@@ -245,9 +259,36 @@ TEMPLATES = [
 ]
 
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+    {
+        "NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator",
+        "OPTIONS": {"user_attributes": ("email", "display_name")},
+    },
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "kebab.accounts.passwords.DressedUpPasswordValidator"},
 ]
+# The first hashes; the second still checks passwords that were set before, and they are hashed anew then.
+PASSWORD_HASHERS = [
+    "kebab.accounts.hashing.ArgonHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+PASSWORD_RESET_TIMEOUT = 2 * 3600
+
+# django-allauth speaks to the OpenID Connect provider, and does nothing else (kebab/accounts/oidc).
+ACCOUNT_ADAPTER = "kebab.accounts.oidc.adapters.AccountAdapter"
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_RATE_LIMITS = False
+SOCIALACCOUNT_ADAPTER = "kebab.accounts.oidc.adapters.ProviderAdapter"
+
+# Not to the console: what the web process prints is a log, and a log holds no links that set passwords.
+globals().update(mail_settings(_text("KEBAB_EMAIL_URL"), DataDirectory(KEBAB_DATA_DIR).mail))
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = _text("KEBAB_EMAIL_FROM", "kebab@localhost")
 
 STORAGES = {
     "default": {
@@ -257,6 +298,8 @@ STORAGES = {
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
@@ -266,6 +309,18 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = _HTTPS
 SECURE_HSTS_SECONDS = 31_536_000 if _HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _HTTPS else None
+
+# --- Admin ------------------------------------------------------------------------------------------------
+UNFOLD = {
+    "SITE_TITLE": "Kebab",
+    "SITE_HEADER": "Kebab",
+    "SITE_SYMBOL": "kebab_dining",
+    "SHOW_HISTORY": False,
+    "SHOW_VIEW_ON_SITE": False,
+    "STYLES": [lambda request: static("operating/admin.css")],
+    "SCRIPTS": [lambda request: static("operating/admin.js")],
+    "SIDEBAR": {"show_search": True},
+}
 
 # --- REST framework ---------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
@@ -293,6 +348,7 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_NAME_OVERRIDES": {
+        "InvitationState": "kebab.people.models.invitation.InvitationState",
         "ChunkKind": ["code", "info"],
         "ItemState": "ingest.models.ItemState",
         "JobKind": "ingest.models.JobKind",
@@ -330,28 +386,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "retry_on_timeout": True,
 }
 CELERY_TASK_PUBLISH_RETRY = False
-CELERY_TASK_ROUTES = {
-    "ingest.run_job": {"queue": "ingest"},
-    "ingest.run_embedding": {"queue": "embed"},
-    "search.sync_mirror": {"queue": "mirror"},
-    "ingest.sweep": {"queue": "maintenance"},
-    "ingest.request_due_syncs": {"queue": "maintenance"},
-    "ingest.end_spaces": {"queue": "maintenance"},
-    "ingest.release_expired": {"queue": "maintenance"},
-    "search.prune_changes": {"queue": "maintenance"},
-}
-CELERY_BEAT_SCHEDULE = {
-    "sweep": {"task": "ingest.sweep", "schedule": 5.0, "options": {"expires": 5}},
-    "due-syncs": {"task": "ingest.request_due_syncs", "schedule": 15.0, "options": {"expires": 15}},
-    "prune-idempotency-keys": {
-        "task": "api.prune_idempotency_keys",
-        "schedule": 3600.0,
-        "options": {"expires": 600},
-    },
-    "prune-changes": {"task": "search.prune_changes", "schedule": 3600.0, "options": {"expires": 600}},
-    "end-spaces": {"task": "ingest.end_spaces", "schedule": 3600.0, "options": {"expires": 600}},
-    "release-expired": {"task": "ingest.release_expired", "schedule": 3600.0, "options": {"expires": 600}},
-}
+CELERY_TASK_ROUTES, CELERY_BEAT_SCHEDULE = TASK_ROUTES, BEAT_SCHEDULE
 
 # --- Logging ----------------------------------------------------------------------------------------------
 LOGGING = {
@@ -362,6 +397,9 @@ LOGGING = {
     "root": {"handlers": ["stderr"], "level": _text("KEBAB_LOG_LEVEL", "INFO")},
     "loggers": {
         "django.request": {"level": "ERROR"},
+        # Whatever KEBAB_LOG_LEVEL says: these would tell secrets, as values of SQL and in addresses.
+        "django.db.backends": {"level": "INFO"},
+        "urllib3": {"level": "INFO"},
         "httpx": {"level": "WARNING"},
         "psycopg.pool": {"level": "ERROR"},
     },

@@ -1,8 +1,10 @@
 """The URL table: where the apps come together. Nothing else of `kebab` knows `search` or `ingest`."""
 
-from django.contrib import admin
 from django.urls import include, path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from drf_spectacular.views import SpectacularSwaggerSplitView
+
+from kebab.api.document import DocumentView
+from kebab.operating.site import site
 
 api = [
     path("", include("kebab.people.api.urls")),
@@ -12,11 +14,12 @@ api = [
 
 urlpatterns = [
     path("", include("kebab.health.urls")),
+    path("", include("kebab.accounts.urls")),
     path("", include("search.pages.urls")),
     path("api/v1/", include(api)),
-    path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("api/schema/", DocumentView.as_view(), name="schema"),
     path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),
-    path("admin/", admin.site.urls),
+    path("admin/", site.urls),
 ]
 
 handler400 = "kebab.api.problems.bad_request"

@@ -12,10 +12,11 @@ from django.conf import settings
 from django.db import connection
 
 from kebab.people.models import Workspace
+from kebab.tenancy.acting import acting_in
 from search.mirror.connections import ReaderPool
 from search.mirror.errors import MirrorBusy, MirrorError
 from search.mirror.files import MirrorFiles
-from search.mirror.sync import applied_seq, sync_mirror
+from search.mirror.sync import applied_seq, rebuild_mirror, sync_mirror
 from search.retrieval.errors import NotSearchableYet
 
 logger = logging.getLogger(__name__)
@@ -60,6 +61,11 @@ def trigger_sync(workspace_id: uuid.UUID) -> None:
     _sync_executor().submit(_sync_and_log, workspace_id)
 
 
+def trigger_rebuild(workspace_id: uuid.UUID) -> None:
+    """Have this process make this node's mirror anew beside its requests; readers go on meanwhile."""
+    _sync_executor().submit(_rebuild_and_log, workspace_id)
+
+
 def build_first_mirror(workspace_id: uuid.UUID, *, limit_s: float) -> None:
     """Build this node's first mirror of a workspace, and wait for it no longer than `limit_s`."""
     with contextlib.suppress(TimeoutError):
@@ -84,7 +90,8 @@ def wait_for_seq(workspace_id: uuid.UUID, seq: int, *, limit_s: float) -> None:
 def _sync(workspace_id: uuid.UUID) -> bool:
     """Sync the mirror here; False when it can't be written now, by another process or a full disk."""
     try:
-        sync_mirror(mirror_files(workspace_id), workspace_id)
+        with acting_in(workspace_id):
+            sync_mirror(mirror_files(workspace_id), workspace_id)
     except MirrorBusy:
         return False
     except (MirrorError, apsw.Error, OSError) as error:
@@ -103,5 +110,15 @@ def _sync_and_log(workspace_id: uuid.UUID) -> None:
         logger.info("workspace %s is gone", workspace_id)
     except Exception:
         logger.exception("mirror of %s could not be synced", workspace_id)
+    finally:
+        connection.close()
+
+
+def _rebuild_and_log(workspace_id: uuid.UUID) -> None:
+    try:
+        with acting_in(workspace_id):
+            rebuild_mirror(mirror_files(workspace_id), workspace_id)
+    except Exception:
+        logger.exception("mirror of %s could not be made anew", workspace_id)
     finally:
         connection.close()

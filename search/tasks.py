@@ -6,6 +6,7 @@ from celery import shared_task
 from django.conf import settings
 
 from kebab.people.models import Workspace
+from kebab.tenancy.acting import acting_everywhere, acting_in
 from search.changelog import prune_changes
 from search.mirror.errors import MirrorBusy
 from search.mirror.files import MirrorFiles
@@ -18,7 +19,8 @@ def sync_mirror_task(workspace_id: str) -> None:
     id_ = uuid.UUID(workspace_id)
     files = MirrorFiles.of(settings.KEBAB_MIRROR_DIR, id_)
     try:
-        sync_mirror(files, id_)
+        with acting_in(id_):
+            sync_mirror(files, id_)
     except MirrorBusy:
         return  # whoever is at it sees this change too, or the next look does
     except Workspace.DoesNotExist:
@@ -28,4 +30,5 @@ def sync_mirror_task(workspace_id: str) -> None:
 @shared_task(name="search.prune_changes")
 def prune_changes_task() -> None:
     """Drop changes that every mirror has had a week to follow."""
-    prune_changes()
+    with acting_everywhere():
+        prune_changes()

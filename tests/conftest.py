@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings as hypothesis_settings
 
+from kebab.tenancy.acting import acting_everywhere
+
 hypothesis_settings.register_profile("kebab", deadline=None)
 hypothesis_settings.load_profile("kebab")
 
@@ -13,6 +15,27 @@ hypothesis_settings.load_profile("kebab")
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(servers: None) -> None:
     """Have the servers run before the test database is made."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _acts_everywhere() -> Iterator[None]:
+    """Tests see the rows of all workspaces; the requests that they make begin nowhere, as any."""
+    with acting_everywhere():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quick_and_unlimited() -> None:
+    """Passwords are hashed quickly, a suite may send more bad ones than an attacker, on a busy machine."""
+    from django.conf import settings
+
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher", *settings.PASSWORD_HASHERS]
+    settings.KEBAB_COUNT_LIMIT_MS = 5_000
+    settings.KEBAB_BAD_TOKEN_LIMIT = "1000000/minute"
+    settings.KEBAB_MAIL_LIMITS = dict.fromkeys(("account", "address"), "1000000/minute")
+    settings.KEBAB_INVITATION_LIMITS = dict.fromkeys(("inviter", "workspace", "address"), "1000000/minute")
+    settings.KEBAB_UNKNOWN_PEOPLE_LIMIT = "1000000/minute"
+    settings.KEBAB_SIGN_IN_LIMITS = dict.fromkeys(("account", "address"), "1000000/minute")
 
 
 @pytest.fixture

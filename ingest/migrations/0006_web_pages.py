@@ -3,7 +3,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-from search.tenancy import Reference, composite_primary_key, foreign_key
+from kebab.tenancy.keys import Reference, composite_primary_key, foreign_key
 
 
 class Migration(migrations.Migration):

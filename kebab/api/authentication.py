@@ -8,6 +8,7 @@ from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
 from kebab.api.errors import Forbidden
+from kebab.limits.rules import count_bad_token
 from kebab.people.models import ApiToken
 from kebab.people.tokens import verify_token
 
@@ -31,12 +32,16 @@ class TokenAuthentication(BaseAuthentication):
     """`Authorization: Bearer kbb_…`; `request.auth` is then the token, its workspace loaded."""
 
     def authenticate(self, request: Request) -> tuple[Tool, ApiToken] | None:
-        """Give the tool and its token; None without a bearer header. Raises AuthenticationFailed."""
+        """Give the tool and its token; None without a bearer header.
+
+        Raises AuthenticationFailed, and RateLimited for one bad token too many from where it came.
+        """
         scheme, _, presented = get_authorization_header(request).partition(b" ")
         if scheme.lower() != b"bearer":
             return None
         token = verify_token(presented.strip().decode("ascii", errors="replace"))
         if token is None:
+            count_bad_token(request)
             raise AuthenticationFailed("This token is unknown, expired or revoked.", code="invalid_token")
         return Tool(token=token), token
 

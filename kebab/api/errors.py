@@ -12,6 +12,7 @@ ApiError                      status  code
 ├── LengthRequired            411     length_required
 ├── TooLarge                  413     too_large
 ├── Unprocessable             422     unprocessable
+├── RateLimited               429     rate_limited
 └── ServiceUnavailable        503     service_unavailable
 
 `search` and `ingest` keep trees of their own, whose classes carry `status` and `code`, and register their
@@ -123,6 +124,16 @@ class Unprocessable(ApiError):
 
     status = 422
     code = "unprocessable"
+
+
+class RateLimited(ApiError):
+    """Too much was asked in too short a time; after `retry_after_s` some of it is answered again."""
+
+    status = 429
+    code = "rate_limited"
+
+    def __init__(self, detail: str = "", *, code: str = "", retry_after_s: int) -> None:
+        super().__init__(detail, code=code, retry_after_s=retry_after_s)
 
 
 class ServiceUnavailable(ApiError):

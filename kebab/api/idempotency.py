@@ -36,10 +36,18 @@ PATIENCE = timedelta(seconds=60)
 _KEY = re.compile(r"\A[\x20-\x7e]{1,200}\Z")
 
 Post = Callable[..., HttpResponseBase]
+#: Takes the view and a kept answer's body, and raises what a caller is told who may know that no more.
+Recheck = Callable[[Any, Any], None]
 
 
-def idempotent(*, withhold: Sequence[str] = ()) -> Callable[[Post], Post]:
-    """Decorate the `post` of an `ApiView`. Fields in `withhold` are never stored: a replay has null there."""
+def idempotent(
+    *, withhold: Sequence[str] = (), recheck: Recheck = lambda view, body: None
+) -> Callable[[Post], Post]:
+    """Decorate the `post` of an `ApiView`. Fields in `withhold` are never stored: a replay has null there.
+
+    A replay is given to who may still make the request. Where the answer is about something that not all of
+    them may know of, `recheck` refuses it to those who may not any more.
+    """
 
     def decorate(post: Post) -> Post:
         @functools.wraps(post)
@@ -49,6 +57,7 @@ def idempotent(*, withhold: Sequence[str] = ()) -> Callable[[Post], Post]:
                 return post(view, request, *args, **kwargs)
             row, is_ours = _claim(view, request, key)
             if not is_ours:
+                recheck(view, row.body)
                 return _replay(row)
             with _Attempt(row=row, withhold=tuple(withhold)) as attempt:
                 return attempt.keep(post(view, request, *args, **kwargs))

@@ -14,6 +14,7 @@ _ERRORS = {
     "401": "No credentials, or none that are valid.",
     "403": "The role or the scope is not enough, or the CSRF token is missing.",
     "404": "There is no such thing, or none that you may see.",
+    "429": "Too many requests; `Retry-After` says after how many seconds the next one is answered.",
     "default": "Any other error.",
 }
 

@@ -1,6 +1,7 @@
 """The bases of all API views: a view scopes and parses, calls, serialises, and does nothing else."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any, ClassVar
 
 from django.core.exceptions import ImproperlyConfigured
@@ -14,8 +15,10 @@ from kebab.api.errors import LengthRequired
 from kebab.api.permissions import Need
 from kebab.api.schema import KebabSchema
 from kebab.api.serializers import StrictSerializer, strict_query
+from kebab.limits.rules import count_request
 from kebab.people.access import Access, Caller, access_of, caller_of
 from kebab.people.models import Workspace
+from kebab.tenancy.acting import acting_in
 
 _METHODS = ("get", "post", "put", "patch", "delete")  # nobody needs OPTIONS: one origin serves all
 
@@ -48,17 +51,25 @@ class ApiView(APIView):
 
     caller: Caller
     query: dict[str, Any]
+    #: Where the view acts, until it has answered.
+    acting: ExitStack
+
+    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        """Answer. A view acts where its request does, nowhere, until it enters a workspace."""
+        with ExitStack() as self.acting:
+            return super().dispatch(request, *args, **kwargs)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Find out who calls, whether they may, and read the parameters, in this order.
 
-        Raises LengthRequired for a body in chunks, which would be taken for an empty one.
+        Raises LengthRequired for a body in chunks, which would be taken for an empty one, and RateLimited.
         """
         super().initial(request, *args, **kwargs)
         caller = caller_of(request)
         if caller is None:
             raise NotAuthenticated
         self.caller = caller
+        count_request(caller.identity)
         self.admit(request)
         if "HTTP_TRANSFER_ENCODING" in request.META:
             raise LengthRequired
@@ -70,6 +81,8 @@ class ApiView(APIView):
 
 class WorkspaceView(ApiView):
     """A view below `/workspaces/{ws}`: `self.access` and `self.workspace` are set before a method runs.
+
+    From then on it acts in that workspace.
 
     `required` says for each method what it takes; a view that forgets one can't be put into a URL table.
     """
@@ -94,6 +107,7 @@ class WorkspaceView(ApiView):
         need = self.required.get(_declared(request))
         if need is not None:  # None: there is no such method here, which REST framework answers next
             need.check(self.access)
+        self.acting.enter_context(acting_in(self.workspace.pk))
 
 
 def _declared(request: Request) -> str:

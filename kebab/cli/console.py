@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, TextIO
 
 from django.core.serializers.json import DjangoJSONEncoder
@@ -28,7 +29,7 @@ def plain(value: Any) -> str:
 
 
 def table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Table:
-    """Give a table of `rows`, one column for each of `columns`; lists are joined by commas."""
+    """Give a table of `rows`, one column for each of `columns`; times are in UTC, to the minute."""
     drawn = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         drawn.add_column(column.replace("_", " "), overflow="fold")
@@ -44,4 +45,10 @@ def write_json(stream: TextIO, document: Any) -> None:
 
 
 def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M}Z"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{plain(name)}: {_cell(inner)}" for name, inner in value.items())
     return plain(", ".join(map(str, value)) if isinstance(value, (list, tuple)) else value)

@@ -16,6 +16,7 @@ from kebab.cli.errors import Exit, report
 from kebab.cli.parser import VerbParser, add_json_flag
 from kebab.stack.plan import Roles
 from kebab.stack.temporary import borrowed_stack
+from kebab.tenancy.acting import acting_everywhere, acting_nowhere
 
 _INTERRUPTED = 128 + signal.SIGINT
 
@@ -27,6 +28,8 @@ class BaseVerb(BaseCommand):
     `self.console` prints there. Progress and remarks go to `self.remarks`, which is stderr.
     """
 
+    #: Whether it acts in all workspaces; else in none, as what serves others does.
+    acts_everywhere: ClassVar[bool] = True
     #: The embedded servers, or the whole stack with its workers, run while `run_verb` does.
     needs: ClassVar[Literal["servers", "workers"] | None] = None
     # They import every view, which most verbs never use; `make check` runs them.
@@ -89,7 +92,7 @@ class BaseVerb(BaseCommand):
 
     def _outcome(self, options: dict[str, Any]) -> int:
         try:
-            with self._stack():
+            with self._stack(), acting_everywhere() if self.acts_everywhere else acting_nowhere():
                 return int(self.run_verb(**options) or Exit.DONE)
         except KeyboardInterrupt:
             return _INTERRUPTED

@@ -27,7 +27,7 @@ SECONDS = Histogram(
 
 
 class MeasureRequests:
-    """Middleware; first in the list, so that it measures the others too."""
+    """Middleware; among the first in the list, so that it measures the others too."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response

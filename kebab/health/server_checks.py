@@ -3,6 +3,7 @@
 from functools import cache
 
 import redis
+from django.core import checks as system_checks
 from django.db import DatabaseError, connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
@@ -17,6 +18,8 @@ from kebab.health.versions import (
     show_version,
     sqlite_version,
 )
+from kebab.limits.checks import check_proxies
+from kebab.tenancy.checks import check_roles, check_walls
 
 MIN_POSTGRES = (15,)
 MIN_PGVECTOR = (0, 8, 4)
@@ -31,7 +34,10 @@ def register() -> None:
     register_check("pgvector", check_pgvector)
     register_check("redis", check_redis)
     register_check("migrations", check_migrations)
+    register_check("row-level security", check_walls)
     register_check("sqlite", check_sqlite)
+    system_checks.register(check_roles, deploy=True)
+    system_checks.register(check_proxies, deploy=True)
 
 
 def check_postgres(repair: bool = False) -> CheckResult:

@@ -5,10 +5,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kebab.api.errors import NotFound
-from kebab.people.models import ApiToken, Membership, Role, Scope, User, Workspace
-from kebab.people.models.workspace import SLUG
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import OuterRef, QuerySet
 
+from kebab.api.errors import NotFound
+from kebab.people.models import ApiToken, GroupMember, Membership, Role, Scope, User, Workspace
+from kebab.people.models.workspace import SLUG
+from kebab.people.reader import OPERATOR, Reader
+from kebab.people.tokens import readable_tokens
+from kebab.tenancy.acting import acting_everywhere, acting_in
+
+_READ_ALL = frozenset({Role.ADMIN, Role.OWNER})
 _SCOPES_OF_ROLE: Mapping[Role, frozenset[Scope]] = {
     Role.VIEWER: frozenset({Scope.SEARCH, Scope.ASK}),
     Role.EDITOR: frozenset({Scope.SEARCH, Scope.ASK, Scope.INGEST}),
@@ -19,19 +26,25 @@ _SCOPES_OF_ROLE: Mapping[Role, frozenset[Scope]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who made a request: a person, or a tool with a token. Exactly one of the two is set."""
+    """Who asks: a person, a tool with a token, or who runs the command line. Exactly one of them is set."""
 
     user: User | None = None
     token: ApiToken | None = None
+    #: Whoever runs the command line on this machine, as the audit names them; never a request's caller.
+    operator: str | None = None
 
     @property
     def actor(self) -> str:
         """The person's address, or the token without its secret: what logs and audit show."""
+        if self.operator is not None:
+            return self.operator
         return f"kbb_{self.token.prefix}" if self.token is not None else self.user.email  # type: ignore[union-attr]
 
     @property
     def identity(self) -> str:
         """A name that never passes to another caller: what cursors and kept answers are bound to."""
+        if self.operator is not None:
+            return self.operator
         return f"token:{self.token.pk}" if self.token is not None else f"user:{self.user.pk}"  # type: ignore[union-attr]
 
 
@@ -45,6 +58,8 @@ class Access:
     role: Role | None
     #: A token's own scopes, or what a person's role amounts to.
     scopes: frozenset[Scope]
+    #: Which sources of the workspace there are for the caller.
+    reader: Reader
 
     @property
     def user(self) -> User | None:
@@ -92,28 +107,70 @@ def access_for(caller: Caller, slug_or_id: str) -> Access:
         return _token_access(caller, caller.token, slug_or_id)
     if not SLUG.regex.match(slug_or_id) and _as_uuid(slug_or_id) is None:
         raise NotFound
-    memberships = Membership.objects.filter(
-        user=caller.user, workspace__in=Workspace.objects.named(slug_or_id)
-    ).select_related("workspace")
-    membership = memberships.first()
+    memberships = readable_memberships(caller.user).filter(workspace__in=Workspace.objects.named(slug_or_id))
+    with acting_everywhere():
+        membership = memberships.first()
     if membership is None:
         raise NotFound
     return member_access(caller, membership)
 
 
-def member_access(caller: Caller, membership: Membership) -> Access:
-    """Give the access that a person's membership amounts to; its workspace is loaded."""
+def readable_memberships(user: User | None) -> "QuerySet[Membership]":
+    """Give a person's memberships as `member_access` takes them, each with its workspace and `group_ids`."""
+    return with_groups(Membership.objects.filter(user=user).select_related("workspace"))
+
+
+def with_groups(memberships: "QuerySet[Membership]") -> "QuerySet[Membership]":
+    """Give each membership its `group_ids`, in the same query."""
+    groups = GroupMember.objects.filter(membership=OuterRef("pk")).order_by("group_id")
+    return memberships.annotate(group_ids=ArraySubquery(groups.values("group_id")))
+
+
+def member_access(caller: Caller, membership: Any) -> Access:
+    """Give the access that a person's membership, one of `readable_memberships`, amounts to."""
     role = Role(membership.role)
-    return Access(workspace=membership.workspace, caller=caller, role=role, scopes=_SCOPES_OF_ROLE[role])
+    return Access(
+        workspace=membership.workspace,
+        caller=caller,
+        role=role,
+        scopes=_SCOPES_OF_ROLE[role],
+        reader=Reader(groups=frozenset(membership.group_ids), reads_all=role in _READ_ALL),
+    )
 
 
-def token_access(caller: Caller, token: ApiToken) -> Access:
-    """Give a token's access to its own workspace."""
+def token_access(caller: Caller, token: Any) -> Access:
+    """Give a token's access to its own workspace; the token is one that `verify_token` gave."""
     return Access(
         workspace=token.workspace,
         caller=caller,
         role=None,
         scopes=frozenset(Scope(scope) for scope in token.scopes),
+        reader=Reader(groups=frozenset(token.group_ids)),
+    )
+
+
+def access_now(access: Access) -> Access | None:
+    """Give what has become of an access that was given before, in one query; None once it has ended."""
+    caller = access.caller
+    if caller.operator is not None:
+        return access
+    with acting_in(access.workspace.pk):
+        if caller.token is not None:
+            token = readable_tokens().filter(pk=caller.token.pk).first()
+            return token_access(Caller(token=token), token) if token is not None and token.is_usable else None
+        members = readable_memberships(caller.user).filter(workspace=access.workspace, user__is_active=True)
+        membership = members.first()
+        return None if membership is None else member_access(caller, membership)
+
+
+def operator_access(workspace: Workspace, operator: str) -> Access:
+    """Give the access of whoever runs the command line, `operator` to the audit: an owner's."""
+    return Access(
+        workspace=workspace,
+        caller=Caller(operator=operator),
+        role=Role.OWNER,
+        scopes=_SCOPES_OF_ROLE[Role.OWNER],
+        reader=OPERATOR,
     )
 
 

@@ -5,13 +5,16 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 
-from django.db.models import Q
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db import transaction
+from django.db.models import OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from kebab.people.models import ApiToken, Scope, User, Workspace
+from kebab.people.models import ApiToken, Group, Scope, TokenGroup, User, Workspace
+from kebab.tenancy.acting import acting_everywhere, acting_in
 
 _FORM = re.compile(r"\Akbb_([a-z2-7]{12})_([A-Za-z0-9_-]{43})\Z")
 # A token in use writes its row at most this often.
@@ -23,31 +26,43 @@ def mint_token(
     *,
     scopes: Iterable[Scope | str],
     name: str = "",
+    groups: Collection[Group] = (),
     expires_at: datetime | None = None,
     created_by: User | None = None,
 ) -> tuple[ApiToken, str]:
-    """Give a new token and its secret form, which is shown once and can't be had again."""
+    """Give a new token and its secret form, which is shown once and can't be had again.
+
+    `groups` are the workspace's, whose sources it reads; it has their ids as `group_ids`.
+    """
     prefix = base64.b32encode(secrets.token_bytes(8)).decode().lower().rstrip("=")[:12]
     secret = secrets.token_urlsafe(32)
-    token = ApiToken.objects.create(
-        workspace=workspace,
-        name=name,
-        prefix=prefix,
-        secret_sha256=hashlib.sha256(secret.encode()).digest(),
-        scopes=sorted({Scope(scope).value for scope in scopes}),
-        expires_at=expires_at,
-        created_by=created_by,
-    )
+    with transaction.atomic():
+        token = ApiToken.objects.create(
+            workspace=workspace,
+            name=name,
+            prefix=prefix,
+            secret_sha256=hashlib.sha256(secret.encode()).digest(),
+            scopes=sorted({Scope(scope).value for scope in scopes}),
+            expires_at=expires_at,
+            created_by=created_by,
+        )
+        rows = [TokenGroup(workspace=workspace, group=group, token=token) for group in groups]
+        TokenGroup.objects.bulk_create(rows)
+    token.group_ids = sorted(group.pk for group in groups)  # type: ignore[attr-defined]
     return token, f"kbb_{prefix}_{secret}"
 
 
 def verify_token(presented: str) -> ApiToken | None:
-    """Give the usable token that `presented` is the secret of, its workspace loaded; else None."""
+    """Give the usable token that `presented` is the secret of, with its workspace and `group_ids`; else None.
+
+    One query by a unique index, none for what has not the form of a token.
+    """
     form = _FORM.match(presented)
     if form is None:
         return None
     prefix, secret = form.groups()
-    token = ApiToken.objects.select_related("workspace").filter(prefix=prefix).first()
+    with acting_everywhere():  # whose it is, is what is asked
+        token = readable_tokens().filter(prefix=prefix).first()
     digest = hashlib.sha256(secret.encode()).digest()
     if token is None or not hmac.compare_digest(bytes(token.secret_sha256), digest) or not token.is_usable:
         return None
@@ -55,9 +70,21 @@ def verify_token(presented: str) -> ApiToken | None:
     return token
 
 
+def readable_tokens() -> "QuerySet[ApiToken]":
+    """Give tokens as `token_access` takes them, each with its workspace and `group_ids`."""
+    return with_token_groups(ApiToken.objects.select_related("workspace"))
+
+
+def with_token_groups(tokens: "QuerySet[ApiToken]") -> "QuerySet[ApiToken]":
+    """Give each token its `group_ids`, in the same query."""
+    groups = TokenGroup.objects.filter(token=OuterRef("pk")).order_by("group_id")
+    return tokens.annotate(group_ids=ArraySubquery(groups.values("group_id")))
+
+
 def _note_use(token: ApiToken) -> None:
     now = timezone.now()
     if token.last_used_at is not None and now - token.last_used_at < _LAST_USE_STEP:
         return
     stale = Q(last_used_at=None) | Q(last_used_at__lt=now - _LAST_USE_STEP)
-    ApiToken.objects.filter(stale, id=token.id).update(last_used_at=now)
+    with acting_in(token.workspace_id):
+        ApiToken.objects.filter(stale, id=token.id).update(last_used_at=now)

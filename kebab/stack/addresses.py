@@ -8,7 +8,10 @@ from kebab.stack import secrets
 from kebab.stack.paths import checked_socket_path, runtime_directory
 
 DATABASE_NAME = "kebab"
+#: Owns the cluster and the tables.
 DATABASE_OWNER = "kebab_owner"
+#: What Kebab's processes connect as: it owns nothing, and row-level security holds for it.
+DATABASE_APPLICATION = "kebab_app"
 #: Postgres names its socket after the port; nothing listens on it.
 POSTGRES_PORT = 5432
 
@@ -33,8 +36,8 @@ def redis_socket(data_dir: Path, runtime_dir: str = "") -> Path:
     return checked_socket_path(runtime_directory(data_dir, runtime_dir) / "r.sock")
 
 
-def database_url(data_dir: Path, runtime_dir: str = "") -> str:
-    """The URL of the embedded database, for libpq and dj-database-url alike.
+def database_url(data_dir: Path, runtime_dir: str = "", *, role: str = DATABASE_APPLICATION) -> str:
+    """The URL of the embedded database for one of its roles, for libpq and dj-database-url alike.
 
     Raises:
         PathRefused: the socket's path would be longer than 107 bytes.
@@ -42,7 +45,7 @@ def database_url(data_dir: Path, runtime_dir: str = "") -> str:
     folder = str(postgres_socket_folder(data_dir, runtime_dir))
     # urllib lower-cases the host part, so that capitals have to be escaped to survive.
     host = re.sub(r"[^a-z0-9._-]", lambda found: _escaped(found.group()), folder)
-    return f"postgresql://{DATABASE_OWNER}@{host}:{POSTGRES_PORT}/{DATABASE_NAME}"
+    return f"postgresql://{role}@{host}:{POSTGRES_PORT}/{DATABASE_NAME}"
 
 
 def redis_url(data_dir: Path, runtime_dir: str = "", *, db: int = 0) -> str:

@@ -65,6 +65,11 @@ class DataDirectory:
         return self.path / "logs"
 
     @property
+    def mail(self) -> Path:
+        """E-mails, one file each, where no mail server is named."""
+        return self.path / "mail"
+
+    @property
     def run(self) -> Path:
         """Locks and the state of the running stack."""
         return self.path / "run"
@@ -103,6 +108,7 @@ class DataDirectory:
             self.repositories,
             self.models,
             self.logs,
+            self.mail,
             self.run,
         ):
             make_folder(folder, _PRIVATE)

@@ -9,7 +9,13 @@ import psutil
 import psycopg
 from psycopg import sql
 
-from kebab.stack.addresses import DATABASE_NAME, DATABASE_OWNER, POSTGRES_PORT, postgres_socket_folder
+from kebab.stack.addresses import (
+    DATABASE_APPLICATION,
+    DATABASE_NAME,
+    DATABASE_OWNER,
+    POSTGRES_PORT,
+    postgres_socket_folder,
+)
 from kebab.stack.child import ChildPlan
 from kebab.stack.embedded import EmbeddedServer
 from kebab.stack.errors import ServerFailed
@@ -69,8 +75,9 @@ class EmbeddedPostgres(EmbeddedServer):
         return True
 
     def settle(self) -> None:
-        """Make the database and its extension where they are missing."""
+        """Make the application's role, the database and its extension where they are missing."""
         with self._connect("postgres") as connection:
+            _settle_application_role(connection)
             found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE_NAME])
             if found.fetchone() is None:
                 connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE_NAME)))
@@ -92,6 +99,15 @@ class EmbeddedPostgres(EmbeddedServer):
         if cluster.account is not None:
             # Ours: it lies in the runtime directory, where only we can make anything.
             os.chown(self.socket_folder, cluster.account.uid, cluster.account.gid)
+
+
+def _settle_application_role(connection: psycopg.Connection) -> None:
+    """Make the role that may neither make anything nor pass row-level security."""
+    role = sql.Identifier(DATABASE_APPLICATION)
+    found = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [DATABASE_APPLICATION])
+    verb = sql.SQL("CREATE" if found.fetchone() is None else "ALTER")
+    rights = sql.SQL("LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE NOREPLICATION")
+    connection.execute(sql.SQL("{} ROLE {} {}").format(verb, role, rights))
 
 
 def _postmaster_command(cluster: PostgresCluster, socket_folder: Path) -> tuple[str, ...]:

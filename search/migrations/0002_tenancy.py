@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from search.tenancy import Reference, composite_primary_key, foreign_key
+from kebab.tenancy.keys import Reference, composite_primary_key, foreign_key
 
 TENANT = ("workspace_id",)
 

@@ -11,7 +11,7 @@ from search.libraries.trust import Standing, trust_score
 def give_library_ids(apps, schema_editor):
     """Give each source its id, the oldest first, as if they were made now."""
     taken = defaultdict(set)
-    sources = apps.get_model("search", "Source").objects
+    sources = apps.get_model("search", "Source").objects.using(schema_editor.connection.alias)
     for source in sources.order_by("created_at", "id").iterator():
         ids = taken[source.workspace_id]
         url = str(source.config.get("url") or "")
@@ -22,8 +22,10 @@ def give_library_ids(apps, schema_editor):
 
 def note_standing(apps, schema_editor):
     """Count each source's snippets, give its trust score, and say of uploads when they were indexed."""
-    sources = apps.get_model("search", "Source").objects
-    documents, chunks = (apps.get_model("search", name).objects for name in ("Document", "Chunk"))
+    alias = schema_editor.connection.alias
+    sources, documents, chunks = (
+        apps.get_model("search", name).objects.using(alias) for name in ("Source", "Document", "Chunk")
+    )
     for source in sources.iterator():
         place = {"workspace_id": source.workspace_id, "source_id": source.pk}
         latest = documents.filter(**place).aggregate(latest=models.Max("indexed_at"))["latest"]

@@ -10,6 +10,7 @@ import psycopg
 from django.db import Error, close_old_connections, connection
 
 from kebab.people.models import Workspace
+from kebab.tenancy.acting import acting_everywhere, acting_in
 from search.changelog import CHANNEL
 from search.mirror import connections, sync
 from search.mirror.errors import MirrorBusy, MirrorError
@@ -61,7 +62,8 @@ class MirrorFollower:
     def catch_up(self) -> bool:
         """Sync every mirror of this node that is behind; one query finds them. Give whether one was."""
         present = workspaces_on_this_node(self._root)
-        heads = dict(Workspace.objects.filter(pk__in=present).values_list("pk", "head_seq"))
+        with acting_everywhere():
+            heads = dict(Workspace.objects.filter(pk__in=present).values_list("pk", "head_seq"))
         behind = [id_ for id_ in present if id_ in heads and self._applied.get(id_) != heads[id_]]
         for workspace_id in present:
             if workspace_id not in heads:
@@ -73,7 +75,8 @@ class MirrorFollower:
     def _sync(self, workspace_id: uuid.UUID) -> None:
         files = MirrorFiles.of(self._root, workspace_id)
         try:
-            report = sync.sync_mirror(files, workspace_id)
+            with acting_in(workspace_id):
+                report = sync.sync_mirror(files, workspace_id)
             if report.is_settled:
                 self._applied[workspace_id] = report.applied_seq
         except MirrorBusy:

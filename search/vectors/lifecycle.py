@@ -82,9 +82,8 @@ def switch(workspace: Workspace) -> EmbeddingSpace:
         building = _in_state(spaces, SpaceState.BUILDING)
         if building is None:
             raise SpaceConflict("No space is being built, so there is nothing to switch to.")
-        missing = count_without_vector(building)
-        if missing:
-            raise SpaceConflict(f"{missing} chunks have no vector of {building} yet; it can't go live.")
+        if count_without_vector(building):  # how many they are is not for all who may switch to know
+            raise SpaceConflict(f"Not every chunk has a vector of {building} yet; it can't go live.")
         return _go_live(building, _in_state(spaces, SpaceState.LIVE))
 
 

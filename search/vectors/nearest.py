@@ -6,7 +6,7 @@ the exact scan answers, so that a filter never makes the list shorter than `limi
 """
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from types import MappingProxyType
@@ -58,15 +58,23 @@ def nearest_chunks(
 def similarities(
     scope: Scope, space: LiveSpace, query_vector: np.ndarray, chunk_ids: Sequence[str]
 ) -> dict[str, float]:
-    """Give the cosine similarity of those of `chunk_ids` that have a vector in `space`, by chunk id."""
+    """Give the cosine similarity of those of `chunk_ids` that have a vector in `space`, by chunk id.
+
+    Only of chunks of the scope's sources; its other filters are the caller's to heed.
+    """
     values = {
         "workspace": scope.workspace_id,
         "space": space.space_id,
         "vector": _literal(query_vector),
         "chunk_ids": f"{{{','.join(chunk_ids)}}}",
     }
+    narrowing: Narrowing = frozenset()
+    if scope.sources is not None:
+        narrowing, values["versions"] = frozenset({"source"}), _listed(_versions(scope))
     with _limited():
-        return {id_.hex: similarity for id_, similarity in _with_similarity(_of_chunks().rows(values))}
+        return {
+            id_.hex: similarity for id_, similarity in _with_similarity(_of_chunks(narrowing).rows(values))
+        }
 
 
 def _literal(vector: np.ndarray) -> str:
@@ -80,7 +88,7 @@ def _narrowing(scope: Scope) -> tuple[Narrowing, dict[str, Any]]:
     narrowing = frozenset(values)
     values["workspace"] = scope.workspace_id
     if _ON_VERSIONS & narrowing:
-        values["versions"] = f"{{{','.join(str(id_) for id_ in _versions(scope))}}}"
+        values["versions"] = _listed(_versions(scope))
     return narrowing, values
 
 
@@ -90,11 +98,15 @@ _ON_VERSIONS = frozenset({"source", "version"})
 
 def _versions(scope: Scope) -> list[uuid.UUID]:
     versions = SourceVersion.objects.in_workspace(scope.workspace_id)
-    if scope.source_keys:
-        versions = versions.filter(source__workspace=scope.workspace_id, source__key__in=scope.source_keys)
+    if scope.sources is not None:
+        versions = versions.filter(source__pk__any_of=list(scope.sources.ids))
     if scope.version_tags:
         versions = versions.filter(tag__in=scope.version_tags)
     return list(versions.values_list("pk", flat=True))
+
+
+def _listed(ids: Iterable[uuid.UUID]) -> str:
+    return f"{{{','.join(map(str, ids))}}}"
 
 
 @cache
@@ -113,8 +125,8 @@ def _by_index(narrowing: Narrowing, dim: int) -> Statement:
 
 
 @cache
-def _of_chunks() -> Statement:
-    rows = _rows(frozenset()).filter(chunk_id__any_of=Slot("chunk_ids"))
+def _of_chunks(narrowing: Narrowing) -> Statement:
+    rows = _rows(narrowing).filter(chunk_id__any_of=Slot("chunk_ids"))
     return compiled(rows.values_list("chunk_id", CosineDistance("embedding", Slot("vector"))))
 
 

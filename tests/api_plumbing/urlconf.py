@@ -23,6 +23,7 @@ from kebab.api.permissions import Need
 from kebab.api.serializers import StrictSerializer, strict_body
 from kebab.api.urls import below_workspace
 from kebab.api.views import ApiView, WorkspaceView
+from kebab.operating.site import site
 from kebab.people import audit
 from kebab.people.models import AuditEvent, Role, Scope
 
@@ -156,5 +157,6 @@ api = [
 urlpatterns = [
     path("", include("kebab.health.urls")),
     path("api/v1/", include(api)),
+    path("admin/", site.urls),
     path("api/schema/", SpectacularAPIView.as_view(permission_classes=[AllowAny])),
 ]

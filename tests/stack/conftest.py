@@ -72,6 +72,7 @@ class Verbs:
             "KEBAB_MIRROR_DIR": "",
             "KEBAB_RUNTIME_DIR": "",
             "DATABASE_URL": "",
+            "KEBAB_OWNER_DATABASE_URL": "",
             "REDIS_URL": "",
         }
         self._started: list[subprocess.Popen[str]] = []

@@ -13,7 +13,7 @@ import pytest
 
 from kebab.stack import postgres_install
 from kebab.stack.accounts import database_account
-from kebab.stack.addresses import database_url
+from kebab.stack.addresses import DATABASE_OWNER, database_url
 from kebab.stack.errors import PathRefused, ServerFailed
 from kebab.stack.paths import DataDirectory
 from kebab.stack.postgres import EmbeddedPostgres
@@ -23,12 +23,12 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root drops to an
 
 
 def ask(data_dir: Path, question: str):
-    with closing(psycopg.connect(database_url(data_dir))) as connection:
+    with closing(psycopg.connect(database_url(data_dir, role=DATABASE_OWNER))) as connection:
         return connection.execute(question).fetchone()[0]
 
 
 def do(data_dir: Path, statement: str) -> None:
-    with psycopg.connect(database_url(data_dir)) as connection:
+    with psycopg.connect(database_url(data_dir, role=DATABASE_OWNER)) as connection:
         connection.execute(statement)
 
 
@@ -51,6 +51,28 @@ def test_fresh_database_has_vectors_and_utf8(data_dir):
         assert ask(data_dir, "SELECT '[1,2]'::halfvec <-> '[1,2]'::halfvec") == 0
         assert ask(data_dir, "SHOW server_encoding") == "UTF8"
         assert ask(data_dir, "SELECT current_setting('server_version_num')::int / 10000") == 18
+
+
+RIGHTS = (
+    "SELECT rolcanlogin, rolsuper OR rolbypassrls OR rolcreatedb OR rolcreaterole"
+    " FROM pg_roles WHERE rolname = 'kebab_app'"
+)
+
+
+def test_the_applications_role_may_log_in_and_nothing_more(data_dir):
+    with EmbeddedPostgres(data_dir), closing(psycopg.connect(database_url(data_dir))) as connection:
+        assert connection.execute("SELECT current_user").fetchone() == ("kebab_app",)
+        assert connection.execute(RIGHTS).fetchone() == (True, False)
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("CREATE TABLE mine ()")
+
+
+@pytest.mark.parametrize("before", ["DROP ROLE kebab_app", "ALTER ROLE kebab_app SUPERUSER BYPASSRLS"])
+def test_a_start_makes_the_role_what_it_has_to_be(data_dir, before):
+    with EmbeddedPostgres(data_dir):
+        do(data_dir, before)
+    with EmbeddedPostgres(data_dir), closing(psycopg.connect(database_url(data_dir))) as connection:
+        assert connection.execute(RIGHTS).fetchone() == (True, False)
 
 
 def test_nothing_listens_on_the_network(data_dir):

@@ -1,8 +1,22 @@
-"""Who there is and what belongs to whom: users, workspaces, memberships, tokens, audit."""
+"""Who there is and what belongs to whom: users, workspaces, members, groups, invitations, tokens, audit."""
 
 from kebab.people.models.audit import AuditEvent
+from kebab.people.models.group import Group, GroupMember, TokenGroup
+from kebab.people.models.invitation import Invitation
 from kebab.people.models.token import ApiToken, Scope
 from kebab.people.models.user import User
 from kebab.people.models.workspace import Membership, Role, Workspace
 
-__all__ = ["ApiToken", "AuditEvent", "Membership", "Role", "Scope", "User", "Workspace"]
+__all__ = [
+    "ApiToken",
+    "AuditEvent",
+    "Group",
+    "GroupMember",
+    "Invitation",
+    "Membership",
+    "Role",
+    "Scope",
+    "TokenGroup",
+    "User",
+    "Workspace",
+]

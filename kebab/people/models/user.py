@@ -3,7 +3,7 @@
 from typing import Any, ClassVar
 
 from django.contrib.auth.models import AbstractUser, BaseUserManager
-from django.db import models
+from django.db import models, transaction
 
 
 class UserManager(BaseUserManager["User"]):
@@ -22,7 +22,9 @@ class UserManager(BaseUserManager["User"]):
 
     def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
         """Give a new operator: may open the Django admin and every workspace's administration there."""
-        return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
+        user = self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
+        user.prove_email()  # whoever makes operators vouches for them
+        return user
 
     def get_by_natural_key(self, username: str | None) -> "User":
         """Find the user who signs in as `username`, in any case."""
@@ -35,11 +37,28 @@ class User(AbstractUser):
     username = None  # type: ignore[assignment]  # the address is the name
     email = models.EmailField("e-mail address", unique=True)
     display_name = models.CharField(max_length=200, blank=True)
+    # The address that this person has shown to be theirs; `email` may have been another's since, or always.
+    proved_email = models.EmailField(blank=True, default="", editable=False)
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
 
     objects = UserManager()
 
+    def save(self, *args: Any, **options: Any) -> None:
+        """Save, together with what else is written because of it."""
+        with transaction.atomic():
+            super().save(*args, **options)
+
     def __str__(self) -> str:
         return self.display_name or self.email
+
+    @property
+    def has_proved_email(self) -> bool:
+        """Whether this person has shown that they read the mail of their address."""
+        return self.proved_email == self.email
+
+    def prove_email(self) -> None:
+        """Keep that this person has shown their address to be theirs."""
+        self.proved_email = self.email
+        self.save(update_fields=["proved_email"])

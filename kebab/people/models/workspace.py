@@ -83,4 +83,4 @@ class Membership(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.user_id} is {self.role} of {self.workspace_id}"
+        return f"{self.user.email} is {self.role} of {self.workspace}"

@@ -12,6 +12,7 @@ class Command(BaseVerb):
     """Sends the tasks of the schedule. It keeps no file: they are idempotent, a second beat is harmless."""
 
     help = "Send scheduled tasks."
+    acts_everywhere = False
 
     def run_verb(self, **options: Any) -> None:
         """Send until SIGTERM."""

@@ -5,7 +5,6 @@ from typing import Any
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandParser
-from django.db import connection
 
 from kebab.cli.verb import BaseVerb
 from kebab.stack import preparation
@@ -13,6 +12,7 @@ from kebab.stack.configuration import StackConfiguration
 from kebab.stack.reachability import connect
 from kebab.stack.state import stack_is_running
 from kebab.stack.temporary import borrowed_stack
+from kebab.tenancy.roles import OWNER
 
 # Any number will do that nothing else locks; the letters of "kebab".
 _ADVISORY_LOCK = 0x6B65626162
@@ -46,10 +46,8 @@ class Command(BaseVerb):
 
     def _prepare(self) -> None:
         # Several nodes may start at once on one database, and Django's migrations do not wait for each other.
-        with connect(settings.DATABASES["default"]) as lock:
+        with connect(settings.DATABASES[OWNER]) as lock:
             lock.execute("SELECT pg_advisory_lock(%s)", [_ADVISORY_LOCK])
-            with connection.cursor() as cursor:
-                cursor.execute("SET statement_timeout = 0")  # an index on a large table takes its time
             call_command("migrate", interactive=False, verbosity=1, stdout=self.stderr)
             for name, step in preparation.steps().items():
                 self.remarks.print(f"Preparing {name} ...")

@@ -17,6 +17,7 @@ class Command(BaseVerb):
     """Runs servers, web, workers, mirror and beat until SIGINT or SIGTERM; a second signal is urgent."""
 
     help = "Run the whole stack in the foreground; Ctrl-C stops it."
+    acts_everywhere = False
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Where the web process listens."""

@@ -20,6 +20,7 @@ class Command(BaseVerb):
     """Serves `kebab.asgi` with uvicorn, in `KEBAB_WEB_WORKERS` processes that share the port."""
 
     help = "Serve the API, the pages and MCP."
+    acts_everywhere = False
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Where to listen."""
@@ -41,6 +42,8 @@ class Command(BaseVerb):
                 log_config=None,  # Django's settings configure the loggers
                 access_log=False,
                 server_header=False,
+                # Whose X-Forwarded-For is believed is told by KEBAB_TRUSTED_PROXIES alone.
+                proxy_headers=False,
                 timeout_graceful_shutdown=_GRACE_S,
                 timeout_worker_healthcheck=_HEALTH_LIMIT_S,
             )

@@ -21,6 +21,7 @@ class Command(BaseVerb):
     """Runs a prefork worker whose children end with it, and writes its sign of life."""
 
     help = "Run a Celery worker."
+    acts_everywhere = False
 
     def add_arguments(self, parser: CommandParser) -> None:
         """What to work on, and how much at once."""

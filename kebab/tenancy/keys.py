@@ -29,6 +29,14 @@ def composite_primary_key(table: str) -> migrations.RunSQL:
     )
 
 
+def unique_in_workspace(table: str) -> migrations.RunSQL:
+    """Make (workspace_id, id) of `table` something that a reference can name."""
+    return migrations.RunSQL(
+        f"ALTER TABLE {table} ADD CONSTRAINT {table}_in_workspace UNIQUE (workspace_id, id)",
+        f"ALTER TABLE {table} DROP CONSTRAINT {table}_in_workspace",
+    )
+
+
 def foreign_key(reference: Reference) -> migrations.RunSQL:
     """Make the database hold `reference`, checked at once and deleted along."""
     columns, targets = ", ".join(reference.columns), ", ".join(reference.target_columns)

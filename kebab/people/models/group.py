@@ -1,0 +1,49 @@
+"""Groups of a workspace: what reading of single sources can be narrowed to."""
+
+import uuid
+
+from django.db import models
+
+
+class Group(models.Model):
+    """People and tokens of one workspace who may read the sources that are restricted to it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    workspace = models.ForeignKey("people.Workspace", models.CASCADE, related_name="groups", db_index=False)
+    name = models.CharField(max_length=100)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("name",)
+        constraints = (models.UniqueConstraint(fields=("workspace", "name"), name="group_name_once"),)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class GroupMember(models.Model):
+    """A member of the workspace in a group; it ends with the membership."""
+
+    workspace = models.ForeignKey("people.Workspace", models.CASCADE, related_name="+", db_index=False)
+    group = models.ForeignKey(Group, models.CASCADE, related_name="members")
+    membership = models.ForeignKey("people.Membership", models.CASCADE, related_name="groups")
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("group", "membership"), name="group_member_once"),)
+
+    def __str__(self) -> str:
+        return f"membership {self.membership_id} in group {self.group_id}"
+
+
+class TokenGroup(models.Model):
+    """A token that reads what a group may read."""
+
+    workspace = models.ForeignKey("people.Workspace", models.CASCADE, related_name="+", db_index=False)
+    group = models.ForeignKey(Group, models.CASCADE, related_name="tokens")
+    token = models.ForeignKey("people.ApiToken", models.CASCADE, related_name="groups")
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("group", "token"), name="token_group_once"),)
+
+    def __str__(self) -> str:
+        return f"token {self.token_id} in group {self.group_id}"

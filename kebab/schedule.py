@@ -1,0 +1,28 @@
+"""Which tasks Celery's workers take from which queue, and which run again and again."""
+
+from typing import Final
+
+#: The queue of each task that has one of its own choosing.
+TASK_ROUTES: Final = {
+    "ingest.run_job": {"queue": "ingest"},
+    "ingest.run_embedding": {"queue": "embed"},
+    "search.sync_mirror": {"queue": "mirror"},
+    "ingest.sweep": {"queue": "maintenance"},
+    "ingest.request_due_syncs": {"queue": "maintenance"},
+    "ingest.end_spaces": {"queue": "maintenance"},
+    "ingest.release_expired": {"queue": "maintenance"},
+    "search.prune_changes": {"queue": "maintenance"},
+}
+#: Seconds between two runs; a message that nobody took by then is worth nothing.
+BEAT_SCHEDULE: Final = {
+    "sweep": {"task": "ingest.sweep", "schedule": 5.0, "options": {"expires": 5}},
+    "due-syncs": {"task": "ingest.request_due_syncs", "schedule": 15.0, "options": {"expires": 15}},
+    "prune-idempotency-keys": {
+        "task": "api.prune_idempotency_keys",
+        "schedule": 3600.0,
+        "options": {"expires": 600},
+    },
+    "prune-changes": {"task": "search.prune_changes", "schedule": 3600.0, "options": {"expires": 600}},
+    "end-spaces": {"task": "ingest.end_spaces", "schedule": 3600.0, "options": {"expires": 600}},
+    "release-expired": {"task": "ingest.release_expired", "schedule": 3600.0, "options": {"expires": 600}},
+}

@@ -1,0 +1,81 @@
+"""What `kebab doctor` and `manage.py check --deploy` say about row-level security."""
+
+from typing import Any
+
+from django.apps import apps
+from django.core import checks
+from django.db import connection, connections
+from django.db.models import Model
+
+from kebab.health.checks import CheckResult, CheckStatus
+from kebab.tenancy.roles import OWNER, application_role
+
+_NAME = "row-level security"
+_REMEDY = (
+    "Have DATABASE_URL name a role that owns nothing (CREATE ROLE … LOGIN NOSUPERUSER NOBYPASSRLS), "
+    "KEBAB_OWNER_DATABASE_URL the role that owns the tables, and run: kebab init"
+)
+_RIGHTS = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+_OWNED = "SELECT relname FROM pg_class WHERE oid = ANY(%s::regclass[]) AND pg_has_role(relowner, 'USAGE')"
+_OPEN = """
+SELECT relname FROM pg_class WHERE oid = ANY(%s::regclass[]) AND NOT (
+    relrowsecurity AND relforcerowsecurity
+    AND EXISTS (SELECT 1 FROM pg_policy WHERE polrelid = pg_class.oid)
+) ORDER BY relname
+"""
+
+
+def tenant_models() -> list[type[Model]]:
+    """Give the models whose rows belong to a workspace, and that of workspaces themselves."""
+    workspace = apps.get_model("people", "Workspace")
+    return [workspace, *(model for model in apps.get_models() if _refers_to(model, workspace))]
+
+
+def unwalled_tables() -> list[str]:
+    """Give the tenant tables that have no policy, or don't hold everybody to it."""
+    with connection.cursor() as cursor:
+        cursor.execute(_OPEN, [_tables()])
+        return [name for (name,) in cursor.fetchall()]
+
+
+def check_walls(repair: bool = False) -> CheckResult:
+    """Whether the database itself keeps workspaces apart from each other."""
+    unwalled = unwalled_tables()
+    if unwalled:
+        detail = f"no policy holds for {', '.join(unwalled[:5])}"
+        return CheckResult(name=_NAME, status=CheckStatus.FAILED, detail=detail, remedy="Run: kebab init")
+    with connection.cursor() as cursor:
+        cursor.execute(_RIGHTS)
+        passes_walls = cursor.fetchone()[0]
+        cursor.execute(_OWNED, [_tables()])
+        owned = cursor.fetchall()
+    role = application_role()
+    if passes_walls:
+        detail = f"the role {role} passes every policy: a superuser, or with BYPASSRLS"
+        return CheckResult(name=_NAME, status=CheckStatus.FAILED, detail=detail, remedy=_REMEDY)
+    if owned:
+        detail = f"holds, but the role {role} may switch it off: it owns {len(owned)} tables"
+        return CheckResult(name=_NAME, status=CheckStatus.WARNING, detail=detail, remedy=_REMEDY)
+    return CheckResult(name=_NAME, status=CheckStatus.OK, detail=f"holds for the role {role}")
+
+
+def check_roles(app_configs: Any, **_: Any) -> list[checks.CheckMessage]:
+    """Warn where one role is owner and application; for `check --deploy`, which asks no database."""
+    if application_role() != connections[OWNER].settings_dict["USER"]:
+        return []
+    return [
+        checks.Warning(
+            f"The database role {application_role()} is the application's and owns the tables: it may switch"
+            " row-level security off, and a superuser passes it.",
+            hint=_REMEDY,
+            id="kebab.W001",
+        )
+    ]
+
+
+def _tables() -> list[str]:
+    return [model._meta.db_table for model in tenant_models()]
+
+
+def _refers_to(model: type[Model], workspace: type[Model]) -> bool:
+    return any(field.related_model is workspace for field in model._meta.concrete_fields)

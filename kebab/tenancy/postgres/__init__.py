@@ -1,0 +1,1 @@
+"""Django's PostgreSQL backend, telling row-level security with every statement where the code acts."""
