@@ -1,29 +1,49 @@
-"""The Django admin: what operators see and do. What has rules of its own is only shown here."""
+"""Who there is, in the Django admin: users, workspaces, members, groups, invitations, tokens, audit."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
+from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.forms import BaseUserCreationForm
-from django.db import models
+from django.core.exceptions import ValidationError
+from django.db import models, transaction
 from django.http import HttpRequest
+from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilter
+from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
-from kebab.people.models import ApiToken, AuditEvent, Membership, User, Workspace
+from kebab.api.errors import InvalidRequest
+from kebab.operating import shown
+from kebab.operating.acts import Act, Acting, acting, offer
+from kebab.operating.lists import FOUND, ReadOnly
+from kebab.operating.site import site
+from kebab.operating.tenants import IN_WORKSPACE, WORKSPACE_FILTER, TenantAdmin
+from kebab.people import audit_admin  # noqa: F401  registers it
+from kebab.people.access import Caller
+from kebab.people.access_page import Explained, named_workspace
+from kebab.people.invitations import withdraw_invitation
+from kebab.people.issuing import take_back
+from kebab.people.members import remove_member
+from kebab.people.models import (
+    ApiToken,
+    Group,
+    GroupMember,
+    Invitation,
+    Membership,
+    TokenGroup,
+    User,
+    Workspace,
+)
+from kebab.people.tokens import readable_tokens
+from kebab.people.workspaces import change_workspace, check_slug
+
+_RIGHTS = ("is_staff", "is_superuser", "user_permissions")
+_ROWS_SHOWN = 100
 
 
-class _ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-
-class _NewPerson(BaseUserCreationForm):  # type: ignore[type-arg]
-    class Meta:
+class _NewPerson(UserCreationForm):  # type: ignore[misc]
+    class Meta(BaseUserCreationForm.Meta):
         model = User
         fields = ("email",)
 
@@ -31,72 +51,316 @@ class _NewPerson(BaseUserCreationForm):  # type: ignore[type-arg]
         return str(self.cleaned_data["email"]).lower()
 
 
-@admin.register(User)
-class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
-    """People, who sign in with their address."""
+class _ChangedPerson(UserChangeForm):  # type: ignore[misc]
+    def clean_email(self) -> str:
+        return str(self.cleaned_data["email"]).lower()
 
-    add_form = _NewPerson
-    ordering = ("email",)
-    list_display = ("email", "display_name", "is_active", "is_staff", "last_login")
-    search_fields = ("email", "display_name")
-    list_filter = ("is_active", "is_staff", "is_superuser")
+
+class _RenamedWorkspace(forms.ModelForm):  # type: ignore[type-arg]
+    def clean_slug(self) -> str:
+        try:
+            return check_slug(self.cleaned_data["slug"])
+        except InvalidRequest as error:
+            raise ValidationError(error.detail) from error
+
+
+@admin.register(User, site=site)
+class PersonAdmin(Explained, UserAdmin):  # type: ignore[misc, type-arg]
+    """People, who sign in with their address. None is deleted: what they did keeps their name."""
+
+    form, add_form, change_password_form = _ChangedPerson, _NewPerson, AdminPasswordChangeForm
+    ordering = ("-id",)
+    window_by = "id"
+    list_display = ("email", "display_name", "is_active", "is_staff", "last_login", "access_link")
+    search_fields = ("email",)
+    search_help_text = "How an address begins"
+    list_filter = (
+        ("is_active", BooleanRadioFilter),
+        ("is_staff", BooleanRadioFilter),
+        ("is_superuser", BooleanRadioFilter),
+    )
     fieldsets = (
         (None, {"fields": ("email", "password")}),
-        ("Person", {"fields": ("display_name",)}),
-        ("Rights", {"fields": ("is_active", "is_staff", "is_superuser", "groups", "user_permissions")}),
+        ("Person", {"fields": ("display_name", "member_of")}),
+        ("Rights here", {"fields": ("is_active", *_RIGHTS)}),
         ("Dates", {"fields": ("last_login", "date_joined")}),
     )
-    add_fieldsets = ((None, {"classes": ("wide",), "fields": ("email", "password1", "password2")}),)
-    readonly_fields = ("last_login", "date_joined")
+    add_fieldsets = ((None, {"fields": ("email", "password1", "password2")}),)
+    filter_horizontal = ("user_permissions",)
+    told_fields = ("email", "display_name", "is_active", *_RIGHTS)
 
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        """Let only operators give rights: whoever may change people could make themselves one."""
+        always = ("member_of", "last_login", "date_joined")
+        return always if request.user.is_superuser else (*always, *_RIGHTS)  # type: ignore[union-attr]
 
-class _Members(admin.TabularInline):  # type: ignore[type-arg]
-    model = Membership
-    extra = 0
-    autocomplete_fields = ("user",)
-
-
-@admin.register(Workspace)
-class WorkspaceAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Workspaces and their members. `kebab workspace delete` deletes one, because files go with it."""
-
-    list_display = ("slug", "name", "members", "head_seq", "created_at")
-    search_fields = ("slug", "name")
-    fields = ("slug", "name", "id", "corpus_id", "head_seq", "settings", "created_at")
-    readonly_fields = ("id", "corpus_id", "head_seq", "settings", "created_at")
-    inlines = (_Members,)
-
-    def get_queryset(self, request: HttpRequest) -> models.QuerySet[Workspace]:
-        """Count the members in the same query."""
-        return super().get_queryset(request).annotate(member_count=models.Count("memberships"))
-
-    @admin.display(ordering="member_count")
-    def members(self, workspace: Any) -> int:
-        """How many members it has."""
-        return int(workspace.member_count)
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Keep staff from the accounts of other staff: with their password they would have their rights."""
+        has_rights = obj is not None and (obj.is_staff or obj.is_superuser)
+        may_reach = request.user.is_superuser or not has_rights or obj == request.user  # type: ignore[union-attr]
+        return may_reach and super().has_change_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Nobody: the rows of search and ingest and their files would stay."""
+        """Give False: a workspace could lose its owner. Deactivate instead, which ends their sessions."""
         return False
 
+    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> Any:
+        """Set a password and write it down, both or neither."""
+        with transaction.atomic():
+            return super().user_change_password(request, id, form_url)
 
-@admin.register(ApiToken)
-class ApiTokenAdmin(_ReadOnly):
+    def subject_of(self, row: User) -> str:
+        """Give the address: people choose their names themselves."""
+        return str(row.email)
+
+    def find(self, request: HttpRequest, term: str) -> models.QuerySet[User]:
+        """Give the people whose address begins so."""
+        return User.objects.filter(email__startswith=term.lower())
+
+    def caller_in(self, request: HttpRequest, row: User) -> tuple[Caller, Workspace | None]:
+        """Give the person, and the workspace that the form names."""
+        return Caller(user=row), named_workspace(request)
+
+    @admin.display(description="member of")
+    def member_of(self, user: User) -> Any:
+        """Their first memberships."""
+        memberships = Membership.objects.filter(user=user).select_related("workspace").order_by("pk")
+        cells = [(shown.link(each.workspace), each.role) for each in memberships[:_ROWS_SHOWN]]
+        return shown.rows(cells, "Workspace", "Role")
+
+
+@admin.register(Workspace, site=site)
+class WorkspaceAdmin(Acting):
+    """Workspaces. `kebab workspace delete` deletes one, because files go with it."""
+
+    form = _RenamedWorkspace
+    list_display = ("slug", "name", "head_seq", "created_at")
+    ordering = ("slug",)
+    search_fields = ("slug",)
+    search_help_text = "How a slug begins, or an id"
+    fields = ("slug", "name", "id", "corpus_id", "head_seq", "members_shown", "settings_shown", "created_at")
+    readonly_fields = ("id", "corpus_id", "head_seq", "members_shown", "settings_shown", "created_at")
+    told_fields = ("slug", "name")
+
+    @admin.display(description="members")
+    def members_shown(self, workspace: Workspace) -> Any:
+        """Its first members."""
+        memberships = Membership.objects.filter(workspace=workspace).select_related("user").order_by("user")
+        cells = [(shown.link(each, each.user.email), each.role) for each in memberships[:_ROWS_SHOWN]]
+        return shown.rows(cells, "Member", "Role")
+
+    @admin.display(description="settings")
+    def settings_shown(self, workspace: Workspace) -> Any:
+        """Its settings."""
+        return shown.as_json(workspace.settings)
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Give False: one without an owner is nobody's. `kebab workspace create` names one."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Give False: the rows of search and ingest and their files would stay."""
+        return False
+
+    def save_model(self, request: HttpRequest, obj: Workspace, form: Any, change: bool) -> None:
+        """Rename it as every door does."""
+        change_workspace(obj, slug=obj.slug, name=obj.name)
+
+    def find(self, request: HttpRequest, term: str) -> models.QuerySet[Workspace]:
+        """Give the workspaces with this id, or whose slug begins so."""
+        workspaces = Workspace.objects.filter(slug__startswith=term.lower())
+        return workspaces | Workspace.objects.named(term)  # type: ignore[attr-defined, no-any-return]
+
+
+@admin.register(Membership, site=site)
+class MembershipAdmin(Explained, ReadOnly):
+    """Who belongs to which workspace: the newest people first, as the index on (workspace, user) has them."""
+
+    list_display = ("__str__", "person", "in_workspace", "role", "created_at", "access_link")
+    list_select_related = ("workspace", "user")
+    ordering = ("-user_id", "-id")
+    window_by = "user_id"
+    scopes: ClassVar[Mapping[str, str]] = {IN_WORKSPACE: "workspace_id"}
+    list_filter = (WORKSPACE_FILTER, ("role", ChoicesDropdownFilter))
+    search_fields = ("user__email",)
+    search_help_text = "How an address begins, a workspace's slug, or both"
+    fields = ("person", "in_workspace", "role", "groups_shown", "created_at")
+
+    def caller_in(self, request: HttpRequest, row: Membership) -> tuple[Caller, Workspace | None]:
+        """Give the person, in this workspace or the one that the form names."""
+        return Caller(user=row.user), named_workspace(request) or row.workspace
+
+    def find(self, request: HttpRequest, term: str) -> models.QuerySet[Membership]:
+        """Give the memberships that each word fits: the beginning of the address, or the workspace's slug."""
+        found = Membership.objects.all()
+        for word in term.lower().split():
+            people = list(User.objects.filter(email__startswith=word).values_list("pk", flat=True)[:FOUND])
+            workspaces = list(Workspace.objects.filter(slug=word).values_list("pk", flat=True))
+            found = found.filter(models.Q(user__in=people) | models.Q(workspace__in=workspaces))
+        return found
+
+    @admin.display(description="person")
+    def person(self, membership: Membership) -> Any:
+        """The person."""
+        return shown.link(membership.user, membership.user.email)
+
+    @admin.display(description="workspace")
+    def in_workspace(self, membership: Membership) -> Any:
+        """The workspace."""
+        return shown.link(membership.workspace)
+
+    @admin.display(description="groups")
+    def groups_shown(self, membership: Membership) -> Any:
+        """The groups they are in."""
+        rows = GroupMember.objects.filter(membership=membership).select_related("group").order_by("pk")
+        return shown.rows([(shown.link(row.group),) for row in rows], "Group")
+
+
+@admin.register(Group, site=site)
+class GroupAdmin(TenantAdmin):
+    """Groups, which sources can be restricted to."""
+
+    list_display = ("name", "in_workspace", "created_at")
+    ordering = ("workspace_id", "name")
+    fields = ("name", "in_workspace", "id", "members_shown", "tokens_shown", "created_at")
+
+    @admin.display(description="members")
+    def members_shown(self, group: Group) -> Any:
+        """Its first members."""
+        rows = GroupMember.objects.filter(group=group).select_related("membership__user").order_by("pk")
+        cells = [(shown.link(row.membership, row.membership.user.email),) for row in rows[:_ROWS_SHOWN]]
+        return shown.rows(cells, "Member")
+
+    @admin.display(description="tokens")
+    def tokens_shown(self, group: Group) -> Any:
+        """Its first tokens."""
+        rows = TokenGroup.objects.filter(group=group).select_related("token").order_by("pk")
+        return shown.rows([(shown.link(row.token),) for row in rows[:_ROWS_SHOWN]], "Token")
+
+
+@admin.register(Invitation, site=site)
+class InvitationAdmin(TenantAdmin):
+    """Invitations, without what their links hold."""
+
+    list_display = (
+        "email",
+        "in_workspace",
+        "role",
+        "invited_by",
+        "created_at",
+        "expires_at",
+        "accepted_at",
+        "withdrawn_at",
+    )
+    ordering = ("workspace_id", "-created_at")
+    fields = list_display
+
+
+@admin.register(ApiToken, site=site)
+class ApiTokenAdmin(Explained, ReadOnly):
     """Tokens, without anything of their secrets."""
 
-    list_display = ("prefix", "workspace", "name", "scopes", "expires_at", "revoked_at", "last_used_at")
+    list_display = (
+        "prefix",
+        "in_workspace",
+        "name",
+        "scopes",
+        "expires_at",
+        "revoked_at",
+        "last_used_at",
+        "access_link",
+    )
     list_select_related = ("workspace",)
-    list_filter = ("revoked_at",)
-    search_fields = ("prefix", "name", "workspace__slug")
-    exclude = ("secret_sha256",)
+    ordering = ("prefix",)
+    list_filter = (WORKSPACE_FILTER,)
+    search_fields = ("prefix",)
+    search_help_text = "kbb_ and twelve letters"
+    fields = (
+        "prefix",
+        "in_workspace",
+        "name",
+        "scopes",
+        "groups_shown",
+        "maker",
+        "created_at",
+        "expires_at",
+        "revoked_at",
+        "last_used_at",
+    )
+
+    @admin.display(description="workspace")
+    def in_workspace(self, token: ApiToken) -> Any:
+        """The workspace."""
+        return shown.link(token.workspace)
+
+    def caller_in(self, request: HttpRequest, row: ApiToken) -> tuple[Caller, Workspace | None]:
+        """Give the token, in its workspace or the one that the form names."""
+        return Caller(token=readable_tokens().get(pk=row.pk)), named_workspace(request) or row.workspace
+
+    @admin.display(description="made by")
+    def maker(self, token: ApiToken) -> Any:
+        """Who made it."""
+        return shown.link(token.created_by)
+
+    @admin.display(description="groups")
+    def groups_shown(self, token: ApiToken) -> Any:
+        """The groups it reads with."""
+        rows = TokenGroup.objects.filter(token=token).select_related("group").order_by("pk")
+        return shown.rows([(shown.link(row.group),) for row in rows], "Group")
+
+    def find(self, request: HttpRequest, term: str) -> models.QuerySet[ApiToken]:
+        """Give the token that begins so: the rest of it, a secret, isn't looked at."""
+        return ApiToken.objects.filter(prefix=term.removeprefix("kbb_")[:12])
 
 
-@admin.register(AuditEvent)
-class AuditEventAdmin(_ReadOnly):
-    """What was done, newest first."""
+def _revoke(request: HttpRequest, token: ApiToken) -> str:
+    was_good = take_back(acting(request, token.workspace), token)
+    return f"{token} is revoked." if was_good else f"{token} was revoked before."
 
-    list_display = ("at", "actor", "action", "subject", "workspace")
-    list_select_related = ("workspace",)
-    list_filter = ("action",)
-    search_fields = ("actor", "subject", "workspace__slug")
-    date_hierarchy = "at"
+
+def _withdraw(request: HttpRequest, invitation: Invitation) -> str:
+    withdraw_invitation(acting(request, invitation.workspace), invitation.pk)
+    return f"The invitation of {invitation.email} opens nothing any more."
+
+
+def _remove(request: HttpRequest, membership: Membership) -> str:
+    remove_member(acting(request, membership.workspace), membership.user_id)  # type: ignore[attr-defined]
+    return f"{membership.user.email} is no member of {membership.workspace} any more."
+
+
+offer(
+    ApiToken,
+    Act(
+        name="revoke",
+        label="Revoke",
+        icon="block",
+        question="Make this useless, at once and for good?",
+        perform=_revoke,
+        is_destructive=True,
+        fits=lambda token: token.revoked_at is None,
+    ),
+)
+offer(
+    Invitation,
+    Act(
+        name="withdraw",
+        label="Withdraw",
+        icon="block",
+        question="Make the link of this useless, at once and for good?",
+        perform=_withdraw,
+        is_destructive=True,
+        fits=lambda invitation: invitation.accepted_at is None and invitation.withdrawn_at is None,
+    ),
+)
+offer(
+    Membership,
+    Act(
+        name="remove",
+        label="Remove",
+        icon="person_remove",
+        question="End this membership?",
+        perform=_remove,
+        permission="delete",
+        is_destructive=True,
+    ),
+)

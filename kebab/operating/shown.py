@@ -1,0 +1,82 @@
+"""How values look on the admin's pages. All text is escaped here or by the template."""
+
+import json
+from typing import Any
+
+from django.db import models
+from django.template.defaultfilters import filesizeformat
+from django.urls import NoReverseMatch, reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+#: Stands for nothing.
+NONE = "–"
+
+
+def link(row: models.Model | None, text: str = "") -> SafeString | str:
+    """Give a link to the row's page."""
+    if row is None:
+        return NONE
+    name = f"admin:{row._meta.app_label}_{row._meta.model_name}_change"
+    try:
+        address = reverse(name, args=(row.pk,))
+    except NoReverseMatch:  # a model that has no pages
+        return text or str(row)
+    return anchor(address, text or str(row))
+
+
+def anchor(address: str, text: str) -> SafeString:
+    """Give a link."""
+    return format_html('<a class="operating-link" href="{}">{}</a>', address, text)
+
+
+def clipped(text: str, most_chars: int = 80) -> str:
+    """Give the beginning of a text, as one line."""
+    line = " ".join(text[: most_chars * 4].split())
+    return line if len(line) <= most_chars else f"{line[: most_chars - 1]}…"
+
+
+def whole(text: str) -> SafeString | str:
+    """Give a text with its line breaks."""
+    return format_html('<pre class="operating-text">{}</pre>', text) if text else NONE
+
+
+def as_json(value: Any) -> SafeString | str:
+    """Give a value as readable JSON."""
+    return whole(json.dumps(value, ensure_ascii=False, indent=2, default=str)) if value else NONE
+
+
+def size(n_bytes: int) -> str:
+    """Give a size for people."""
+    return str(filesizeformat(n_bytes))
+
+
+def progress(done: int, total: int) -> SafeString | str:
+    """Give a bar with its figures; a total of 0 is one that isn't known."""
+    if not total:
+        return f"{done:,}" if done else NONE
+    return format_html(
+        '<span class="operating-progress"><progress max="{}" value="{}"></progress> {} / {}</span>',
+        total,
+        min(done, total),
+        f"{done:,}",
+        f"{total:,}",
+    )
+
+
+def rows(cells: list[tuple[Any, ...]], *headings: str) -> SafeString | str:
+    """Give a table."""
+    if not cells:
+        return NONE
+    head = format_html_join("", "<th>{}</th>", ((heading,) for heading in headings))
+    body = format_html_join("", "<tr>{}</tr>", ((_cells(row),) for row in cells))
+    return format_html(
+        '<div class="operating-scroll"><table class="operating-table"><thead><tr>{}</tr></thead>'
+        "<tbody>{}</tbody></table></div>",
+        head,
+        body,
+    )
+
+
+def _cells(row: tuple[Any, ...]) -> SafeString:
+    return format_html_join("", "<td>{}</td>", ((cell,) for cell in row))
