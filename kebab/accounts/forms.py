@@ -1,0 +1,91 @@
+"""The forms of the account pages."""
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth.forms import AuthenticationForm, SetPasswordForm
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+
+from kebab.accounts.passwords import MAX_PASSWORD_CHARS
+from kebab.accounts.signing_in import user_by_password
+from kebab.people.models import User
+
+
+def _password_field() -> forms.CharField:
+    return forms.CharField(strip=False, max_length=MAX_PASSWORD_CHARS)
+
+
+class SignInForm(AuthenticationForm):
+    """E-mail address and password."""
+
+    password = _password_field()
+
+    def clean(self) -> dict[str, Any]:
+        """Find the person. Raises RateLimited, which is for the view's caller to answer."""
+        email, password = self.cleaned_data.get("username"), self.cleaned_data.get("password")
+        if email is not None and password:
+            self.user_cache = user_by_password(self.request, email, password)  # type: ignore[arg-type]
+            if self.user_cache is None:
+                raise self.get_invalid_login_error()
+        return self.cleaned_data
+
+
+class AskResetForm(forms.Form):
+    """The address whose password is to be set anew."""
+
+    email = forms.EmailField(max_length=254)
+
+
+class NewPasswordForm(SetPasswordForm):
+    """A new password, twice."""
+
+    new_password1 = _password_field()
+    new_password2 = _password_field()
+
+
+class ChangePasswordForm(NewPasswordForm):
+    """The password of now, and a new one, twice."""
+
+    old_password = _password_field()
+    field_order = ("old_password", "new_password1", "new_password2")
+
+    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
+        self._request = request
+        super().__init__(*args, **kwargs)
+
+    def clean_old_password(self) -> str:
+        """Check it; wrong ones count as failures to sign in do. Raises RateLimited."""
+        password: str = self.cleaned_data["old_password"]
+        if user_by_password(self._request, self.user.email, password) is None:
+            raise ValidationError("This is not your password.")
+        return password
+
+
+class JoinForm(forms.Form):
+    """What an invited person without an account gives: a name to be shown, and a password, twice."""
+
+    display_name = forms.CharField(max_length=200, required=False)
+    new_password1 = _password_field()
+    new_password2 = _password_field()
+
+    def __init__(self, *args: Any, email: str, **kwargs: Any) -> None:
+        self._email = email
+        super().__init__(*args, **kwargs)
+
+    def clean(self) -> dict[str, Any]:
+        """Hold the password against the policy, the address and the name."""
+        given: dict[str, Any] = self.cleaned_data
+        password, again = given.get("new_password1"), given.get("new_password2")
+        if password and again and password != again:
+            self.add_error("new_password2", "The two passwords are not the same.")
+        elif password:
+            self._check(password, str(given.get("display_name", "")))
+        return given
+
+    def _check(self, password: str, display_name: str) -> None:
+        try:
+            validate_password(password, User(email=self._email, display_name=display_name))
+        except ValidationError as error:
+            self.add_error("new_password2", error)

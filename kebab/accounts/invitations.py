@@ -1,0 +1,94 @@
+"""The page on which invitations are accepted, by who has an account and by who gets one so."""
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.decorators import method_decorator
+from django.views import View
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+
+from kebab.accounts.forms import JoinForm
+from kebab.accounts.links import forget_link, held_secret
+from kebab.accounts.oidc.provider import oidc_is_configured
+from kebab.accounts.signing_in import sign_in
+from kebab.api.errors import Conflict, NotFound
+from kebab.people.invitations import (
+    accept_as_new_user,
+    accept_invitation,
+    find_invitation,
+    needs_account,
+)
+from kebab.people.models import Invitation, User
+from kebab.people.models.invitation import OPERATOR_PREFIX
+
+INVITATION_COOKIE = "kebab_invitation"
+
+
+@method_decorator([sensitive_post_parameters(), never_cache], name="dispatch")
+class InvitationPage(View):
+    """Shows who invites where, and takes the answer."""
+
+    http_method_names = ("get", "head", "post")
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Give the page: a button, a form or the way to sign in, as the person needs."""
+        invitation = find_invitation(held_secret(request, INVITATION_COOKIE))
+        return _gone(request) if invitation is None else _page(request, invitation)
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Make the person a member; who is somebody else is shown the page again."""
+        secret = held_secret(request, INVITATION_COOKIE)
+        invitation = find_invitation(secret)
+        if invitation is None:
+            return _gone(request)
+        try:
+            return self._accept(request, invitation, secret)
+        except NotFound:  # accepted, withdrawn or expired meanwhile
+            return _gone(request)
+        except Conflict:  # the account was made meanwhile
+            return redirect("invitation")
+
+    def _accept(self, request: HttpRequest, invitation: Invitation, secret: str) -> HttpResponse:
+        if _is_theirs(request, invitation):
+            accept_invitation(secret, request.user)  # type: ignore[arg-type]
+            return _joined(invitation)
+        if request.user.is_authenticated or not needs_account(invitation):
+            return _page(request, invitation)
+        form = JoinForm(request.POST, email=invitation.email)
+        if not form.is_valid():
+            return _page(request, invitation, form)
+        return _join(request, invitation, secret, form.cleaned_data)
+
+
+def _join(request: HttpRequest, invitation: Invitation, secret: str, given: dict[str, Any]) -> HttpResponse:
+    accept_as_new_user(secret, password=given["new_password1"], display_name=given["display_name"])
+    sign_in(request, User.objects.get(email=invitation.email), by="invitation")
+    return _joined(invitation)
+
+
+def _joined(invitation: Invitation) -> HttpResponse:
+    response = redirect("search", invitation.workspace.slug)
+    return forget_link(response, INVITATION_COOKIE, "invitation")
+
+
+def _page(request: HttpRequest, invitation: Invitation, form: JoinForm | None = None) -> HttpResponse:
+    context = {
+        "invitation": invitation,
+        "is_theirs": _is_theirs(request, invitation),
+        "needs_account": needs_account(invitation),
+        "inviter": None if invitation.invited_by.startswith(OPERATOR_PREFIX) else invitation.invited_by,
+        "provider": settings.KEBAB_OIDC_NAME if oidc_is_configured() else None,
+        "form": form or JoinForm(email=invitation.email),
+    }
+    return render(request, "accounts/invitation.html", context)
+
+
+def _is_theirs(request: HttpRequest, invitation: Invitation) -> bool:
+    return isinstance(request.user, User) and request.user.email == invitation.email
+
+
+def _gone(request: HttpRequest) -> HttpResponse:
+    return render(request, "accounts/link_gone.html", {"page": "invitation"}, status=404)

@@ -1,0 +1,170 @@
+"""What allauth asks Kebab: which provider there is, who may sign in through it, how, and what is shown."""
+
+import logging
+from typing import Any, NoReturn
+
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialLogin
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.http import url_has_allowed_host_and_scheme
+
+from kebab.accounts import audit
+from kebab.accounts.oidc.provider import PROVIDER_ID, oidc_is_configured
+from kebab.accounts.signing_in import sign_in
+from kebab.limits.client import client_network
+from kebab.people.invitations import is_invited
+from kebab.people.models import User
+
+logger = logging.getLogger(__name__)
+
+
+class AccountAdapter(DefaultAccountAdapter):
+    """Signs in the way a password does; allauth's own sign-up, mails and messages are never used."""
+
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        """Nobody signs up."""
+        return False
+
+    def is_safe_url(self, url: str | None) -> bool:
+        """Whether `url` stays on the site."""
+        request = self.request
+        return url_has_allowed_host_and_scheme(url, {request.get_host()}, require_https=request.is_secure())
+
+    def login(self, request: HttpRequest, user: Any) -> None:
+        """Sign the person in."""
+        sign_in(request, user, by="oidc")
+
+    def respond_user_inactive(self, request: HttpRequest, user: Any) -> HttpResponse:
+        """Give the page for somebody who may not come in any more."""
+        return refused(request, user.email, "inactive")
+
+    def get_client_ip(self, request: HttpRequest) -> str:
+        """Give where the request came from."""
+        return client_network(request)
+
+    def add_message(self, *args: Any, **kwargs: Any) -> None:
+        """Say nothing."""
+
+
+class ProviderAdapter(DefaultSocialAccountAdapter):
+    """Knows the one provider of the settings, and lets in whom it knows by a verified e-mail address."""
+
+    def list_apps(
+        self, request: HttpRequest, provider: str | None = None, client_id: str | None = None
+    ) -> list[SocialApp]:
+        """Give the provider as allauth has them; none is kept in the database."""
+        return [_app()] if oidc_is_configured() else []
+
+    def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
+        """Nobody signs up; `pre_social_login` makes the accounts that may be made."""
+        return False
+
+    def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
+        """Find or make the person's account. Raises ImmediateHttpResponse with the page of a refusal."""
+        if sociallogin.is_existing:
+            return
+        email = _verified_email(sociallogin)
+        if email is None:
+            raise ImmediateHttpResponse(refused(request, _claimed_email(sociallogin), "unverified"))
+        with transaction.atomic():
+            user = _user_of(email, sociallogin)
+            if user is not None and user.is_active:
+                _link(request, user, sociallogin)
+                return
+        raise ImmediateHttpResponse(refused(request, email, "unknown" if user is None else "inactive"))
+
+    def on_authentication_error(
+        self,
+        request: HttpRequest,
+        provider: Any,
+        error: Any = None,
+        exception: Exception | None = None,
+        extra_context: dict[str, Any] | None = None,
+    ) -> NoReturn:
+        """Raises ImmediateHttpResponse with the page that tells of it."""
+        if exception is not None:
+            logger.warning("no sign-in through the provider: %s", type(exception).__name__)
+        raise ImmediateHttpResponse(failed(request))
+
+    def get_requests_session(self) -> Any:
+        """Give a session that trusts the authorities that Kebab trusts; allauth waits for five seconds."""
+        session = super().get_requests_session()
+        session.verify = settings.SSL_CERT_FILE or settings.SSL_CERT_DIR or True
+        return session
+
+
+def links_of(user: User) -> QuerySet[SocialAccount]:
+    """Give by whom of the provider `user` signs in, and of providers before."""
+    return SocialAccount.objects.filter(user=user, provider=PROVIDER_ID)  # type: ignore[no-any-return]
+
+
+def refused(request: HttpRequest, email: str, why: str) -> HttpResponse:
+    """Give the page for somebody whom the provider knows and Kebab doesn't let in, and write that down."""
+    audit.record_failed_sign_in(email, by="oidc", why=why)
+    return render(request, "accounts/oidc_refused.html", {"email": email, "why": why}, status=403)
+
+
+def failed(request: HttpRequest, status: int = 400) -> HttpResponse:
+    """Give the page for a sign-in that the provider or the person broke off."""
+    context = {"provider": settings.KEBAB_OIDC_NAME, "status": status}
+    return render(request, "accounts/oidc_failed.html", context, status=status)
+
+
+def _app() -> SocialApp:
+    return SocialApp(
+        provider="openid_connect",
+        provider_id=PROVIDER_ID,
+        name=settings.KEBAB_OIDC_NAME,
+        client_id=settings.KEBAB_OIDC_CLIENT_ID,
+        secret=settings.KEBAB_OIDC_CLIENT_SECRET,
+        settings={"server_url": settings.KEBAB_OIDC_ISSUER, "oauth_pkce_enabled": True},
+    )
+
+
+def _claimed_email(sociallogin: SocialLogin) -> str:
+    return next((address.email for address in sociallogin.email_addresses), "unnamed")
+
+
+def _verified_email(sociallogin: SocialLogin) -> str | None:
+    """Give the address that the provider vouches for; some write the claim as a text."""
+    for address in sociallogin.email_addresses:
+        if address.verified is True or address.verified == "true":
+            return address.email.strip().lower()  # type: ignore[no-any-return]
+    return None
+
+
+def _user_of(email: str, sociallogin: SocialLogin) -> User | None:
+    """Give the account to link; None where there is none, or its address has passed on to another.
+
+    Who is invited gets one, which the invitation then makes a member. A link to another issuer than today's
+    hinders nothing: nobody signs in by it.
+    """
+    user = User.objects.filter(email=email).first()
+    if user is None and (settings.KEBAB_OIDC_SIGNUP or is_invited(email)):
+        user = User.objects.create_user(email, display_name=_name(sociallogin), proved_email=email)
+        audit.record_account(user, by="oidc")
+    if user is None or links_of(user).filter(extra_data__iss=settings.KEBAB_OIDC_ISSUER).exists():
+        return None
+    return user
+
+
+def _link(request: HttpRequest, user: User, sociallogin: SocialLogin) -> None:
+    """Link the account; who had it without having shown its address to be theirs is out from now on."""
+    password_ended = not user.has_proved_email and user.has_usable_password()
+    if password_ended:
+        user.set_unusable_password()  # which ends the sessions that began with the one before
+        user.save(update_fields=["password"])
+    user.prove_email()
+    sociallogin.connect(request, user)
+    audit.record_link(user, issuer=settings.KEBAB_OIDC_ISSUER, password_ended=password_ended)
+
+
+def _name(sociallogin: SocialLogin) -> str:
+    user: Any = sociallogin.user
+    return f"{user.first_name} {user.last_name}".strip()[:200]

@@ -1,0 +1,63 @@
+"""Links by e-mail to set a forgotten password."""
+
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+
+from django.contrib.auth.tokens import default_token_generator
+from django.core.mail import EmailMessage
+from django.db import connection
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
+
+from kebab.people.models import User
+
+logger = logging.getLogger(__name__)
+
+
+def mail_link_later(email: str, site: str) -> None:
+    """Send the link, below the address `site`, to `email` if somebody signs in with it, and don't wait.
+
+    Nothing of it happens in the request: neither what is answered nor when tells whether there is an account.
+    """
+    _mail_room().submit(_mail_link_in_thread, email, site)
+
+
+def user_of_link(uid: str, token: str) -> User | None:
+    """Give whose password the link may set; None for a link that is used, expired or was never given."""
+    try:
+        pk = int(urlsafe_base64_decode(uid).decode("ascii"))
+    except ValueError:
+        return None
+    user = User.objects.filter(pk=pk, is_active=True).first() if pk < 2**63 else None
+    return user if user is not None and default_token_generator.check_token(user, token) else None
+
+
+def mail_link(email: str, site: str) -> None:
+    """Send the link to `email` if somebody who is active signs in with it, and with a password."""
+    user = User.objects.filter(email=email.strip().lower(), is_active=True).first()
+    if user is not None and user.has_usable_password():
+        _message(user, site).send()
+
+
+def _mail_link_in_thread(email: str, site: str) -> None:
+    try:
+        mail_link(email, site)
+    except Exception as error:  # noqa: BLE001  # nobody waits for it, and its text could hold the link
+        logger.error("a link to set a password was not sent: %s", type(error).__name__)
+    finally:
+        connection.close()
+
+
+@cache
+def _mail_room() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=2, thread_name_prefix="reset-mail")
+
+
+def _message(user: User, site: str) -> EmailMessage:
+    uid = urlsafe_base64_encode(force_bytes(user.pk))
+    link = reverse("password-reset-link", args=[uid, default_token_generator.make_token(user)])
+    text = render_to_string("accounts/reset_mail.txt", {"user": user, "link": f"{site}{link}"})
+    return EmailMessage("Set a new password for Kebab", text, to=[user.email])

@@ -1,0 +1,103 @@
+"""Counting: together in Redis, alone without it, and never in the way."""
+
+import itertools
+import socket
+import threading
+import uuid
+from unittest.mock import patch
+
+import pytest
+import redis
+from django.conf import settings as configured
+from limits import parse
+
+from kebab.limits.limiter import Limiter, redis_for_limits
+
+THREE = parse("3/minute")
+
+
+@pytest.fixture
+def name():
+    return uuid.uuid4().hex
+
+
+def new_limiter():
+    """Give a limiter as each process has one; patient, as the machine of the tests may be busy."""
+    return Limiter(redis_for_limits(configured.REDIS_URL, answer_limit_s=5))
+
+
+def test_two_processes_count_together(servers, name):
+    one, other = new_limiter(), new_limiter()
+
+    took = [limiter.hit(THREE, name) for limiter in (one, other, one, other, one)]
+
+    assert took == [True, True, True, False, False]
+    assert not other.has_room(THREE, name)
+    assert other.has_room(THREE, f"{name} of somebody else")
+    assert 1 <= one.retry_after_s(THREE, name) <= 61
+
+
+def test_what_is_forgotten_counts_anew_everywhere(servers, name):
+    one, other = new_limiter(), new_limiter()
+    for _ in range(3):
+        one.hit(THREE, name)
+
+    other.forget(THREE, name)
+
+    assert one.hit(THREE, name)
+
+
+def test_a_hit_is_one_request_of_redis(servers, name):
+    limiter = new_limiter()
+    limiter.hit(THREE, name)  # by now Redis knows the script
+    with patch.object(
+        redis.Redis, "execute_command", autospec=True, side_effect=redis.Redis.execute_command
+    ) as asked:
+        limiter.hit(THREE, name)
+
+    assert [call.args[1] for call in asked.call_args_list] == ["EVALSHA"]
+
+
+@pytest.mark.parametrize("kind", ["closed", "silent"])
+def test_without_redis_a_process_counts_alone_and_waits_once_for_50_ms_at_most(kind, name):
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        if kind == "silent":
+            listening.listen()
+        client = redis_for_limits(f"redis://127.0.0.1:{listening.getsockname()[1]}/0", answer_limit_s=0.025)
+        limits = client.connection_pool.connection_kwargs
+        limiter = Limiter(client)
+        with patch.object(
+            redis.Redis, "execute_command", autospec=True, side_effect=redis.Redis.execute_command
+        ) as asked:
+            took = [limiter.hit(THREE, name) for _ in range(5)]
+
+    assert took == [True, True, True, False, False]
+    assert asked.call_count == 1  # the others did not ask again
+    assert limits["socket_connect_timeout"] + limits["socket_timeout"] <= 0.05
+
+
+def test_a_refusing_redis_is_asked_again_after_a_while(servers, name):
+    limiter = new_limiter()
+    refuse = redis.exceptions.OutOfMemoryError("OOM command not allowed")
+    clock = itertools.chain([0.0, 0.0, 1.0], itertools.repeat(10.0))
+    with patch("kebab.limits.limiter.monotonic", side_effect=lambda: next(clock)):
+        with patch.object(redis.Redis, "execute_command", side_effect=refuse):
+            assert limiter.hit(THREE, name)  # counted here
+            assert limiter.hit(THREE, name)
+        assert limiter.has_room(parse("1/minute"), name)  # Redis has counted none of them
+
+
+def test_threads_share_a_limiter(servers, name):
+    limiter, hundred, took = new_limiter(), parse("100/minute"), []
+
+    def hit():
+        took.extend(limiter.hit(hundred, name) for _ in range(30))
+
+    threads = [threading.Thread(target=hit) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert took.count(True) == 100
