@@ -1,12 +1,33 @@
-"""Writes down who did what: one row an act, in the act's own transaction."""
+"""Writes down who did what, from where: one row an act, in the act's own transaction."""
 
 import getpass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import datetime
 from typing import Any
+
+from django.db.models import QuerySet
 
 from kebab.people.access import Access
 from kebab.people.models import AuditEvent, Workspace
+from kebab.people.models.invitation import OPERATOR_PREFIX
 
 _MAX_SUBJECT_CHARS = 500
+_MAX_ACTOR_CHARS = 320
+
+#: The network address that the running request came from; None for the command line and tasks.
+address: ContextVar[str | None] = ContextVar("kebab_audit_address", default=None)
+
+
+@contextmanager
+def acting_from(request_address: str | None) -> Iterator[None]:
+    """Write `request_address` into what is recorded within."""
+    token = address.set(request_address)
+    try:
+        yield
+    finally:
+        address.reset(token)
 
 
 def record(access: Access, action: str, subject: str = "", **detail: Any) -> None:
@@ -19,19 +40,55 @@ def record_operator(workspace: Workspace, action: str, subject: str = "", **deta
     _write(workspace, operator(), action, subject, detail)
 
 
+def record_person(
+    actor: str, action: str, subject: str = "", *, workspace: Workspace | None = None, **detail: Any
+) -> None:
+    """Write what somebody did without an `Access`: signing in, failing to, accepting an invitation.
+
+    `actor` is the address, as given where nobody has proved to be that person.
+    """
+    _write(workspace, actor, action, subject, detail)
+
+
+def events_of(
+    workspace: Workspace,
+    *,
+    action: str | None = None,
+    actor: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> "QuerySet[AuditEvent]":
+    """Give a workspace's events that pass all filters; an `action` that ends in a dot is a beginning."""
+    events = AuditEvent.objects.filter(workspace=workspace)
+    if action is not None:
+        events = events.filter(**{"action__startswith" if action.endswith(".") else "action": action})
+    if actor is not None:
+        events = events.filter(actor=actor)
+    if since is not None:
+        events = events.filter(at__gte=since)
+    return events if until is None else events.filter(at__lt=until)
+
+
 def operator() -> str:
     """Give the actor that stands for whoever runs the command line on this machine."""
-    return f"operator:{_login_name()}"
+    return f"{OPERATOR_PREFIX}{_login_name()}"
 
 
-def _write(workspace: Workspace, actor: str, action: str, subject: str, detail: dict[str, Any]) -> None:
+def _write(
+    workspace: Workspace | None, actor: str, action: str, subject: str, detail: dict[str, Any]
+) -> None:
     AuditEvent.objects.create(
         workspace=workspace,
-        actor=actor,
+        actor=actor[:_MAX_ACTOR_CHARS],
         action=action,
         subject=subject[:_MAX_SUBJECT_CHARS],
         detail=detail,
+        address=_without_zone(address.get()),
     )
+
+
+def _without_zone(found: str | None) -> str | None:
+    return None if found is None else found.partition("%")[0]  # `fe80::1%eth0` is none to Postgres
 
 
 def _login_name() -> str:

@@ -1,14 +1,25 @@
-"""What `kebab list` says of workspaces and tokens."""
+"""What `kebab list` says of workspaces, of who and what belongs to one, and of what was done in it."""
 
 from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import Count
+from django.contrib.postgres.aggregates import ArrayAgg
+from django.db.models import Count, Q
 
 from kebab.cli.listings import register_listing
-from kebab.people.models import ApiToken, Workspace
+from kebab.people.audit import events_of
+from kebab.people.groups import sizes
+from kebab.people.models import ApiToken, Invitation, Membership, Workspace
 
-TOKEN_COLUMNS = ("id", "prefix", "name", "scopes", "expires_at", "revoked_at", "last_used_at")
+TOKEN_COLUMNS = ("id", "prefix", "name", "scopes", "groups", "expires_at", "revoked_at", "last_used_at")
+MEMBER_COLUMNS = ("email", "name", "role", "groups", "active", "since")
+GROUP_COLUMNS = ("name", "members", "tokens", "sources", "id")
+INVITATION_COLUMNS = ("email", "role", "state", "invited_by", "expires_at", "id")
+AUDIT_COLUMNS = ("at", "actor", "action", "subject", "address", "detail")
+
+_GROUP_NAMES = ArrayAgg(
+    "groups__group__name", filter=Q(groups__isnull=False), order_by="groups__group__name", default=[]
+)
 
 
 def workspace_rows(workspace: Workspace | None, limit: int) -> Iterable[dict[str, Any]]:
@@ -25,11 +36,57 @@ def workspace_rows(workspace: Workspace | None, limit: int) -> Iterable[dict[str
 
 
 def token_rows(workspace: Workspace | None, limit: int) -> Iterable[dict[str, Any]]:
-    """Give a workspace's tokens, newest first, without their secrets."""
-    fields = (*TOKEN_COLUMNS, "created_at")
-    tokens = ApiToken.objects.filter(workspace=workspace).order_by("-created_at", "id")
-    yield from tokens.values(*fields)[:limit]
+    """Give a workspace's tokens, newest first, without their secrets, with the names of their groups."""
+    tokens = ApiToken.objects.filter(workspace=workspace).annotate(group_names=_GROUP_NAMES)
+    fields = (*(name for name in TOKEN_COLUMNS if name != "groups"), "created_at", "group_names")
+    for row in tokens.order_by("-created_at", "id").values(*fields)[:limit]:
+        yield {**row, "groups": row.pop("group_names")}
+
+
+def member_rows(workspace: Workspace | None, limit: int) -> Iterable[dict[str, Any]]:
+    """Give a workspace's members, oldest membership first, with the names of their groups."""
+    members = Membership.objects.filter(workspace=workspace).annotate(group_names=_GROUP_NAMES)
+    for row in members.select_related("user").order_by("pk")[:limit]:
+        yield {
+            "user_id": row.user_id,
+            "email": row.user.email,
+            "name": row.user.display_name,
+            "role": row.role,
+            "groups": row.group_names,
+            "active": row.user.is_active,
+            "since": row.created_at,
+        }
+
+
+def group_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
+    """Give a workspace's groups by name, with how many members, tokens and sources each has."""
+    for size in sizes(workspace, workspace.groups.order_by("name")[:limit]):
+        yield {
+            "id": size.group.pk,
+            "name": size.group.name,
+            "members": size.member_count,
+            "tokens": size.token_count,
+            "sources": size.source_count,
+            "created_at": size.group.created_at,
+        }
+
+
+def invitation_rows(workspace: Workspace | None, limit: int) -> Iterable[dict[str, Any]]:
+    """Give the invitations to a workspace, newest first, past ones too."""
+    invitations = Invitation.objects.filter(workspace=workspace).with_standing()
+    for row in invitations.order_by("-created_at", "id")[:limit]:
+        yield {name: getattr(row, name) for name in (*INVITATION_COLUMNS, "created_at", "group_ids")}
+
+
+def audit_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
+    """Give what was done in a workspace, newest first."""
+    for row in events_of(workspace).order_by("-at", "id")[:limit]:
+        yield {name: getattr(row, name) for name in ("id", *AUDIT_COLUMNS)}
 
 
 register_listing("workspaces", ("slug", "name", "members", "seq", "id"), workspace_rows, is_scoped=False)
 register_listing("tokens", TOKEN_COLUMNS, token_rows)
+register_listing("members", MEMBER_COLUMNS, member_rows)
+register_listing("groups", GROUP_COLUMNS, group_rows)
+register_listing("invitations", INVITATION_COLUMNS, invitation_rows)
+register_listing("audit", AUDIT_COLUMNS, audit_rows)

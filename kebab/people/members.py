@@ -1,11 +1,26 @@
 """Who belongs to a workspace, and as what: the rules that keep every workspace owned and roles honest."""
 
 from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
 
 from kebab.api.errors import Conflict, Forbidden, NotFound, Unprocessable
 from kebab.people import audit
-from kebab.people.access import Access
-from kebab.people.models import Membership, Role, User
+from kebab.people.access import Access, with_groups
+from kebab.people.models import Membership, Role, User, Workspace
+
+
+def members_of(workspace: Workspace) -> "QuerySet[Membership]":
+    """Give the memberships of a workspace, each with its person and `group_ids`."""
+    return with_groups(Membership.objects.filter(workspace=workspace).select_related("user"))
+
+
+def one_member(workspace: Workspace, user_id: int) -> Membership:
+    """Give the membership with its person and `group_ids`. Raises NotFound."""
+    membership = members_of(workspace).filter(user_id=user_id).first()
+    if membership is None:
+        raise NotFound
+    return membership
 
 
 def add_member(access: Access, email: str, role: Role) -> Membership:
@@ -14,11 +29,11 @@ def add_member(access: Access, email: str, role: Role) -> Membership:
     Raises Forbidden for a role above the caller's, Unprocessable for an unknown address,
     Conflict for one who is a member.
     """
-    _check_grant(access, role)
+    check_grant(access, role)
     user = User.objects.filter(email=email.strip().lower(), is_active=True).first()
     if user is None:
         raise Unprocessable(
-            f"Nobody here has the address {email!r}; an operator has to create that user first.",
+            f"Nobody here has the address {email!r}; invite them, or have an operator create the user first.",
             code="user_unknown",
         )
     with transaction.atomic():
@@ -28,41 +43,54 @@ def add_member(access: Access, email: str, role: Role) -> Membership:
         if not is_new:
             raise Conflict(f"{user.email} is a member already, as {membership.role}.", code="already_member")
         audit.record(access, "member.added", user.email, role=role)
-    return membership
+    return one_member(access.workspace, user.pk)
 
 
 def change_role(access: Access, user_id: int, role: Role) -> Membership:
     """Give a member another role. Raises NotFound, Forbidden, Conflict for the last owner."""
-    _check_grant(access, role)
+    check_grant(access, role)
     with transaction.atomic():
         membership = _locked(access, user_id)
         before = Role(membership.role)
-        _check_grant(access, before)
+        check_grant(access, before)
         if role != Role.OWNER:
             _check_not_last_owner(access, membership)
         membership.role = role
         membership.save(update_fields=["role"])
         audit.record(access, "member.changed", membership.user.email, role=role, before=before)
-    return membership
+    return one_member(access.workspace, user_id)
 
 
-def remove_member(access: Access, user_id: int) -> None:
-    """End a membership; all may end their own. Raises NotFound, Forbidden, Conflict for the last owner."""
+def remove_member(access: Access, user_id: int) -> int:
+    """End a membership, and its place in groups; all may end their own.
+
+    Gives how many tokens that the person made still work: they are the workspace's, and stay.
+    Raises NotFound, Forbidden, Conflict for the last owner.
+    """
     leaves = access.user is not None and access.user.pk == user_id
     if not leaves:
-        _check_grant(access, Role.ADMIN)
+        check_grant(access, Role.ADMIN)
     with transaction.atomic():
         membership = _locked(access, user_id)
-        _check_grant(access, Role(membership.role))
+        check_grant(access, Role(membership.role))
         _check_not_last_owner(access, membership)
+        tokens_left = usable_tokens_made_by(access.workspace, membership.user)
         membership.delete()
-        audit.record(access, "member.removed", membership.user.email, role=membership.role)
+        facts = {"role": membership.role, "tokens_left": tokens_left}
+        audit.record(access, "member.removed", membership.user.email, **facts)
+    return tokens_left
 
 
-def _check_grant(access: Access, role: Role) -> None:
-    """Nobody gives or takes a role above their own."""
+def check_grant(access: Access, role: Role) -> None:
+    """Raises Forbidden for a role above the caller's own: nobody gives or takes one."""
     if access.role is None or access.role.level < role.level:
         raise Forbidden(f"Your role here is too low to give or take the role {role.value}.")
+
+
+def usable_tokens_made_by(workspace: Workspace, user: User) -> int:
+    """Give how many tokens that `user` made for the workspace still work."""
+    fresh = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
+    return workspace.tokens.filter(fresh, created_by=user, revoked_at=None).count()
 
 
 def _locked(access: Access, user_id: int) -> Membership:
@@ -76,10 +104,11 @@ def _locked(access: Access, user_id: int) -> Membership:
 
 
 def _check_not_last_owner(access: Access, membership: Membership) -> None:
+    """An owner who has been deactivated owns nothing that anybody could act on, so they don't count."""
     if membership.role != Role.OWNER:
         return
-    others = Membership.objects.filter(workspace=access.workspace, role=Role.OWNER).exclude(pk=membership.pk)
-    if not others.exists():
+    owners = Membership.objects.filter(workspace=access.workspace, role=Role.OWNER)
+    if not owners.filter(user__is_active=True).exclude(pk=membership.pk).exists():
         raise Conflict(
             "This is the only owner; make somebody else an owner first, or delete the workspace.",
             code="last_owner",

@@ -1,11 +1,26 @@
 import pytest
+from rest_framework.test import APIClient
 
 from tests.api_plumbing.actors import make_workspace
+from tests.people.openapi import check_response
 
 
 @pytest.fixture(autouse=True)
 def _test_addresses(settings):
     settings.ROOT_URLCONF = "tests.api_plumbing.urlconf"
+
+
+@pytest.fixture(autouse=True)
+def _responses_are_as_documented(monkeypatch):
+    """Hold every answer and every problem of these tests to the OpenAPI document."""
+    request = APIClient.request
+
+    def checked(client, **options):
+        response = request(client, **options)
+        check_response(response)
+        return response
+
+    monkeypatch.setattr(APIClient, "request", checked)
 
 
 @pytest.fixture

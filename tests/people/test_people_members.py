@@ -1,11 +1,14 @@
 """Members over HTTP."""
 
 import threading
+from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
-from kebab.people.models import AuditEvent, Membership, Role
+from kebab.people.models import AuditEvent, Membership, Role, User
+from kebab.people.tokens import mint_token
 from tests.api_plumbing.actors import (
     make_member,
     make_person,
@@ -153,3 +156,71 @@ def test_a_change_of_role_is_written_down(workspace):
 
     assert response.json()["role"] == "editor"
     assert AuditEvent.objects.get().detail == {"role": "editor", "before": "viewer"}
+
+
+def test_ownership_is_handed_over_by_making_another_owner_and_stepping_down(workspace):
+    owner, heir = make_member(workspace, Role.OWNER), make_member(workspace)
+    client = person_client(owner)
+    assert client.patch(path(workspace, heir), {"role": "owner"}, format="json").json()["role"] == "owner"
+    assert client.patch(path(workspace, owner), {"role": "viewer"}, format="json").json()["role"] == "viewer"
+
+    assert client.patch(path(workspace, heir), {"role": "viewer"}, format="json").status_code == 403
+    assert person_client(heir).get(path(workspace)).status_code == 200
+
+
+def test_an_owner_who_was_deactivated_is_none_to_rely_on(workspace):
+    owner, gone = (make_member(workspace, Role.OWNER) for _ in range(2))
+    User.objects.filter(pk=gone.pk).update(is_active=False)
+    client = person_client(owner)
+
+    assert client.delete(path(workspace, owner)).json()["code"] == "last_owner"
+    rows = client.get(path(workspace)).json()["results"]
+    assert {row["email"]: row["is_active"] for row in rows} == {owner.email: True, gone.email: False}
+    assert client.delete(path(workspace, gone)).status_code == 204
+
+
+def test_whoever_is_deactivated_is_out_with_the_next_request(workspace):
+    admin = make_member(workspace, Role.ADMIN)
+    client = person_client(admin)
+    assert client.get(path(workspace)).status_code == 200
+    User.objects.filter(pk=admin.pk).update(is_active=False)
+
+    assert client.get(path(workspace)).status_code in {401, 403}
+    assert add(member_client(workspace, Role.ADMIN), workspace, admin.email).status_code != 201
+
+
+def test_a_change_of_role_and_a_removal_hold_from_the_next_request_on(workspace):
+    admin, other = make_member(workspace, Role.ADMIN), member_client(workspace, Role.OWNER)
+    client = person_client(admin)
+    assert client.get(path(workspace)).status_code == 200
+    other.patch(path(workspace, admin), {"role": "editor"}, format="json")
+    assert client.get(path(workspace)).status_code == 403
+
+    other.delete(path(workspace, admin))
+    assert client.get(path(workspace)).status_code == 404
+
+
+def test_whoever_removes_a_member_is_told_of_tokens_that_outlive_them(workspace):
+    maker = make_member(workspace, Role.ADMIN)
+    for ends_at in (None, timezone.now() + timedelta(days=1), timezone.now() - timedelta(days=1)):
+        mint_token(workspace, scopes=["search"], created_by=maker, expires_at=ends_at)
+    owner = member_client(workspace, Role.OWNER)
+
+    assert owner.delete(path(workspace, maker)).status_code == 204
+    assert AuditEvent.objects.get(action="member.removed").detail == {"role": "admin", "tokens_left": 2}
+
+
+def test_members_are_listed_in_as_many_queries_however_many_there_are(
+    workspace, django_assert_max_num_queries
+):
+    client = member_client(workspace, Role.ADMIN)
+
+    def listed():
+        with django_assert_max_num_queries(12) as queries:
+            client.get(path(workspace))
+        return len(queries)
+
+    few = listed()
+    for _ in range(10):
+        make_member(workspace)
+    assert listed() == few

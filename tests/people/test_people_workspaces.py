@@ -157,7 +157,7 @@ def test_an_owner_deletes_a_workspace_through_the_registered_hooks(workspace, ot
     assert seen == [("second", workspace.slug), ("first", workspace.slug)]
     assert list(Workspace.objects.all()) == [other_workspace]
     event = AuditEvent.objects.get(action="workspace.deleted")
-    assert event.workspace is None
+    assert event.workspace_id == workspace.pk
     assert str(workspace.pk) in event.subject
 
 

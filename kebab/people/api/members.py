@@ -6,6 +6,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from kebab.api.errors import Unprocessable
 from kebab.api.idempotency import idempotent
 from kebab.api.pagination import KeysetPage, PageQuery
 from kebab.api.permissions import Need
@@ -13,8 +14,9 @@ from kebab.api.schema import page_of
 from kebab.api.serializers import strict_body
 from kebab.api.views import WorkspaceView
 from kebab.people.api.serializers import MemberChange, MemberSerializer, NewMember
-from kebab.people.members import add_member, change_role, remove_member
-from kebab.people.models import Membership, Role
+from kebab.people.members import add_member, change_role, members_of, remove_member
+from kebab.people.models import Role
+from kebab.people.outreach import check_guesses, count_guess
 
 _ADMIN = Need(role=Role.ADMIN, scope=None)
 
@@ -29,15 +31,19 @@ class MembersView(WorkspaceView):
     def get(self, request: Request, ws: str) -> Response:
         """List the members, oldest membership first."""
         page = KeysetPage.requested(self, ordering=("id",))
-        members = Membership.objects.filter(workspace=self.workspace).select_related("user")
-        return page.response(members, lambda row: MemberSerializer(row).data)
+        return page.response(members_of(self.workspace), lambda row: MemberSerializer(row).data)
 
     @extend_schema(request=NewMember, responses={201: MemberSerializer})
     @idempotent()
     def post(self, request: Request, ws: str) -> Response:
         """Add a user, who must exist, as a member. Nobody gives a role above their own."""
         fields = strict_body(request, NewMember)
-        membership = add_member(self.access, fields["email"], Role(fields["role"]))
+        check_guesses(self.access)
+        try:
+            membership = add_member(self.access, fields["email"], Role(fields["role"]))
+        except Unprocessable:  # nobody has that address
+            count_guess(self.access)
+            raise
         return Response(MemberSerializer(membership).data, status=201)
 
 
@@ -54,6 +60,6 @@ class OneMemberView(WorkspaceView):
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, ws: str, user_id: int) -> Response:
-        """Remove a member; anyone may leave. The last owner stays."""
+        """Remove a member, also from all groups; anyone may leave. The last owner stays."""
         remove_member(self.access, user_id)
         return Response(status=204)

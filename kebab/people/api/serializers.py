@@ -9,6 +9,8 @@ from rest_framework import serializers
 from kebab.api.fields import ShortListField
 from kebab.api.serializers import StrictSerializer
 from kebab.people.access import Access
+from kebab.people.groups import MAX_GROUPS
+from kebab.people.issuing import MAX_OVERLAP
 from kebab.people.models import ApiToken, Membership, Role, Scope
 from kebab.people.preferences import clean_preferences, preferences
 from kebab.people.workspaces import MAX_NAME_CHARS
@@ -57,6 +59,13 @@ class WorkspaceSerializer(serializers.Serializer[Access]):
         return preferences(access.workspace)
 
 
+class GroupIdsField(ShortListField):
+    """Ids of groups of the workspace, each once. Whether they are there is for the domain to say."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(child=serializers.UUIDField(), max_length=MAX_GROUPS, **options)
+
+
 class NewMember(StrictSerializer):
     """The body that adds a member."""
 
@@ -76,7 +85,11 @@ class MemberSerializer(serializers.Serializer[Membership]):
     user_id = serializers.IntegerField()
     email = serializers.EmailField(source="user.email")
     display_name = serializers.CharField(source="user.display_name")
+    is_active = serializers.BooleanField(
+        source="user.is_active", help_text="False: an operator has deactivated the person, who can't sign in."
+    )
     role = serializers.ChoiceField(Role.choices)
+    groups = serializers.ListField(child=serializers.UUIDField(), source="group_ids")
     created_at = serializers.DateTimeField()
 
 
@@ -85,6 +98,7 @@ class NewToken(StrictSerializer):
 
     name = serializers.CharField(max_length=200, required=False, default="")
     scopes = ShortListField(child=serializers.ChoiceField(Scope.choices), max_length=len(Scope))
+    groups = GroupIdsField(required=False, default=list, help_text="Whose restricted sources it may read.")
     expires_in_days = serializers.IntegerField(min_value=1, max_value=3650, required=False)
     expires_at = serializers.DateTimeField(required=False)
 
@@ -101,6 +115,18 @@ class NewToken(StrictSerializer):
         return attrs
 
 
+class TokenRotation(StrictSerializer):
+    """The body that replaces a token."""
+
+    overlap_minutes = serializers.IntegerField(
+        min_value=0,
+        max_value=int(MAX_OVERLAP.total_seconds() // 60),
+        required=False,
+        default=0,
+        help_text="For how long the old token still works; 0: it is revoked at once.",
+    )
+
+
 class TokenSerializer(serializers.Serializer[ApiToken]):
     """A token without its secret."""
 
@@ -108,6 +134,7 @@ class TokenSerializer(serializers.Serializer[ApiToken]):
     name = serializers.CharField()
     prefix = serializers.CharField(help_text="The token begins with `kbb_` and this.")
     scopes = serializers.ListField(child=serializers.ChoiceField(Scope.choices))
+    groups = serializers.ListField(child=serializers.UUIDField(), source="group_ids")
     created_by = serializers.EmailField(source="created_by.email", default=None, allow_null=True)
     created_at = serializers.DateTimeField()
     expires_at = serializers.DateTimeField(allow_null=True)

@@ -1,9 +1,10 @@
 """`/workspaces/{ws}/tokens`: what tools sign in with. Only people manage tokens."""
 
 import uuid
+from datetime import timedelta
 from typing import ClassVar
 
-from django.db import transaction
+from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -15,11 +16,10 @@ from kebab.api.permissions import Need
 from kebab.api.schema import page_of
 from kebab.api.serializers import strict_body
 from kebab.api.views import WorkspaceView
-from kebab.people import audit
-from kebab.people.api.serializers import NewToken, TokenSerializer, TokenWithSecretSerializer
-from kebab.people.models import Role
-from kebab.people.revocation import revoke_token
-from kebab.people.tokens import mint_token
+from kebab.people.api.serializers import NewToken, TokenRotation, TokenSerializer, TokenWithSecretSerializer
+from kebab.people.issuing import issue_token, rotate_token, take_back
+from kebab.people.models import ApiToken, Role
+from kebab.people.tokens import with_token_groups
 
 _ADMIN = Need(role=Role.ADMIN, scope=None)
 
@@ -34,19 +34,14 @@ class TokensView(WorkspaceView):
     def get(self, request: Request, ws: str) -> Response:
         """List the tokens, newest first, revoked ones too."""
         page = KeysetPage.requested(self, ordering=("-created_at", "id"))
-        tokens = self.workspace.tokens.select_related("created_by")
-        return page.response(tokens, lambda row: TokenSerializer(row).data)
+        return page.response(_tokens(self), lambda row: TokenSerializer(row).data)
 
     @extend_schema(request=NewToken, responses={201: TokenWithSecretSerializer})
     @idempotent(withhold=("token",))
     def post(self, request: Request, ws: str) -> Response:
         """Make a token. Its secret is in this answer only."""
         fields = strict_body(request, NewToken)
-        with transaction.atomic():
-            token, secret = mint_token(self.workspace, created_by=self.access.user, **fields)
-            audit.record(self.access, "token.created", f"kbb_{token.prefix}", scopes=token.scopes)
-        answer = {**TokenSerializer(token).data, "token": secret}
-        return Response(answer, status=201, headers={"Cache-Control": "no-store"})
+        return _with_secret(*issue_token(self.access, **fields))
 
 
 class OneTokenView(WorkspaceView):
@@ -57,14 +52,36 @@ class OneTokenView(WorkspaceView):
     @extend_schema(responses=TokenSerializer)
     def get(self, request: Request, ws: str, token_id: uuid.UUID) -> Response:
         """Give the token without its secret."""
-        token = get_object_or_404(self.workspace.tokens.select_related("created_by"), id=token_id)
+        token = get_object_or_404(_tokens(self), id=token_id)
         return Response(TokenSerializer(token).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, ws: str, token_id: uuid.UUID) -> Response:
         """Revoke the token, at once and for good; its row stays."""
-        token = get_object_or_404(self.workspace.tokens, id=token_id)
-        with transaction.atomic():
-            if revoke_token(token):
-                audit.record(self.access, "token.revoked", f"kbb_{token.prefix}")
+        take_back(self.access, get_object_or_404(self.workspace.tokens, id=token_id))
         return Response(status=204)
+
+
+class TokenRotationView(WorkspaceView):
+    """The replacement of a token."""
+
+    required: ClassVar = {"POST": _ADMIN}
+
+    @extend_schema(request=TokenRotation, responses={201: TokenWithSecretSerializer})
+    @idempotent(withhold=("token",))
+    def post(self, request: Request, ws: str, token_id: uuid.UUID) -> Response:
+        """Make a token like this one, which ends at once or after `overlap_minutes`.
+
+        Name, scopes, groups and expiry are the old one's. The new secret is in this answer only.
+        """
+        overlap = timedelta(minutes=strict_body(request, TokenRotation)["overlap_minutes"])
+        return _with_secret(*rotate_token(self.access, token_id, overlap))
+
+
+def _tokens(view: WorkspaceView) -> "QuerySet[ApiToken]":
+    return with_token_groups(view.workspace.tokens.select_related("created_by"))
+
+
+def _with_secret(token: ApiToken, secret: str) -> Response:
+    answer = {**TokenSerializer(token).data, "token": secret}
+    return Response(answer, status=201, headers={"Cache-Control": "no-store"})

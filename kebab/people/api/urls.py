@@ -1,10 +1,14 @@
-"""The addresses of workspaces, members and tokens, below `/api/v1/`."""
+"""The addresses of workspaces and of the people and tools that belong to them, below `/api/v1/`."""
 
 from django.urls import path
 
 from kebab.api.urls import below_workspace
+from kebab.people.api.access import AccessView
+from kebab.people.api.audit import AuditView
+from kebab.people.api.groups import GroupMemberView, GroupsView, OneGroupView
+from kebab.people.api.invitations import InvitationsView, OneInvitationView
 from kebab.people.api.members import MembersView, OneMemberView
-from kebab.people.api.tokens import OneTokenView, TokensView
+from kebab.people.api.tokens import OneTokenView, TokenRotationView, TokensView
 from kebab.people.api.workspaces import OneWorkspaceView, WorkspacesView
 
 urlpatterns = [
@@ -14,4 +18,14 @@ urlpatterns = [
     below_workspace("/members/<int:user_id>", OneMemberView.as_view(), "api-member"),
     below_workspace("/tokens", TokensView.as_view(), "api-tokens"),
     below_workspace("/tokens/<uuid:token_id>", OneTokenView.as_view(), "api-token"),
+    below_workspace("/tokens/<uuid:token_id>/rotate", TokenRotationView.as_view(), "api-token-rotation"),
+    below_workspace("/groups", GroupsView.as_view(), "api-groups"),
+    below_workspace("/groups/<uuid:group_id>", OneGroupView.as_view(), "api-group"),
+    below_workspace(
+        "/groups/<uuid:group_id>/members/<int:user_id>", GroupMemberView.as_view(), "api-group-member"
+    ),
+    below_workspace("/invitations", InvitationsView.as_view(), "api-invitations"),
+    below_workspace("/invitations/<uuid:invitation_id>", OneInvitationView.as_view(), "api-invitation"),
+    below_workspace("/audit", AuditView.as_view(), "api-audit"),
+    below_workspace("/access", AccessView.as_view(), "api-access"),
 ]

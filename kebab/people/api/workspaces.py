@@ -17,11 +17,12 @@ from kebab.api.schema import page_of
 from kebab.api.serializers import strict_body
 from kebab.api.views import ApiView, WorkspaceView
 from kebab.people import audit
-from kebab.people.access import access_for, member_access, token_access
+from kebab.people.access import access_for, member_access, readable_memberships, token_access
 from kebab.people.api.serializers import NewWorkspace, WorkspaceChange, WorkspaceSerializer
 from kebab.people.deletion import delete_workspace
-from kebab.people.models import Membership, Role, Scope
+from kebab.people.models import Role, Scope
 from kebab.people.workspaces import change_workspace, create_workspace
+from kebab.tenancy.acting import acting_everywhere
 
 
 class WorkspacesView(ApiView):
@@ -37,10 +38,11 @@ class WorkspacesView(ApiView):
             access = token_access(self.caller, self.caller.token)
             Need(role=Role.VIEWER, scope="any").check(access)
             return Response({"results": [WorkspaceSerializer(access).data], "next_cursor": None})
-        memberships = Membership.objects.filter(user=self.caller.user).select_related("workspace")
-        return page.response(
-            memberships, lambda row: WorkspaceSerializer(member_access(self.caller, row)).data
-        )
+        with acting_everywhere():
+            return page.response(
+                readable_memberships(self.caller.user),
+                lambda row: WorkspaceSerializer(member_access(self.caller, row)).data,
+            )
 
     @extend_schema(request=NewWorkspace, responses={201: WorkspaceSerializer})
     @idempotent()
@@ -49,7 +51,7 @@ class WorkspacesView(ApiView):
         if self.caller.user is None:
             raise Forbidden("Only a person who has signed in may create a workspace, not a token.")
         fields = strict_body(request, NewWorkspace)
-        with transaction.atomic():
+        with acting_everywhere(), transaction.atomic():
             workspace = create_workspace(**fields, owner=self.caller.user)
             access = access_for(self.caller, workspace.slug)
             audit.record(access, "workspace.created", workspace.slug)

@@ -10,6 +10,7 @@ from kebab.cli.errors import Exit
 from kebab.cli.listings import listings
 from kebab.cli.resolve import the_workspace
 from kebab.cli.verb import BaseVerb
+from kebab.people.models import Workspace
 
 _MOST_ROWS = 10_000
 
@@ -22,7 +23,7 @@ def _limit(text: str) -> int:
 
 
 class Command(BaseVerb):
-    help = "List what there is: workspaces, sources, documents, jobs, spaces, tokens."
+    help = "List what there is: sources, documents, jobs, members, tokens, what was done (audit), and more."
     needs = "servers"
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -32,16 +33,19 @@ class Command(BaseVerb):
         parser.add_argument("--limit", type=_limit, default=100, metavar="N", help="at most so many (100)")
 
     def run_verb(self, *, kind: str, workspace: str | None, limit: int, **_: Any) -> int:
-        listing = listings()[kind]
-        scope = the_workspace(workspace) if listing.is_scoped else None
-        rows = list(listing.rows(scope, limit + 1))
-        shown, has_more = rows[:limit], len(rows) > limit
-        if self.as_json:
-            self.print_json(
-                {"schema_version": "listing.v1", "kind": kind, "rows": shown, "has_more": has_more}
-            )
-        elif shown:
-            self.console.print(table(listing.columns, shown))
-        if has_more:
-            self.remarks.print(f"There are more than {limit}; --limit shows more.")
-        return Exit.DONE if shown else Exit.NOTHING
+        scope = the_workspace(workspace) if listings()[kind].is_scoped else None
+        return print_listing(self, kind, scope, limit)
+
+
+def print_listing(verb: BaseVerb, kind: str, scope: Workspace | None, limit: int) -> int:
+    """Print the first `limit` rows of a listing, as the verb prints, and give its exit code."""
+    listing = listings()[kind]
+    rows = list(listing.rows(scope, limit + 1))
+    shown, has_more = rows[:limit], len(rows) > limit
+    if verb.as_json:
+        verb.print_json({"schema_version": "listing.v1", "kind": kind, "rows": shown, "has_more": has_more})
+    elif shown:
+        verb.console.print(table(listing.columns, shown))
+    if has_more:
+        verb.remarks.print(f"There are more than {limit}; kebab list {kind} --limit shows more.")
+    return Exit.DONE if shown else Exit.NOTHING

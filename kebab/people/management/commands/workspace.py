@@ -12,7 +12,8 @@ from kebab.cli.resolve import the_workspace
 from kebab.cli.verb import BaseVerb
 from kebab.people import audit
 from kebab.people.deletion import delete_workspace
-from kebab.people.models import User, Workspace
+from kebab.people.models import Workspace
+from kebab.people.naming import the_user
 from kebab.people.workspaces import change_workspace, create_workspace
 
 
@@ -40,7 +41,7 @@ class Command(BaseVerb):
         return act(**options)
 
     def _create(self, *, slug: str, name: str, owner: str | None, **_: Any) -> int:
-        user = _user(owner) if owner is not None else None
+        user = the_user(owner) if owner is not None else None
         with transaction.atomic():
             workspace = create_workspace(slug, name=name, owner=user)
             audit.record_operator(workspace, "workspace.created", slug, owner=owner)
@@ -81,13 +82,3 @@ class Command(BaseVerb):
         else:
             self.console.print(message)
         return Exit.DONE
-
-
-def _user(email: str) -> User:
-    user = User.objects.filter(email=email.strip().lower()).first()
-    if user is None:
-        raise CliError(
-            f"There is no user {email!r}; create one with: kebab createsuperuser --email {email}",
-            code="user_unknown",
-        )
-    return user

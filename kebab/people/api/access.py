@@ -1,0 +1,110 @@
+"""`/workspaces/{ws}/access`: the access simulator. For people only."""
+
+from typing import Any, ClassVar
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kebab.api.errors import NotFound
+from kebab.api.fields import HexIdField
+from kebab.api.permissions import Need
+from kebab.api.serializers import StrictSerializer
+from kebab.api.views import WorkspaceView
+from kebab.people.access import Caller
+from kebab.people.members import one_member
+from kebab.people.models import Group, Role, Scope
+from kebab.people.simulator import AccessReport, explain_access
+from kebab.people.tokens import readable_tokens
+
+
+class AccessQuery(StrictSerializer):
+    """Whose access, and to what."""
+
+    user = serializers.IntegerField(min_value=1, required=False, help_text="A member, by `user_id`.")
+    token = serializers.UUIDField(required=False, help_text="A token of this workspace, by its id.")
+    document = HexIdField(required=False, help_text="Tell of this document alone.")
+    source = serializers.CharField(
+        max_length=63, required=False, help_text="Tell of this source, by key or id."
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Give the parameters. Raises ValidationError."""
+        if ("user" in attrs) == ("token" in attrs):
+            raise serializers.ValidationError("Give user or token, one of them.")
+        if "document" in attrs and "source" in attrs:
+            raise serializers.ValidationError("Give document or source, not both.")
+        return attrs
+
+
+class NamedGroupSerializer(serializers.Serializer[Group]):
+    """A group by its name."""
+
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+
+
+class PermissionSerializer(serializers.Serializer[Any]):
+    """Something one may or may not do."""
+
+    name = serializers.CharField()
+    means = serializers.CharField()
+    is_allowed = serializers.BooleanField()
+    why = serializers.CharField()
+    operations = serializers.ListField(
+        child=serializers.CharField(), help_text="Methods and addresses below `/workspaces/{ws}`."
+    )
+
+
+class ThingSerializer(serializers.Serializer[Any]):
+    """A source or a document as it is to somebody."""
+
+    kind = serializers.CharField()
+    id = serializers.CharField()
+    name = serializers.CharField(help_text="A source's key, a document's path.")
+    is_visible = serializers.BooleanField(
+        help_text="Whether it exists for them: in lists, by its id, in jobs."
+    )
+    is_searchable = serializers.BooleanField(help_text="Whether its text is found and read.")
+    why = serializers.CharField()
+
+
+class AccessReportSerializer(serializers.Serializer[AccessReport]):
+    """What somebody can see and do in a workspace, and why."""
+
+    schema_version = serializers.CharField(default="access_report.v1", read_only=True)
+    workspace = serializers.CharField(source="workspace.slug")
+    subject = serializers.CharField(help_text="An address, or `kbb_` and a token's prefix.")
+    role = serializers.ChoiceField(Role.choices, allow_null=True)
+    scopes = serializers.ListField(child=serializers.ChoiceField(Scope.choices))
+    groups = NamedGroupSerializer(many=True)
+    reads_all = serializers.BooleanField(help_text="Whether restricted sources are read without a group.")
+    barred = serializers.CharField(allow_blank=True, help_text="Why they are not let in at all; else empty.")
+    permissions = PermissionSerializer(many=True)
+    things = ThingSerializer(many=True)
+    has_more = serializers.BooleanField(
+        help_text="Whether there are more sources than the first 1,000 by key."
+    )
+
+
+class AccessView(WorkspaceView):
+    """The access simulator."""
+
+    required: ClassVar = {"GET": Need(role=Role.ADMIN, scope=None)}
+    queries: ClassVar = {"GET": AccessQuery}
+
+    @extend_schema(responses=AccessReportSerializer)
+    def get(self, request: Request, ws: str) -> Response:
+        """Say what a member or a token can see and do here, and why, by the rules that decide it."""
+        asked = {name: self.query.get(name) for name in ("document", "source")}
+        report = explain_access(self.workspace, self._caller(), **asked)  # type: ignore[arg-type]
+        return Response(AccessReportSerializer(report).data)
+
+    def _caller(self) -> Caller:
+        if "user" in self.query:
+            return Caller(user=one_member(self.workspace, self.query["user"]).user)
+        token = readable_tokens().filter(workspace=self.workspace, pk=self.query["token"]).first()
+        if token is None:
+            raise NotFound
+        return Caller(token=token)

@@ -1,0 +1,130 @@
+"""`/workspaces/{ws}/groups`: whom the reading of single sources is narrowed to. For people only."""
+
+import uuid
+from typing import Any, ClassVar
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kebab.api.idempotency import idempotent
+from kebab.api.pagination import KeysetPage, PageQuery
+from kebab.api.permissions import Need
+from kebab.api.schema import page_of
+from kebab.api.serializers import StrictSerializer, strict_body
+from kebab.api.views import WorkspaceView
+from kebab.people.api.serializers import MemberSerializer
+from kebab.people.groups import (
+    GroupSize,
+    add_to_group,
+    create_group,
+    delete_group,
+    one_group,
+    remove_from_group,
+    rename_group,
+    sizes,
+)
+from kebab.people.members import members_of
+from kebab.people.models import Role
+
+_ADMIN = Need(role=Role.ADMIN, scope=None)
+
+
+class GroupName(StrictSerializer):
+    """The body that makes or renames a group."""
+
+    name = serializers.CharField(
+        max_length=500, help_text="1 to 100 characters, spaces counted once; no two groups have the same."
+    )
+
+
+class GroupSerializer(serializers.Serializer[GroupSize]):
+    """A group."""
+
+    id = serializers.UUIDField(source="group.id")
+    name = serializers.CharField(source="group.name")
+    member_count = serializers.IntegerField()
+    token_count = serializers.IntegerField()
+    source_count = serializers.IntegerField(help_text="How many sources are restricted to it.")
+    created_at = serializers.DateTimeField(source="group.created_at")
+
+
+class GroupWithMembersSerializer(GroupSerializer):
+    """A group with a page of its members."""
+
+    members = MemberSerializer(many=True)
+    next_cursor = serializers.CharField(allow_null=True, help_text="Of the next page of members.")
+
+
+class GroupsView(WorkspaceView):
+    """The groups of a workspace."""
+
+    required: ClassVar = {"GET": _ADMIN, "POST": _ADMIN}
+    queries: ClassVar = {"GET": PageQuery}
+
+    @extend_schema(responses=page_of(GroupSerializer))
+    def get(self, request: Request, ws: str) -> Response:
+        """List the groups by name."""
+        rows, next_cursor = KeysetPage.requested(self, ordering=("name",)).cut(self.workspace.groups.all())
+        found = GroupSerializer(sizes(self.workspace, rows), many=True).data
+        return Response({"results": found, "next_cursor": next_cursor})
+
+    @extend_schema(request=GroupName, responses={201: GroupSerializer})
+    @idempotent()
+    def post(self, request: Request, ws: str) -> Response:
+        """Make a group."""
+        group = create_group(self.access, strict_body(request, GroupName)["name"])
+        return Response(_told(self, group), status=201)
+
+
+class OneGroupView(WorkspaceView):
+    """One group of a workspace."""
+
+    required: ClassVar = {"GET": _ADMIN, "PATCH": _ADMIN, "DELETE": _ADMIN}
+    queries: ClassVar = {"GET": PageQuery}
+
+    @extend_schema(responses=GroupWithMembersSerializer)
+    def get(self, request: Request, ws: str, group_id: uuid.UUID) -> Response:
+        """Give the group with its members, oldest membership first."""
+        group = one_group(self.workspace, group_id)
+        page = KeysetPage.requested(self, ordering=("id",))
+        rows, next_cursor = page.cut(members_of(self.workspace).filter(groups__group=group))
+        members = MemberSerializer(rows, many=True).data
+        return Response({**_told(self, group), "members": members, "next_cursor": next_cursor})
+
+    @extend_schema(request=GroupName, responses=GroupSerializer)
+    def patch(self, request: Request, ws: str, group_id: uuid.UUID) -> Response:
+        """Rename the group."""
+        fields = strict_body(request, GroupName)
+        return Response(_told(self, rename_group(self.access, group_id, fields["name"])))
+
+    @extend_schema(responses={200: GroupSerializer})
+    def delete(self, request: Request, ws: str, group_id: uuid.UUID) -> Response:
+        """Delete the group; the answer says what it had.
+
+        A source that was restricted to it alone stays restricted: only owners and admins read it then.
+        """
+        return Response(GroupSerializer(delete_group(self.access, group_id)).data)
+
+
+class GroupMemberView(WorkspaceView):
+    """A member's place in a group."""
+
+    required: ClassVar = {"PUT": _ADMIN, "DELETE": _ADMIN}
+
+    @extend_schema(request=None, responses={204: None})
+    def put(self, request: Request, ws: str, group_id: uuid.UUID, user_id: int) -> Response:
+        """Put a member into the group; one who is in it stays."""
+        add_to_group(self.access, group_id, user_id)
+        return Response(status=204)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, ws: str, group_id: uuid.UUID, user_id: int) -> Response:
+        """Take a member out of the group."""
+        remove_from_group(self.access, group_id, user_id)
+        return Response(status=204)
+
+
+def _told(view: WorkspaceView, group: Any) -> dict[str, Any]:
+    return dict(GroupSerializer(sizes(view.workspace, [group])[0]).data)

@@ -1,0 +1,106 @@
+"""`/workspaces/{ws}/invitations`: how people come. For people only."""
+
+import uuid
+from typing import Any, ClassVar
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kebab.api.idempotency import idempotent
+from kebab.api.pagination import KeysetPage, PageQuery
+from kebab.api.permissions import Need
+from kebab.api.schema import page_of
+from kebab.api.serializers import StrictSerializer, strict_body
+from kebab.api.views import WorkspaceView
+from kebab.people.api.serializers import GroupIdsField
+from kebab.people.invitation_mail import may_see_link, send_invitation
+from kebab.people.invitations import invite, withdraw_invitation
+from kebab.people.models import Invitation, Role
+from kebab.people.models.invitation import InvitationState
+from kebab.people.outreach import count_invitation
+from kebab.site_address import site_address
+
+_ADMIN = Need(role=Role.ADMIN, scope=None)
+
+
+class NewInvitation(StrictSerializer):
+    """The body that invites somebody."""
+
+    email = serializers.EmailField()
+    role = serializers.ChoiceField(Role.choices, help_text="Nobody gives one above their own.")
+    groups = GroupIdsField(required=False, default=list)
+
+
+class InvitationSerializer(serializers.Serializer[Invitation]):
+    """An invitation without its link."""
+
+    id = serializers.UUIDField()
+    email = serializers.EmailField()
+    role = serializers.ChoiceField(Role.choices)
+    groups = serializers.ListField(child=serializers.UUIDField(), source="group_ids")
+    invited_by = serializers.CharField()
+    state = serializers.ChoiceField(
+        InvitationState.choices, help_text="`void`: who made it may give that role no more."
+    )
+    created_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField()
+
+
+class InvitationWithLinkSerializer(InvitationSerializer):
+    """An invitation just made."""
+
+    link = serializers.CharField(
+        allow_null=True,
+        help_text="Where it is accepted, for an operator to pass on while mails don't leave the server. Null"
+        " for all others, so that who opens it has shown the address to be theirs, and in an answer repeated"
+        " by Idempotency-Key.",
+    )
+    is_mailed = serializers.BooleanField(help_text="Whether a mail server has taken the mail.")
+
+
+class InvitationsView(WorkspaceView):
+    """The invitations to a workspace."""
+
+    required: ClassVar = {"GET": _ADMIN, "POST": _ADMIN}
+    queries: ClassVar = {"GET": PageQuery}
+
+    @extend_schema(responses=page_of(InvitationSerializer))
+    def get(self, request: Request, ws: str) -> Response:
+        """List the invitations, newest first, past ones too."""
+        page = KeysetPage.requested(self, ordering=("-created_at", "id"))
+        return page.response(
+            self.workspace.invitations.with_standing(), lambda row: InvitationSerializer(row).data
+        )
+
+    @extend_schema(request=NewInvitation, responses={201: InvitationWithLinkSerializer})
+    @idempotent(withhold=("link",))
+    def post(self, request: Request, ws: str) -> Response:
+        """Invite somebody by mail. An earlier invitation to the address is withdrawn.
+
+        The link works once and for a week, for whoever has that address.
+        """
+        fields = strict_body(request, NewInvitation)
+        site = site_address(request)
+        count_invitation(self.access, fields["email"])
+        invited = invite(self.access, fields["email"], Role(fields["role"]), fields["groups"])
+        link = f"{site}{invited.path}"
+        answer: dict[str, Any] = {
+            **InvitationSerializer(invited.invitation).data,
+            "link": link if may_see_link(self.access) else None,
+            "is_mailed": send_invitation(invited.invitation, link),
+        }
+        return Response(answer, status=201, headers={"Cache-Control": "no-store"})
+
+
+class OneInvitationView(WorkspaceView):
+    """One invitation to a workspace."""
+
+    required: ClassVar = {"DELETE": _ADMIN}
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, ws: str, invitation_id: uuid.UUID) -> Response:
+        """Withdraw the invitation: its link opens nothing any more."""
+        withdraw_invitation(self.access, invitation_id)
+        return Response(status=204)

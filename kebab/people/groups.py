@@ -1,0 +1,188 @@
+"""Groups of a workspace: whom the reading of single sources can be narrowed to.
+
+Who restricts something to groups registers here how much that is, because this package knows of no sources.
+"""
+
+import unicodedata
+import uuid
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from django.db import IntegrityError, models, transaction
+from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from kebab.api.errors import Conflict, FieldError, InvalidRequest, NotFound, Unprocessable
+from kebab.people import audit
+from kebab.people.access import Access
+from kebab.people.models import Group, GroupMember, Membership, TokenGroup, Workspace
+
+MAX_NAME_CHARS = 100
+#: The most groups that one token, invitation or source may name.
+MAX_GROUPS = 100
+
+#: Gives for each of some groups how many sources are restricted to it; a group without any may be left out.
+CountSources = Callable[[Workspace, Collection[uuid.UUID]], Mapping[uuid.UUID, int]]
+_counters: list[CountSources] = []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupSize:
+    """What there is to a group."""
+
+    group: Group
+    member_count: int
+    token_count: int
+    #: How many sources are restricted to it, alone or with other groups.
+    source_count: int
+
+
+def register_source_counter(count: CountSources) -> None:
+    """Have `count` say how many sources are restricted to a group."""
+    if count not in _counters:
+        _counters.append(count)
+
+
+def clean_name(name: str) -> str:
+    """Give `name` in NFC with single spaces. Raises InvalidRequest for none, a long or an unprintable one."""
+    clean = " ".join(unicodedata.normalize("NFC", name).split())
+    if not clean or len(clean) > MAX_NAME_CHARS or not clean.isprintable():
+        message = f"A group's name has 1 to {MAX_NAME_CHARS} characters that can be printed."
+        raise InvalidRequest(message, errors=[FieldError(field="name", message=message)])
+    return clean
+
+
+def create_group(access: Access, name: str) -> Group:
+    """Give a new group without members. Raises InvalidRequest, Conflict for a taken name."""
+    group = Group(workspace=access.workspace, name=clean_name(name))
+    with transaction.atomic():
+        _save(group, force_insert=True)
+        audit.record(access, "group.created", group.name, id=str(group.pk))
+    return group
+
+
+def rename_group(access: Access, group_id: uuid.UUID, name: str) -> Group:
+    """Give the group with another name. Raises NotFound, InvalidRequest, Conflict for a taken name."""
+    clean = clean_name(name)
+    with transaction.atomic():
+        group = _locked(access, group_id)
+        before, group.name = group.name, clean
+        if before != clean:
+            _save(group, update_fields=["name"])
+            audit.record(access, "group.renamed", clean, id=str(group.pk), before=before)
+    return group
+
+
+def delete_group(access: Access, group_id: uuid.UUID) -> GroupSize:
+    """Delete a group and say what it had. Raises NotFound.
+
+    What was restricted to it stays restricted: without another group only owners and admins read it then.
+    """
+    with transaction.atomic():
+        group = _locked(access, group_id)
+        size = sizes(access.workspace, [group])[0]
+        Group.objects.filter(pk=group.pk).delete()
+        counts = {name: getattr(size, name) for name in ("member_count", "token_count", "source_count")}
+        audit.record(access, "group.deleted", group.name, id=str(group.pk), **counts)
+    return size
+
+
+def add_to_group(access: Access, group_id: uuid.UUID, user_id: int) -> None:
+    """Put a member into a group; one who is in it stays. Raises NotFound for either."""
+    with transaction.atomic():
+        group, membership = _locked(access, group_id), _member(access, user_id)
+        _, is_new = GroupMember.objects.get_or_create(
+            group=group, membership=membership, defaults={"workspace": access.workspace}
+        )
+        if is_new:
+            audit.record(access, "group.member_added", membership.user.email, **_named(group))
+
+
+def remove_from_group(access: Access, group_id: uuid.UUID, user_id: int) -> None:
+    """Take a member out of a group. Raises NotFound for a group, or for one who isn't in it."""
+    with transaction.atomic():
+        group, membership = _locked(access, group_id), _member(access, user_id)
+        deleted, _ = GroupMember.objects.filter(group=group, membership=membership).delete()
+        if not deleted:
+            raise NotFound
+        audit.record(access, "group.member_removed", membership.user.email, **_named(group))
+
+
+def one_group(workspace: Workspace, group_id: uuid.UUID) -> Group:
+    """Give the group. Raises NotFound for one that is missing or another workspace's."""
+    group = workspace.groups.filter(pk=group_id).first()
+    if group is None:
+        raise NotFound
+    return group
+
+
+def groups_of(workspace: Workspace, group_ids: Collection[uuid.UUID]) -> list[Group]:
+    """Give the groups, locked so that none goes before what will name it is written; within a transaction.
+
+    Raises Unprocessable when one is missing or another workspace's, which look the same.
+    """
+    wanted = set(group_ids)
+    # In a fixed order, so that two who name the same ones don't wait for each other.
+    found = list(workspace.groups.filter(pk__in=wanted).order_by("pk").select_for_update(no_key=True))
+    missing = wanted - {group.pk for group in found}
+    if missing:
+        message = f"No group of this workspace has the id {min(map(str, missing))}."
+        errors = [FieldError(field="groups", message=message)]
+        raise Unprocessable(message, code="unknown_group", errors=errors)
+    return found
+
+
+def sizes(workspace: Workspace, groups: Collection[Group]) -> list[GroupSize]:
+    """Give the groups in their order with what there is to each: one query, and one for each counter."""
+    ids = [group.pk for group in groups]
+    restricted = [count(workspace, ids) for count in _counters]
+    counted = {row.pk: row for row in _counted(Group.objects.filter(workspace=workspace, pk__in=ids))}
+    return [
+        GroupSize(
+            group=group,
+            member_count=getattr(counted.get(group.pk), "members_counted", 0),
+            token_count=getattr(counted.get(group.pk), "tokens_counted", 0),
+            source_count=sum(each.get(group.pk, 0) for each in restricted),
+        )
+        for group in groups
+    ]
+
+
+def _counted(groups: "QuerySet[Group]") -> "QuerySet[Group]":
+    return groups.annotate(members_counted=_count(GroupMember), tokens_counted=_count(TokenGroup))
+
+
+def _count(rows: type[models.Model]) -> Coalesce:
+    per_group = rows._default_manager.filter(group=OuterRef("pk")).order_by().values("group")
+    counted = per_group.annotate(count=Count("*")).values("count")
+    return Coalesce(Subquery(counted, output_field=IntegerField()), 0)
+
+
+def _locked(access: Access, group_id: uuid.UUID) -> Group:
+    group = access.workspace.groups.select_for_update().filter(pk=group_id).first()
+    if group is None:
+        raise NotFound
+    return group
+
+
+def _member(access: Access, user_id: int) -> Membership:
+    """Give the member, who can't leave before the transaction ends."""
+    members = Membership.objects.filter(workspace=access.workspace, user_id=user_id)
+    locked = members.select_related("user").select_for_update(of=("self",), no_key=True).first()
+    if locked is None:
+        raise NotFound
+    return locked
+
+
+def _named(group: Group) -> dict[str, str]:
+    return {"group": group.name, "group_id": str(group.pk)}
+
+
+def _save(group: Group, **options: object) -> None:
+    try:
+        with transaction.atomic():
+            group.save(**options)  # type: ignore[arg-type]
+    except IntegrityError as error:
+        raise Conflict(
+            f"There is a group {group.name!r} already; choose another name.", code="group_name_taken"
+        ) from error

@@ -1,0 +1,85 @@
+"""`kebab group create | list | rename | add | remove | delete`."""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from kebab.cli.errors import CliError, Exit
+from kebab.cli.parser import subverb
+from kebab.cli.resolve import the_workspace
+from kebab.cli.verb import BaseVerb
+from kebab.people.groups import add_to_group, create_group, delete_group, remove_from_group, rename_group
+from kebab.people.management.commands.list import print_listing
+from kebab.people.models import Group
+from kebab.people.naming import the_group, the_member
+from kebab.people.operator import the_operator
+
+_MOST_LISTED = 1_000
+
+
+class Command(BaseVerb):
+    help = "Manage the groups that the reading of single sources can be narrowed to."
+    needs = "servers"
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        verbs = parser.add_subparsers(
+            dest="what", required=True, metavar="create|list|rename|add|remove|delete"
+        )
+        for name, arguments, meaning in (
+            ("create", ("name",), "create a group"),
+            ("list", (), "list the groups"),
+            ("rename", ("group", "name"), "give a group another name"),
+            ("add", ("group", "email"), "put a member into a group"),
+            ("remove", ("group", "email"), "take a member out of a group"),
+            ("delete", ("group",), "delete a group; sources restricted to it stay restricted"),
+        ):
+            verb = subverb(verbs, name, meaning)
+            for argument in arguments:
+                verb.add_argument(argument)
+            verb.add_argument(
+                "--workspace", metavar="W", help="slug or id; not needed when there is only one"
+            )
+
+    def run_verb(self, *, what: str, workspace: str | None, **options: Any) -> int:
+        self.workspace = the_workspace(workspace)
+        self.access = the_operator(self.workspace)
+        act = getattr(self, f"_{what}")
+        return int(act(**{name: options[name] for name in ("group", "name", "email") if name in options}))
+
+    def _create(self, *, name: str) -> int:
+        group = create_group(self.access, name)
+        return self._show(group, f"Created group {group.name}.")
+
+    def _list(self) -> int:
+        return print_listing(self, "groups", self.workspace, _MOST_LISTED)
+
+    def _rename(self, *, group: str, name: str) -> int:
+        found = rename_group(self.access, the_group(self.workspace, group).pk, name)
+        return self._show(found, f"Group {group} is now {found.name}.")
+
+    def _add(self, *, group: str, email: str) -> int:
+        found, user = the_group(self.workspace, group), the_member(self.workspace, email)
+        add_to_group(self.access, found.pk, user.pk)
+        return self._show(found, f"{user.email} is in {found.name} now.", email=user.email)
+
+    def _remove(self, *, group: str, email: str) -> int:
+        found, user = the_group(self.workspace, group), the_member(self.workspace, email)
+        if not found.members.filter(membership__user=user).exists():
+            raise CliError(f"{user.email} is not in {found.name}.", code="not_found", exit_code=Exit.NOTHING)
+        remove_from_group(self.access, found.pk, user.pk)
+        return self._show(found, f"{user.email} is in {found.name} no more.", email=user.email)
+
+    def _delete(self, *, group: str) -> int:
+        size = delete_group(self.access, the_group(self.workspace, group).pk)
+        had = {"members": size.member_count, "tokens": size.token_count, "sources": size.source_count}
+        told = ", ".join(f"{name}: {count}" for name, count in had.items())
+        stay = " These sources stay restricted." if size.source_count else ""
+        return self._show(size.group, f"Deleted group {size.group.name} ({told}).{stay}", **had)
+
+    def _show(self, group: Group, message: str, **facts: Any) -> int:
+        if self.as_json:
+            self.print_json({"id": group.pk, "name": group.name, **facts})
+        else:
+            self.console.print(message)
+        return Exit.DONE
