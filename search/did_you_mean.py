@@ -7,9 +7,9 @@ from itertools import pairwise
 import apsw
 
 from search.mirror.errors import MirrorError
-from search.mirror.filters import filter_clause
 from search.mirror.reading import MirrorReading
 from search.mirror.spelling import Spelling, in_one, spellings
+from search.mirror.vocabulary import Vocabulary
 from search.readback import read_passages
 from search.retrieval.match import parse_query
 from search.retrieval.scripts import RUN, fold, is_unspaced, words_of
@@ -39,7 +39,7 @@ def did_you_mean(reading: MirrorReading, text: str) -> str | None:
         return None
     try:
         with reading.connection() as connection:
-            typed = list(_looked_up(connection, reading, text[:_READ_CHARS]))
+            typed = list(_looked_up(Vocabulary(reading, connection), text[:_READ_CHARS]))
     except (MirrorError, apsw.InterruptError):
         return None
     chunk_ids = {id_ for each in typed for spelling in each.spellings for id_ in spelling.chunk_ids}
@@ -48,17 +48,16 @@ def did_you_mean(reading: MirrorReading, text: str) -> str | None:
     return None if fold(meant) == fold(text) else meant
 
 
-def _looked_up(connection: apsw.Connection, reading: MirrorReading, text: str) -> Iterator[_Typed]:
+def _looked_up(vocabulary: Vocabulary, text: str) -> Iterator[_Typed]:
     """Pairs before words, in the order of the text."""
-    clause = filter_clause(reading.scope)
     runs = [run for run in RUN.finditer(text) if not is_unspaced(run[0][0])]
     content = set(content_terms([run[0] for run in runs]))
     words = [run for run in runs if run[0] in content][:_LOOKED_UP]
     for one, other in pairwise(words):
         if text[one.end() : other.start()] in (" ", "-"):
-            yield _Typed(one.start(), other.end(), in_one(connection, clause, (one[0], other[0])))
+            yield _Typed(one.start(), other.end(), in_one(vocabulary, (one[0], other[0])))
     for word in words:
-        yield _Typed(word.start(), word.end(), spellings(connection, clause, word[0]))
+        yield _Typed(word.start(), word.end(), spellings(vocabulary, word[0]))
 
 
 def _respelled(text: str, typed: Sequence[_Typed], standing: Mapping[str, tuple[str, str]]) -> str:

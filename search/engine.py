@@ -9,6 +9,7 @@ from django.conf import settings
 
 from kebab.people.models import Workspace
 from kebab.people.preferences import preference
+from kebab.people.reader import Reader
 from search import node
 from search.cursors import with_cursor
 from search.did_you_mean import did_you_mean
@@ -71,22 +72,26 @@ def search(
     workspace: Workspace,
     query: SearchQuery,
     *,
+    reader: Reader = Reader(),  # noqa: B008 - it can't be changed
     min_seq: int | None = None,
     caller: str | None = None,
     with_snippets: bool = True,
 ) -> SearchResult:
-    """Answer `query` from `workspace`, with what was missing named in the result.
+    """Answer `query` from what `reader` may read of `workspace`, with what was missing named in the result.
 
-    With `min_seq` it waits, within a limit, until this node shows that change. For a `caller`, an identity
-    that passes to nobody else, it keeps what is behind the hits, for `search.paging.next_page`. Who reads
-    the chunks whole asks without snippets: the hits' are then ''.
+    Without a reader that is what is open to all members. With `min_seq` it waits, within a limit, until this
+    node shows that change. For a `caller`, an identity that passes to nobody else, it keeps what is behind
+    the hits, for `search.paging.next_page`. Who reads the chunks whole asks without snippets: the hits' are
+    then ''.
     Raises InvalidQuery and InvalidFilter for what can't be understood, NotSearchableYet,
     Workspace.DoesNotExist.
     """
     started = time.perf_counter()
-    scope = resolve_scope(workspace, query.filters)
-    if min_seq is not None or query.mode is not Mode.VECTOR:
-        _await_mirror(workspace, scope, min_seq)
+    if min_seq is not None:
+        node.wait_for_seq(workspace.pk, min_seq, limit_s=settings.KEBAB_WAIT_LIMIT_S)
+    scope = resolve_scope(workspace, query.filters, reader)
+    if query.mode is not Mode.VECTOR and scope.head_seq and not node.mirror_seq(workspace.pk):
+        node.build_first_mirror(workspace.pk, limit_s=_FIRST_MIRROR_S)
     legs = _legs(workspace, scope, query)
     stages = Stages.of(query, preference(workspace, "pre_rerank_max_per_file"))
     ranked, after = _rank(workspace, scope, query, legs, stages)
@@ -169,13 +174,6 @@ def _version(mode: Mode, space: LiveSpace | None) -> str:
         vector=None if mode is Mode.LEXICAL else vectors,
     )
     return str(version)
-
-
-def _await_mirror(workspace: Workspace, scope: Scope, min_seq: int | None) -> None:
-    if min_seq is not None:
-        node.wait_for_seq(workspace.pk, min_seq, limit_s=settings.KEBAB_WAIT_LIMIT_S)
-    elif scope.head_seq and not node.mirror_seq(workspace.pk):
-        node.build_first_mirror(workspace.pk, limit_s=_FIRST_MIRROR_S)
 
 
 def lexical_leg(workspace: Workspace, scope: Scope, text: str) -> LexicalLeg:

@@ -7,15 +7,18 @@ from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from kebab.cli.listings import register_listing
-from kebab.people.models import Workspace
-from search.libraries.library import versions_of, visible_libraries
+from kebab.people.models import Group, Workspace
+from search.libraries.library import versions_of
 from search.models import Chunk, ChunkVector, Document, EmbeddingSpace, Source, SpaceState
+from search.readers import readers_of, with_readers
 
 SOURCE_COLUMNS = (
     "key",
     "kind",
     "state",
     "documents",
+    "is_restricted",
+    "readers",
     "default_trust",
     "default_tags",
     "path",
@@ -30,7 +33,9 @@ def source_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
     """Give a workspace's sources by key."""
     documents = Document.objects.in_workspace(workspace).filter(source=OuterRef("pk"))
     sources = Source.objects.in_workspace(workspace).annotate(documents_count=_count(documents, "source"))
-    for source in sources.order_by("key")[:limit]:
+    names = dict(Group.objects.filter(workspace=workspace).values_list("pk", "name"))
+    for source in with_readers(sources).order_by("key")[:limit]:
+        groups = readers_of(source)
         yield {
             "id": source.pk,
             "key": source.key,
@@ -38,6 +43,9 @@ def source_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
             "title": source.title,
             "state": source.state,
             "documents": source.documents_count,
+            # Names of groups; None: every member of the workspace.
+            "readers": None if groups is None else sorted(names.get(group, str(group)) for group in groups),
+            "is_restricted": source.is_restricted,
             "default_trust": source.default_trust,
             "default_tags": source.default_tags,
             "path": source.config.get("path"),
@@ -48,7 +56,7 @@ def source_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
 
 def library_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
     """Give a workspace's libraries by id, those that were never indexed included."""
-    sources = list(visible_libraries(workspace).order_by("library_id")[:limit])
+    sources = list(Source.objects.in_workspace(workspace).order_by("library_id")[:limit])
     versions = versions_of(workspace, sources)
     for source in sources:
         yield {

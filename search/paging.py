@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import islice
 
 from kebab.people.models import Workspace
+from kebab.people.reader import Reader
 from search.cursors import cursor_at, thaw
 from search.engine import lexical_leg
 from search.frozen_list import FrozenList
@@ -15,10 +16,10 @@ from search.retrieval.types import SearchResult
 from search.scope import Scope, resolve_scope
 
 
-def next_page(workspace: Workspace, cursor: str, caller: str, *, k: int = 0) -> SearchResult:
+def next_page(workspace: Workspace, cursor: str, caller: str, *, reader: Reader, k: int = 0) -> SearchResult:
     """Give the next `k` places of the cursor's list that still stand, 0: as many as its query asked for.
 
-    A chunk that was deleted, or that the caller may not see any more or the filters would not let through,
+    A chunk that was deleted, or that `reader` may not read any more or the filters would not let through,
     is left out, and the others keep their ranks. What the page says besides, the first one said: the index
     version, the change that the index had come to, totals, warnings; `lag` is counted from that change.
     Raises StaleCursor, InvalidQuery for a k below 0, Workspace.DoesNotExist, RedisError.
@@ -26,7 +27,7 @@ def next_page(workspace: Workspace, cursor: str, caller: str, *, k: int = 0) -> 
     started = time.perf_counter()
     frozen, place = thaw(cursor, workspace.pk, caller)
     query = replace(frozen.query, k=k or frozen.query.k)
-    scope = resolve_scope(workspace, query.filters)
+    scope = resolve_scope(workspace, query.filters, reader)
     standing = _standing(scope, frozen, place, query.k + 1)
     page, behind = standing[: query.k], standing[query.k :]
     leg = lexical_leg(workspace, scope, query.asked.lexical)

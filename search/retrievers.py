@@ -1,10 +1,11 @@
-"""Retrievers of a workspace. Each gets its workspace when it is made and can't be asked about another."""
+"""Retrievers of a workspace. Each gets its workspace and its reader when it is made, and keeps to them."""
 
 import logging
 from dataclasses import replace
 from typing import ClassVar
 
 from kebab.people.models import Workspace
+from kebab.people.reader import Reader
 from search.embedding import embedder_for_queries
 from search.engine import index_version, search
 from search.retrieval.types import Mode, SearchHit, SearchQuery
@@ -18,8 +19,9 @@ class _WorkspaceRetriever:
 
     mode: ClassVar[Mode]
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, reader: Reader) -> None:
         self._workspace = workspace
+        self._reader = reader
         #: That the vectors are another model's than queries are embedded with, which is logged as well.
         self.mismatch = None if self.mode is Mode.LEXICAL else _mismatch(workspace)
         if self.mismatch is not None:
@@ -27,7 +29,7 @@ class _WorkspaceRetriever:
 
     def search(self, query: SearchQuery) -> list[SearchHit]:
         """Give up to `query.k` hits, best first, ranks 1, 2, 3, …"""
-        return list(search(self._workspace, replace(query, mode=self.mode)).hits)
+        return list(search(self._workspace, replace(query, mode=self.mode), reader=self._reader).hits)
 
     def index_version(self, mode: Mode) -> str:
         """Give the name of what produced the index, or both indexes, that answer in `mode`."""

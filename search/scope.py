@@ -1,16 +1,33 @@
-"""What a search may look at: a workspace, its visible sources and versions, and the query's filters."""
+"""What a search may look at: a workspace, the sources that its reader may read, and the query's filters."""
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, Subquery, UUIDField
+from django.contrib.postgres.expressions import ArraySubquery
+from django.contrib.postgres.fields import ArrayField
+from django.db.models import (
+    Case,
+    Exists,
+    Expression,
+    F,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    TextField,
+    UUIDField,
+    Value,
+    When,
+)
+from django.db.models.functions import Cast, Concat
 
 from kebab.people.models import Workspace
-from search.models import Source, SourceVersion
+from kebab.people.reader import Reader
+from search.models import Source, SourceReader, SourceVersion
 from search.retrieval.filters import SearchFilters
 from search.retrieval.glob import compile_glob
 from search.statements import Slot, Statement, compiled
@@ -25,16 +42,25 @@ _LOOKUPS = {
     "doc_id": "doc_id__any_of",
     "tags": "tags__overlap",
     "after": "indexed_at__gt",
-    "source": "source__key__any_of",
+    "source": "source__pk__any_of",
     "version": "version__tag__any_of",
 }
-# Joined tables of their own, whose rows carry the workspace too.
-_JOINED = ("source", "version")
+# A joined table of its own, whose rows carry the workspace too.
+_JOINED = ("version",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """Some sources of a workspace: what Postgres and mirrors know them by. Of none there is no row."""
+
+    ids: tuple[uuid.UUID, ...] = ()
+    #: In order.
+    keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """Resolved filters. An empty tuple of keys or tags narrows nothing."""
+    """Resolved filters and rights."""
 
     workspace_id: uuid.UUID
     filters: SearchFilters
@@ -42,14 +68,12 @@ class Scope:
     head_seq: int
     #: None before the workspace's first vector.
     space: LiveSpace | None
-    source_keys: tuple[str, ...]
-    #: ("",) is the default version alone.
+    #: What rows may be of, by the filters and the reader's rights; None: any source.
+    sources: Sources | None
+    #: What the reader may read, whatever the filters say; None: every source that there is.
+    readable: Sources | None
+    #: ("",) is the default version alone; an empty tuple narrows nothing.
     version_tags: tuple[str, ...]
-
-    @property
-    def narrows_documents(self) -> bool:
-        """Whether a condition on document or chunk has to be checked, other than source and version."""
-        return bool(self.filters.shape().keys() - {"source", "version"})
 
     @property
     def values(self) -> dict[str, Any]:
@@ -63,19 +87,14 @@ class Scope:
             "doc_id": [uuid.UUID(hex=doc_id) for doc_id in filters.doc_id],
             "tags": list(filters.tags_any),
             "after": filters.ingested_after,
-            "source": list(self.source_keys),
             "version": list(self.version_tags),
         }
-        return {name: value for name, value in values.items() if value}
+        used = {name: value for name, value in values.items() if value}
+        return used if self.sources is None else used | {"source": list(self.sources.ids)}
 
     def document_conditions(self, prefix: str = "") -> Q:
         """Give the conditions on a document; `prefix` leads to it from another model, like `document__`."""
         return conditions(self.values, self.workspace_id, prefix)
-
-    def place_conditions(self, prefix: str = "") -> Q:
-        """Give the conditions on a document's source and version."""
-        placed = {name: value for name, value in self.values.items() if name in _JOINED}
-        return conditions(placed, self.workspace_id, prefix)
 
 
 def conditions(values: Mapping[str, Any], workspace_id: Any, prefix: str = "") -> Q:
@@ -85,47 +104,83 @@ def conditions(values: Mapping[str, Any], workspace_id: Any, prefix: str = "") -
     return Q(**wanted)
 
 
-def resolve_scope(workspace: Workspace, filters: SearchFilters) -> Scope:
-    """Give the scope of a search that begins now. Raises Workspace.DoesNotExist when it is gone.
+def resolve_scope(workspace: Workspace, filters: SearchFilters, reader: Reader) -> Scope:
+    """Give the scope of a search by `reader` that begins now, in one statement.
 
     A query that names no version sees the default ones. Sources may be named by key or id; a name that
-    nothing has finds nothing.
+    nothing has, or nothing that the reader may read, finds nothing. Raises Workspace.DoesNotExist when it is
+    gone.
     """
-    rows = _workspace_now().rows({"workspace": workspace.pk})
+    values = {
+        "workspace": workspace.pk,
+        "groups": list(reader.groups),
+        "names": list(filters.source),
+        "ids": [id_ for id_ in map(_as_id, filters.source) if id_ is not None],
+    }
+    rows = _workspace_now(reader.reads_all, bool(filters.source)).rows(values)
     if not rows:
         raise Workspace.DoesNotExist(f"The workspace {workspace.pk} is gone.")
-    head_seq, is_tagged, space = rows[0]
+    head_seq, is_tagged, space, readable, named = rows[0]
     return Scope(
         workspace_id=workspace.pk,
         filters=filters,
         head_seq=head_seq,
         space=None if space is None else LiveSpace(**json.loads(space)),
-        source_keys=_source_keys(workspace, filters.source),
+        sources=_sources(named if filters.source else readable),
+        readable=_sources(readable),
         version_tags=filters.version or (("",) if is_tagged else ()),
     )
 
 
 @cache
-def _workspace_now() -> Statement:
+def _workspace_now(reads_all: bool, is_narrowed: bool) -> Statement:
+    """Head, versions, space, the readable sources (NULL where none is hidden) and those that filters name."""
     tagged = SourceVersion.objects.filter(workspace_id=OuterRef("pk")).exclude(tag="")
     space = live_spaces(OuterRef("pk")).values(columns=SPACE_AS_JSON)
     return compiled(
         Workspace.objects.filter(pk=Slot("workspace", UUIDField()))
         .annotate(is_tagged=Exists(tagged), space=Subquery(space))
-        .values_list("head_seq", "is_tagged", "space")
+        .annotate(
+            readable=_NULL if reads_all else _readable(), named=_named(reads_all) if is_narrowed else _NULL
+        )
+        .values_list("head_seq", "is_tagged", "space", "readable", "named")
     )
 
 
-def _source_keys(workspace: Workspace, names: tuple[str, ...]) -> tuple[str, ...]:
-    ids = {name: _as_id(name) for name in names}
-    if not any(ids.values()):
-        return names
-    by_id = dict(
-        Source.objects.in_workspace(workspace)
-        .filter(pk__in=[id_ for id_ in ids.values() if id_])
-        .values_list("pk", "key")
-    )
-    return tuple(by_id.get(ids[name], name) for name in names)
+_NULL = Value(None, output_field=ArrayField(TextField()))
+
+
+def _readable() -> Expression:
+    hidden = _of_workspace().filter(is_restricted=True).exclude(_is_readable())  # an index has these alone
+    return Case(When(Exists(hidden), then=_listed(_of_workspace().filter(_is_readable()))), default=_NULL)
+
+
+def _named(reads_all: bool) -> Expression:
+    named = _of_workspace().filter(Q(key__any_of=Slot("names")) | Q(pk__any_of=Slot("ids")))
+    return _listed(named if reads_all else named.filter(_is_readable()))
+
+
+def _is_readable() -> Q:
+    """What `SourceQuerySet.readable_by` says, for groups that are known when the statement runs."""
+    readers = SourceReader.objects.filter(workspace=OuterRef("workspace"), source=OuterRef("pk"))
+    return Q(is_restricted=False) | Q(Exists(readers.filter(group__pk__any_of=Slot("groups"))))
+
+
+def _of_workspace() -> "QuerySet[Source]":
+    return Source.objects.filter(workspace_id=OuterRef("pk"))
+
+
+def _listed(sources: "QuerySet[Source]") -> ArraySubquery:
+    """Each source's id and key, in the order of the keys; without a source an empty array, never NULL."""
+    listed = Concat(Cast("pk", TextField()), Value(" "), F("key"), output_field=TextField())
+    return ArraySubquery(sources.order_by("key").values(listed=listed))
+
+
+def _sources(listed: Sequence[str] | None) -> Sources | None:
+    if listed is None:
+        return None
+    pairs = [each.split(" ") for each in listed]
+    return Sources(ids=tuple(uuid.UUID(id_) for id_, _ in pairs), keys=tuple(key for _, key in pairs))
 
 
 def _as_id(name: str) -> uuid.UUID | None:

@@ -8,16 +8,17 @@ from heapq import nsmallest
 from typing import Final, Literal
 
 import apsw
-from django.db.models.functions import Length, Lower
+from django.db.models.functions import Length
 
 from kebab.people.models import Workspace
+from kebab.people.reader import Reader
 from search import node
 from search.analysis import query_tokens
 from search.engine import mirror_reading
 from search.mirror.errors import MirrorError
-from search.mirror.filters import filter_clause
 from search.mirror.reading import MirrorReading
 from search.mirror.typed import Completions, completions, outlines
+from search.mirror.vocabulary import Vocabulary
 from search.models import Document
 from search.readback import StandingChunk, read_hits
 from search.retrieval.completion import Typed
@@ -32,6 +33,8 @@ _FIRST_MIRROR_S = 2.0
 # Of so many places one is for words, and so many chunks are read back for one place.
 _PLACES_A_WORD = 3
 _READ_A_PLACE = 2
+# No text has it: what begins with some characters lies between them and them with it.
+_LAST_CHARACTER = "\U0010ffff"
 
 Kind = Literal["title", "heading", "word"]
 
@@ -59,7 +62,7 @@ class Suggestions:
     degraded: tuple[str, ...] = ()
 
 
-def suggest(workspace: Workspace, text: str, *, limit: int = DEFAULT_LIMIT) -> Suggestions:
+def suggest(workspace: Workspace, text: str, *, reader: Reader, limit: int = DEFAULT_LIMIT) -> Suggestions:
     """Give up to `limit` suggestions for `text` as typed so far, all of them read back from Postgres.
 
     Titles and headings have words that begin with the typed ones; words complete the last one, and a third of
@@ -69,7 +72,7 @@ def suggest(workspace: Workspace, text: str, *, limit: int = DEFAULT_LIMIT) -> S
     typed = Typed(text)
     if not typed.words:
         return Suggestions(query=text)
-    scope = resolve_scope(workspace, SearchFilters())
+    scope = resolve_scope(workspace, SearchFilters(), reader)
     titles = _titles(scope, typed, limit)
     if scope.head_seq and not node.mirror_seq(workspace.pk):
         node.build_first_mirror(workspace.pk, limit_s=_FIRST_MIRROR_S)
@@ -89,10 +92,10 @@ def suggest(workspace: Workspace, text: str, *, limit: int = DEFAULT_LIMIT) -> S
 def _titles(scope: Scope, typed: Typed, limit: int) -> list[Suggestion]:
     """Give the titles that begin as typed, the shortest of them."""
     visible = Document.objects.in_workspace(scope.workspace_id).filter(scope.document_conditions())
+    beginning = " ".join(typed.text.lower().split())
     found = (
-        visible.annotate(folded=Lower("title"))
-        .filter(folded__startswith=" ".join(typed.text.lower().split()))
-        .order_by(Length("title"), "folded", "path", "doc_id")
+        visible.filter(title_folded__gte=beginning, title_folded__lt=beginning + _LAST_CHARACTER)
+        .order_by(Length("title"), "title_folded", "path", "doc_id")
         .values_list("title", "doc_id", "path")
     )
     return [
@@ -104,9 +107,9 @@ def _titles(scope: Scope, typed: Typed, limit: int) -> list[Suggestion]:
 def _looked_up(reading: MirrorReading, typed: Typed, limit: int) -> tuple[list[str], Completions]:
     """Give the chunks whose title or heading fits best, and those to complete from. Raises MirrorError."""
     with reading.connection() as connection:
-        clause = filter_clause(reading.scope)
-        found = outlines(connection, clause, typed.words) if limit else []
-        completing = completions(connection, clause, typed.words)
+        vocabulary = Vocabulary(reading, connection)
+        found = outlines(vocabulary, typed.words) if limit else []
+        completing = completions(vocabulary, typed.words)
     named = {
         one: each.chunk_id for each in reversed(found) for one in _named(each.headings[0], each.headings)
     }

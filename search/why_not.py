@@ -95,6 +95,8 @@ def _chunks(target: str, scope: Scope) -> list[Chunk]:
     if _ID.fullmatch(target) is None:
         return []
     chunks = Chunk.objects.in_workspace(scope.workspace_id).filter(document__workspace=scope.workspace_id)
+    if scope.readable is not None:
+        chunks = chunks.filter(document__source__pk__any_of=list(scope.readable.ids))
     chunks = chunks.select_related("document")
     id_ = uuid.UUID(hex=target)
     return list(chunks.filter(chunk_id=id_)) or list(

@@ -9,15 +9,18 @@ from django.db import transaction
 from kebab.api.errors import register_error_tree
 from kebab.health.checks import register_check
 from kebab.people import deletion
+from kebab.people.groups import register_source_counter
 from kebab.people.models import Workspace
 from kebab.people.preferences import register_preference
+from kebab.people.simulator import register_explainer
 from kebab.stack import preparation, reports
-from search import checks, embedder_checks, node
+from search import access_report, checks, embedder_checks, node
 from search.blobs import drop_all_blobs
 from search.cursors import forget_lists
 from search.embedding import allowed_embedders
 from search.errors import CorpusError
 from search.models import EmbeddingSpace
+from search.readers import count_restricted
 from search.rerank import checks as rerank_checks
 from search.retrieval.cap import PRE_RERANK_MAX_PER_FILE
 from search.retrieval.errors import SearchError
@@ -42,6 +45,8 @@ def register() -> None:
     register_preference("stale_after_days", STALE_AFTER_DAYS, _whole_number(0, 36_500))
     register_preference("embedder", None, _allowed_embedder)
     deletion.register(_remove_what_is_not_a_row)
+    register_explainer(access_report.explain)
+    register_source_counter(count_restricted)
     preparation.register("embedding model", embedder_checks.prepare_models)
     preparation.register("reranker", rerank_checks.refuse_wrong_settings)
     system_checks.register(rerank_checks.check_settings)

@@ -41,8 +41,6 @@ class BulkSearchView(WorkspaceView):
                 limit = f"{settings.KEBAB_BULK_LIMIT_S} s"
                 raise OutOfTime(f"The bulk's {limit} were over before this query's turn; ask fewer at once.")
             given = validated(SearchBody, query)
-            return result_to_wire(
-                answer(self.workspace, given, given.get("filters", {}), caller=self.access.identity)
-            )
+            return result_to_wire(answer(self.access, given, given.get("filters", {})))
         except Exception as error:  # noqa: BLE001 - a defect that one query meets takes no other along
             return problem_document(logged_problem(error, type(self).__name__))

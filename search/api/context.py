@@ -45,8 +45,11 @@ class ContextView(WorkspaceView):
     )
     def get(self, request: Request, ws: str) -> HttpResponse:
         """Give rules and snippets, best first, within the budget; without a version, the default branch's."""
-        library = choose_library(self.workspace, self.query["libraryId"])
-        context = gather_context(self.workspace, library, self.query["query"], tokens=self.query["tokens"])
+        reader = self.access.reader
+        library = choose_library(self.workspace, reader, self.query["libraryId"])
+        context = gather_context(
+            self.workspace, reader, library, self.query["query"], tokens=self.query["tokens"]
+        )
         if self.query["type"] == "txt":
             return HttpResponse(snippets_text(context.rules, context.snippets), content_type=PLAIN_TEXT)
         return Response(context_to_wire(context))

@@ -142,9 +142,8 @@ class ContextPackView(WorkspaceView):
     def post(self, request: Request, ws: str) -> HttpResponse:
         """Find what an information request needs, with what stands around it. Nothing is changed by it."""
         given = strict_body(request, ContextPackBody)
-        pack = build_context_pack(
-            self.workspace, context_request(self.workspace, given), min_seq=awaited_seq(self.workspace, given)
-        )
+        asked, seq = context_request(self.workspace, given), awaited_seq(self.workspace, given)
+        pack = build_context_pack(self.workspace, self.access.reader, asked, min_seq=seq)
         text = json.dumps(pack_to_wire(pack), ensure_ascii=False, separators=(",", ":"))
         return HttpResponse(text, content_type="application/json")
 

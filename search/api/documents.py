@@ -32,7 +32,8 @@ class DocumentView(WorkspaceView):
     @extend_schema(responses=DocumentSerializer)
     def get(self, request: Request, ws: str, doc_id: uuid.UUID) -> Response:
         """Give what is known of the document."""
-        return Response(DocumentSerializer(one_document(self.workspace, doc_id)).data)
+        document = one_document(self.workspace, self.access.reader, doc_id)
+        return Response(DocumentSerializer(document).data)
 
 
 class DocumentContentView(WorkspaceView):
@@ -40,10 +41,10 @@ class DocumentContentView(WorkspaceView):
 
     required: ClassVar = {"GET": READ}
 
-    @extend_schema(responses={(200, "application/octet-stream"): OpenApiTypes.BINARY, 304: None})
+    @extend_schema(responses={(200, "*/*"): OpenApiTypes.BINARY, 304: None})
     def get(self, request: Request, ws: str, doc_id: uuid.UUID) -> HttpResponseBase:
         """Give the original file, for saving. Its ETag is the document's `content_hash`."""
-        return content_response(request, document_with_bytes(self.workspace, doc_id))
+        return content_response(request, document_with_bytes(self.workspace, self.access.reader, doc_id))
 
 
 class DocumentChunksView(WorkspaceView):
@@ -56,7 +57,9 @@ class DocumentChunksView(WorkspaceView):
     def get(self, request: Request, ws: str, doc_id: uuid.UUID) -> Response:
         """List the chunks in the document's order."""
         page = KeysetPage.requested(self, ordering=("ordinal", "chunk_id"))
-        return page.response(chunks_of(self.workspace, doc_id), lambda row: ChunkSerializer(row).data)
+        return page.response(
+            chunks_of(self.workspace, self.access.reader, doc_id), lambda row: ChunkSerializer(row).data
+        )
 
 
 class ChunkQuery(StrictSerializer):
@@ -76,5 +79,6 @@ class ChunkView(WorkspaceView):
     @extend_schema(responses=ChunkInContextSerializer)
     def get(self, request: Request, ws: str, chunk_id: uuid.UUID) -> Response:
         """Give the chunk and, on request, the text around it."""
-        chunk = chunk_in_context(self.workspace, chunk_id, self.query["context"])
+        context = self.query["context"]
+        chunk = chunk_in_context(self.workspace, self.access.reader, chunk_id, context)
         return Response(ChunkInContextSerializer(chunk).data)

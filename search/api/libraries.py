@@ -91,7 +91,8 @@ class LibrarySearchView(WorkspaceView):
     def get(self, request: Request, ws: str) -> HttpResponse:
         """Find libraries, best first."""
         name, query = self.query["libraryName"], self.query["query"]
-        found = find.find_libraries(self.workspace, name, query=query, limit=self.query["limit"])
+        reader, limit = self.access.reader, self.query["limit"]
+        found = find.find_libraries(self.workspace, reader, name, query=query, limit=limit)
         if self.query["type"] == "txt":
             return HttpResponse(libraries_text(found.libraries), content_type=PLAIN_TEXT)
         return Response(libraries_to_wire(name, query, found))
@@ -106,11 +107,12 @@ class SnippetSearchView(WorkspaceView):
     @extend_schema(responses={200: inlined_schema("snippet_search.v1")})
     def get(self, request: Request, ws: str) -> Response:
         """Find snippets, best first. The last word may be a beginning; stop words count."""
-        library = choose_library(self.workspace, self.query["libraryId"], self.query["version"])
+        reader, named = self.access.reader, self.query["libraryId"]
+        library = choose_library(self.workspace, reader, named, self.query["version"])
         page = snippets.SnippetPage(
             kinds=tuple(map(ChunkKind, self.query.get("kind", ()))),
             limit=self.query["limit"],
             offset=self.query["offset"],
         )
-        found = snippets.search_snippets(self.workspace, library, self.query["query"], page)
+        found = snippets.search_snippets(self.workspace, reader, library, self.query["query"], page)
         return Response(snippets_to_wire(library, self.query["query"], found))

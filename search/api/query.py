@@ -12,6 +12,7 @@ from rest_framework import serializers
 from kebab.api.errors import FieldError
 from kebab.api.fields import ShortListField, TypedTextField
 from kebab.api.serializers import StrictSerializer
+from kebab.people.access import Access
 from kebab.people.models import Workspace
 from kebab.people.preferences import preference
 from search.engine import search
@@ -188,21 +189,21 @@ class BulkBody(StrictSerializer):
     )
 
 
-def answer(
-    workspace: Workspace, given: Mapping[str, Any], filters: Mapping[str, Any], *, caller: str
-) -> SearchResult:
+def answer(access: Access, given: Mapping[str, Any], filters: Mapping[str, Any]) -> SearchResult:
     """Search for what `given` and `filters`, the clean fields of a request, ask for, or turn the page.
 
-    `caller` is the identity that cursors are bound to.
+    Under the caller's rights; cursors are bound to its identity.
     Raises InvalidQuery and InvalidFilter with the field named, NotSearchableYet, StaleCursor.
     """
+    workspace, reader, caller = access.workspace, access.reader, access.identity
     cursor = given.get("cursor")
     if cursor is not None:
         with _naming("k"):
-            return next_page(workspace, cursor, caller, k=given.get("k", 0))
+            return next_page(workspace, cursor, caller, reader=reader, k=given.get("k", 0))
     query = make_query(workspace, given, filters)
+    seq = awaited_seq(workspace, given)
     with _naming("q"):
-        return search(workspace, query, min_seq=awaited_seq(workspace, given), caller=caller)
+        return search(workspace, query, reader=reader, min_seq=seq, caller=caller)
 
 
 def awaited_seq(workspace: Workspace, given: Mapping[str, Any]) -> int | None:

@@ -10,54 +10,56 @@ from django.shortcuts import get_object_or_404
 
 from kebab.api.errors import NotFound
 from kebab.people.models import Workspace
+from kebab.people.reader import Reader
 from search.blobs import blob_name
 from search.models import Chunk, Document
+from search.rights import documents_of
 
 
-def readable_documents(workspace: Workspace) -> Any:
+def readable_documents(workspace: Workspace, reader: Reader) -> Any:
     """Give the queryset of documents, source and version loaded, each with its `chunk_count`."""
     chunks = Chunk.objects.in_workspace(workspace).filter(document=OuterRef("pk")).order_by()
     count = chunks.values("document").annotate(count=Count("*")).values("count")
     return (
-        Document.objects.in_workspace(workspace)
+        documents_of(workspace, reader)
         .filter(source__workspace=workspace.pk, version__workspace=workspace.pk)
         .select_related("source", "version")
         .annotate(chunk_count=Coalesce(Subquery(count), 0))
     )
 
 
-def one_document(workspace: Workspace, doc_id: uuid.UUID) -> Document:
+def one_document(workspace: Workspace, reader: Reader, doc_id: uuid.UUID) -> Document:
     """Give the document with all that is shown of it. Raises Http404."""
-    document: Document = get_object_or_404(readable_documents(workspace), doc_id=doc_id)
+    document: Document = get_object_or_404(readable_documents(workspace, reader), doc_id=doc_id)
     return document
 
 
-def document_with_bytes(workspace: Workspace, doc_id: uuid.UUID) -> Document:
+def document_with_bytes(workspace: Workspace, reader: Reader, doc_id: uuid.UUID) -> Document:
     """Give a document whose bytes are kept. Raises Http404, NotFound."""
-    document: Document = get_object_or_404(Document.objects.in_workspace(workspace), doc_id=doc_id)
+    document: Document = get_object_or_404(documents_of(workspace, reader), doc_id=doc_id)
     if not default_storage.exists(blob_name(workspace.pk, document.content_hash)):
         raise NotFound
     return document
 
 
-def chunks_of(workspace: Workspace, doc_id: uuid.UUID) -> Any:
+def chunks_of(workspace: Workspace, reader: Reader, doc_id: uuid.UUID) -> Any:
     """Give the queryset of a document's chunks. Raises Http404."""
-    document = get_object_or_404(Document.objects.in_workspace(workspace), doc_id=doc_id)
-    return readable_chunks(workspace).filter(document=document)
+    document = get_object_or_404(documents_of(workspace, reader), doc_id=doc_id)
+    return _with_document(workspace).filter(document=document)
 
 
-def readable_chunks(workspace: Workspace) -> Any:
-    """Give the queryset of chunks, each with its document."""
-    chunks = Chunk.objects.in_workspace(workspace).filter(document__workspace=workspace.pk)
-    return chunks.select_related("document")
-
-
-def chunk_in_context(workspace: Workspace, chunk_id: uuid.UUID, context: int) -> Chunk:
+def chunk_in_context(workspace: Workspace, reader: Reader, chunk_id: uuid.UUID, context: int) -> Chunk:
     """Give the chunk; its `before` and `after` are up to `context` neighbours in order. Raises Http404."""
-    chunk: Any = get_object_or_404(readable_chunks(workspace), chunk_id=chunk_id)
+    readable = _with_document(workspace).filter(document__in=documents_of(workspace, reader))
+    chunk: Any = get_object_or_404(readable, chunk_id=chunk_id)
     first, last = chunk.ordinal - context, chunk.ordinal + context
-    neighbours = readable_chunks(workspace).filter(document=chunk.document, ordinal__range=(first, last))
+    neighbours = _with_document(workspace).filter(document=chunk.document, ordinal__range=(first, last))
     rows = list(neighbours.exclude(chunk_id=chunk_id).order_by("ordinal", "chunk_id")) if context else []
     chunk.before = [row for row in rows if row.ordinal < chunk.ordinal]
     chunk.after = [row for row in rows if row.ordinal > chunk.ordinal]
     return chunk  # type: ignore[no-any-return]
+
+
+def _with_document(workspace: Workspace) -> Any:
+    chunks = Chunk.objects.in_workspace(workspace).filter(document__workspace=workspace.pk)
+    return chunks.select_related("document")

@@ -31,14 +31,14 @@ class SearchView(WorkspaceView):
     def get(self, request: Request, ws: str) -> HttpResponse:
         """Search; parameters with several values are repeated."""
         filters = {name: value for name, value in self.query.items() if name in _FILTERS}
-        result = answer(self.workspace, self.query, filters, caller=self.access.identity)
+        result = answer(self.access, self.query, filters)
         return json_response(result_to_wire(result))
 
     @extend_schema(request=SearchBody, responses={200: inlined_schema("search_response.v1")})
     def post(self, request: Request, ws: str) -> HttpResponse:
         """Search; the same as by GET, for long queries and query channels."""
         given = strict_body(request, SearchBody)
-        result = answer(self.workspace, given, given.get("filters", {}), caller=self.access.identity)
+        result = answer(self.access, given, given.get("filters", {}))
         return json_response(result_to_wire(result))
 
 

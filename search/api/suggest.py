@@ -38,7 +38,8 @@ class SuggestView(WorkspaceView):
     @extend_schema(responses={200: inlined_schema(SUGGEST_VERSION)})
     def get(self, request: Request, ws: str) -> Response:
         """Suggest titles, then headings, then words; only what the caller may read."""
-        return Response(_to_wire(suggest(self.workspace, self.query["q"], limit=self.query["limit"])))
+        found = suggest(self.workspace, self.query["q"], reader=self.access.reader, limit=self.query["limit"])
+        return Response(_to_wire(found))
 
 
 def _to_wire(found: Suggestions) -> dict[str, object]:

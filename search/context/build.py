@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kebab.people.models import Workspace
+from kebab.people.reader import Reader
 from search.context.around import Around
 from search.context.counting import counting
 from search.context.imported import imports_from
@@ -29,7 +30,7 @@ from search.scope import Scope, resolve_scope
 
 
 def build_context_pack(
-    workspace: Workspace, request: ContextRequest, *, min_seq: int | None = None
+    workspace: Workspace, reader: Reader, request: ContextRequest, *, min_seq: int | None = None
 ) -> ContextPack:
     """Search, expand the hits, pack what was found within the budget, and cite it.
 
@@ -38,8 +39,9 @@ def build_context_pack(
     NotSearchableYet, Workspace.DoesNotExist.
     """
     started = time.perf_counter()
-    result = search(workspace, request.query, min_seq=min_seq, with_snippets=False)
-    found = _expanded(resolve_scope(workspace, request.query.filters), result.hits, request.surroundings)
+    result = search(workspace, request.query, reader=reader, min_seq=min_seq, with_snippets=False)
+    scope = resolve_scope(workspace, request.query.filters, reader)
+    found = _expanded(scope, result.hits, request.surroundings)
     packed = _pack(workspace, found, request.budget)
     return ContextPack(
         information_request=request.query.text,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kebab.people.models import Workspace
+from kebab.people.reader import OPERATOR
 from search.embedding import forget_queries
 from search.engine import search
 from search.models import Chunk
@@ -60,7 +61,7 @@ def ask_all(
     for query_id, text in asking.topics.items():
         query = SearchQuery(text=text, mode=mode, fusion=fusion, k=k)
         started = time.perf_counter()
-        result = search(workspace, query)
+        result = search(workspace, query, reader=OPERATOR)
         seconds.append(time.perf_counter() - started)
         rankings[query_id] = _documents(result, asking)
         degraded.update(result.degraded)

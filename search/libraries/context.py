@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kebab.people.models import Workspace
+from kebab.people.reader import Reader
 from search.embedders.tokenizer import TokenCounter
 from search.engine import search
 from search.libraries.formats import SEPARATOR, rules_text, snippet_text
@@ -32,14 +33,14 @@ class LibraryContext:
 
 
 def gather_context(
-    workspace: Workspace, library: ChosenLibrary, query: str, *, tokens: int
+    workspace: Workspace, reader: Reader, library: ChosenLibrary, query: str, *, tokens: int
 ) -> LibraryContext:
     """Give rules, then snippets by hybrid search in the library, up to the first that exceeds `tokens`.
 
     Tokens are the default model's, an estimate where its tokenizer isn't installed; they are counted on the
     text form, headings and separators included. Raises InvalidQuery.
     """
-    found = _search(workspace, library, query)
+    found = _search(workspace, reader, library, query)
     budget = _Budget(tokens)
     rules = budget.rules(library.rules)
     snippets = budget.snippets(found.snippets) if len(rules) == len(library.rules) else ()
@@ -54,9 +55,9 @@ def gather_context(
     )
 
 
-def _search(workspace: Workspace, library: ChosenLibrary, query: str) -> FoundSnippets:
+def _search(workspace: Workspace, reader: Reader, library: ChosenLibrary, query: str) -> FoundSnippets:
     asked = SearchQuery(text=query, k=MAX_SNIPPETS, filters=filters_of(library))
-    result = search(workspace, asked, with_snippets=False)
+    result = search(workspace, asked, reader=reader, with_snippets=False)
     return found_snippets(workspace, result, result.hits)
 
 

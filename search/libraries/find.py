@@ -5,16 +5,18 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
 
-from django.db.models import Case, F, FloatField, Q, Value, When
+from django.db.models import Case, F, FloatField, Q, QuerySet, Value, When
 
 from kebab.people.models import Workspace
+from kebab.people.reader import Reader
 from search.engine import search
-from search.libraries.library import Version, versions_of, visible_libraries
+from search.libraries.library import Version, versions_of
 from search.libraries.snippets import has_every_term
 from search.libraries.typed import plain_terms
 from search.models import Source
 from search.retrieval.filters import SearchFilters
 from search.retrieval.types import Mode, SearchQuery
+from search.rights import sources_of
 
 DEFAULT_LIMIT: Final = 10
 MAX_LIMIT: Final = 50
@@ -49,7 +51,7 @@ class FoundLibraries:
 
 
 def find_libraries(
-    workspace: Workspace, name: str, *, query: str = "", limit: int = DEFAULT_LIMIT
+    workspace: Workspace, reader: Reader, name: str, *, query: str = "", limit: int = DEFAULT_LIMIT
 ) -> FoundLibraries:
     """Give the libraries whose title, id, description or content has `name`, best first.
 
@@ -57,8 +59,8 @@ def find_libraries(
     snippets / 100 + trust score × 10`; content adds no points. Where scores are equal, the best snippet for
     `query` decides, then the id. Only libraries that have been indexed at least once.
     """
-    content = _Content(workspace)
-    candidates = _candidates(workspace, name, content)
+    content = _Content(workspace, reader)
+    candidates = _candidates(sources_of(workspace, reader), name, content)
     ranked = _broken_ties(_with_ties(candidates, limit), query, content)[:limit]
     versions = versions_of(workspace, ranked)
     return FoundLibraries(
@@ -73,8 +75,9 @@ def find_libraries(
 class _Content:
     """Searches what the libraries hold, and notes what was missing."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, reader: Reader) -> None:
         self._workspace = workspace
+        self._reader = reader
         self.degraded: set[str] = set()
 
     def first_hits(self, text: str, keys: Iterable[str], *, with_every_term: bool) -> dict[str, float]:
@@ -99,14 +102,14 @@ class _Content:
             k=_HITS,
             filters=SearchFilters(source=tuple(sorted(keys))),
         )
-        result = search(self._workspace, query, with_snippets=False)
+        result = search(self._workspace, query, reader=self._reader, with_snippets=False)
         self.degraded.update(result.degraded)
         hits = reversed(result.hits)
         return {hit.source: hit.score for hit in hits if has_every_term(hit) or not with_every_term}
 
 
-def _candidates(workspace: Workspace, name: str, content: _Content) -> Any:
-    indexed = visible_libraries(workspace).filter(last_indexed_at__isnull=False)
+def _candidates(readable: "QuerySet[Source]", name: str, content: _Content) -> Any:
+    indexed = readable.filter(last_indexed_at__isnull=False)
     named = Q(title__icontains=name) | Q(library_id__icontains=name) | Q(description__icontains=name)
     others = indexed.exclude(named).values_list("key", flat=True)
     holding = content.first_hits(name, others, with_every_term=True)

@@ -8,9 +8,11 @@ from django.db.models import Exists, OuterRef
 
 from kebab.api.errors import NotFound
 from kebab.people.models import Workspace
+from kebab.people.reader import Reader
 from search.libraries.ids import Reference, read_references
 from search.libraries.tags import newest_first
 from search.models import Document, Source, SourceVersion
+from search.rights import sources_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,22 +37,17 @@ class ChosenLibrary:
         return tuple(self.source.rules)
 
 
-def visible_libraries(workspace: Workspace) -> Any:
-    """Give the queryset of sources that may be named in this workspace."""
-    return Source.objects.in_workspace(workspace)
-
-
-def choose_library(workspace: Workspace, text: str, version: str = "") -> ChosenLibrary:
+def choose_library(workspace: Workspace, reader: Reader, text: str, version: str = "") -> ChosenLibrary:
     """Give the library and version that an id means, the version perhaps named beside it. Two queries.
 
-    Raises InvalidLibraryId, and NotFound alike for a library or version that isn't there or isn't visible.
+    Raises InvalidLibraryId, and NotFound alike for a library or version that isn't there or isn't readable.
     """
     readings = [
         replace(reading, version=version or reading.version)
         for reading in read_references(text)
         if not version or reading.version in ("", version)
     ]
-    found = visible_libraries(workspace).filter(library_id__in={each.library_id for each in readings})
+    found = sources_of(workspace, reader).filter(library_id__in={each.library_id for each in readings})
     sources = {source.library_id: source for source in found}
     tags = _tags(workspace, sources.values(), readings)
     for reading in readings:

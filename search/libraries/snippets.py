@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kebab.people.models import Workspace
+from kebab.people.reader import Reader
 from search.engine import search
 from search.libraries.begun import begun_word
 from search.libraries.library import ChosenLibrary
@@ -63,7 +64,7 @@ class SnippetPage:
 
 
 def search_snippets(
-    workspace: Workspace, library: ChosenLibrary, typed: str, page: SnippetPage
+    workspace: Workspace, reader: Reader, library: ChosenLibrary, typed: str, page: SnippetPage
 ) -> FoundSnippets:
     """Find snippets for what is being typed, by its words alone: the last one may be a beginning.
 
@@ -77,16 +78,17 @@ def search_snippets(
         filters=filters_of(library, page.kinds),
     )
     try:
-        result = search(workspace, query, with_snippets=False)
+        result = search(workspace, query, reader=reader, with_snippets=False)
     except InvalidQuery:
-        result = search(workspace, replace(query, text=plain_terms(typed)), with_snippets=False)
+        query = replace(query, text=plain_terms(typed))
+        result = search(workspace, query, reader=reader, with_snippets=False)
     hits = [hit for hit in result.hits if has_every_term(hit)]
     found = found_snippets(workspace, result, hits[page.offset :])
-    return found if hits else _looked_through(workspace, query, typed, page) or found
+    return found if hits else _looked_through(workspace, reader, query, typed, page) or found
 
 
 def _looked_through(
-    workspace: Workspace, query: SearchQuery, typed: str, page: SnippetPage
+    workspace: Workspace, reader: Reader, query: SearchQuery, typed: str, page: SnippetPage
 ) -> FoundSnippets | None:
     """Give what has a word that begins as the last typed one; None where that can't be asked."""
     word = begun_word(typed)
@@ -94,7 +96,7 @@ def _looked_through(
         return None
     try:
         asked = replace(query, text=_raw(word.expression), k=_LOOKED_THROUGH)
-        result = search(workspace, asked, with_snippets=False)
+        result = search(workspace, asked, reader=reader, with_snippets=False)
     except InvalidQuery:
         return None
     found = found_snippets(workspace, result, result.hits)

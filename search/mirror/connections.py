@@ -10,8 +10,9 @@ import apsw
 
 from search.analysis import register_tokenizer
 from search.mirror import schema
+from search.mirror.bm25 import register_bm25
 from search.mirror.errors import MirrorAbsent, MirrorBusy, MirrorDamaged, MirrorOutdated
-from search.mirror.postings import RecentTables
+from search.mirror.postings import RecentCollections
 
 # How many idle readers a process keeps open, over all workspaces.
 _IDLE_READERS = 64
@@ -81,6 +82,7 @@ def _checked(path: Path, flags: int) -> apsw.Connection:
         connection.close()
         raise MirrorOutdated(f"{path.name} has schema {version}; this code reads {schema.FILE_VERSION}.")
     register_tokenizer(connection)
+    register_bm25(connection)
     return connection
 
 
@@ -95,7 +97,7 @@ class ReaderPool:
         self._lock = threading.Lock()
         self._readers: OrderedDict[apsw.Connection, Path] = OrderedDict()
         #: What queries read of their mirrors over and over.
-        self.tables = RecentTables()
+        self.collections = RecentCollections()
 
     @contextmanager
     def reader(self, path: Path) -> Iterator[apsw.Connection]:

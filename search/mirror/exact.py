@@ -1,15 +1,16 @@
 """The exact leg: chunks that have a quoted phrase or a name of the query to the letter, definitions first."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import replace
 
 import apsw
 
 from search.analysis import is_prefix, query_tokens
+from search.mirror.bm25 import bm25_call, bm25_values
 from search.mirror.errors import MirrorError
-from search.mirror.filters import Clause, filter_clause
 from search.mirror.reading import MirrorReading
-from search.mirror.vocabulary import chunk_counts
+from search.mirror.vocabulary import Vocabulary
 from search.retrieval.definitions import Passage, has_definition, member_of, rank_namesakes, rank_passages
 from search.retrieval.errors import LegTimeout
 from search.retrieval.exact import BESIDE_WEIGHT, exact_terms, exact_weight, lone_name
@@ -37,10 +38,7 @@ _DECLARING = (
 )
 _CONTAINING = ("class", "struct", "interface", "impl", "trait", "enum", "module", "object", "type")
 
-_BEST = (
-    "SELECT rowid AS row FROM chunks_fts WHERE chunks_fts MATCH ? {clause}"
-    " ORDER BY bm25(chunks_fts, 0.0, 0.0, ?, ?), rowid LIMIT ?"
-)
+_BEST = "SELECT rowid AS row FROM chunks_fts WHERE chunks_fts MATCH ? {clause} ORDER BY {bm25}, rowid LIMIT ?"
 _FIRST = "SELECT rowid AS row FROM chunks_fts WHERE chunks_fts MATCH ? {clause} ORDER BY rowid LIMIT ?"
 _BELOW = (
     "SELECT rowid AS row FROM chunks_fts WHERE chunks_fts MATCH ? AND EXISTS (SELECT 1 FROM chunks c"
@@ -55,6 +53,10 @@ _PASSAGES = (
     " CROSS JOIN documents d ON d.doc = c.doc"
 )
 _MAIN_LANGUAGE = "SELECT lang FROM documents GROUP BY lang ORDER BY count(*) DESC, lang LIMIT 1"
+_MAIN_LANGUAGE_OF = (
+    "SELECT lang FROM documents WHERE source_key IN (SELECT value FROM json_each(?))"
+    " GROUP BY lang ORDER BY count(*) DESC, lang LIMIT 1"
+)
 
 
 #: Row, chunk id, breadcrumb, text, media and language.
@@ -85,7 +87,7 @@ class ExactLeg:
         is_complete = True
         try:
             with self._reading.connection() as connection:
-                search = _Search(connection, filter_clause(self._reading.scope), passages)
+                search = _Search(self._reading, connection, passages)
                 try:
                     if self._word is not None:
                         search.read_namesakes(self._word)
@@ -117,9 +119,14 @@ class ExactLeg:
 class _Search:
     """Reads what may have the names into `passages`, by row."""
 
-    def __init__(self, connection: apsw.Connection, clause: Clause, passages: dict[int, Passage]) -> None:
+    def __init__(
+        self, reading: MirrorReading, connection: apsw.Connection, passages: dict[int, Passage]
+    ) -> None:
         self._connection = connection
-        self._clause = clause
+        self._readable = reading.scope.readable
+        self._narrowed = reading.narrowed_collection(connection)
+        self._vocabulary = Vocabulary(reading, connection)
+        self._clause = self._vocabulary.clause
         self._passages = passages
         self._langs: dict[int, str] = {}
 
@@ -146,7 +153,10 @@ class _Search:
         """Say of each passage whether it is in the language that most documents are in."""
         if len(set(self._langs.values())) < 2:
             return
-        ((main,),) = self._connection.execute(_MAIN_LANGUAGE)
+        if self._readable is None:
+            ((main,),) = self._connection.execute(_MAIN_LANGUAGE)
+        else:
+            ((main,),) = self._connection.execute(_MAIN_LANGUAGE_OF, (json.dumps(self._readable.keys),))
         for row, lang in self._langs.items():
             if lang != main:
                 self._passages[row] = replace(self._passages[row], in_main_language=False)
@@ -154,7 +164,7 @@ class _Search:
     def _is_common_word(self, name: str) -> bool:
         """Whether the index can't tell the name from a word of many chunks: `astro()`, `or_`."""
         tokens = query_tokens(name)
-        return len(tokens) == 1 and chunk_counts(self._connection, tokens).get(tokens[0], 0) > _COMMON
+        return len(tokens) == 1 and self._vocabulary.chunk_counts(tokens).get(tokens[0], 0) > _COMMON
 
     def _declared(self, name: str, limit: int) -> list[_Found]:
         each = limit // len(_DECLARING)
@@ -166,10 +176,11 @@ class _Search:
 
     def _best(self, expression: str, limit: int) -> list[_Found]:
         weights = (1.0, 0.0) if expression.startswith("breadcrumb") else (1.0, 1.0)
-        return self._rows(_BEST, (expression, *self._clause.values, *weights, limit))
+        scored = bm25_values(self._narrowed, weights)
+        return self._rows(_BEST, (expression, *self._clause.values, *scored, limit))
 
-    def _rows(self, rows: str, values: tuple[str | float, ...]) -> list[_Found]:
-        sql = _PASSAGES.format(rows=rows.format(clause=self._clause.sql))
+    def _rows(self, rows: str, values: tuple[object, ...]) -> list[_Found]:
+        sql = _PASSAGES.format(rows=rows.format(clause=self._clause.sql, bm25=bm25_call(self._narrowed)))
         return list(self._connection.execute(sql, values))
 
     def _add(self, found: Iterable[_Found], below: str | None = None) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from search.mirror.postings import ChunkTable
 from search.retrieval.glob import compile_glob
-from search.scope import Scope
+from search.scope import Scope, Sources
 
 _TAGGED = "EXISTS (SELECT 1 FROM document_tags t, json_each(?) v WHERE t.doc = d.doc AND t.tag = v.value)"
 _AFTER = "d.indexed_at > ?"
@@ -63,18 +63,36 @@ class Clause:
 
 def filter_clause(scope: Scope) -> Clause:
     """Give the clause that keeps the chunks in `scope`."""
+    return _clause(scope, scope.sources)
+
+
+def collection_clause(scope: Scope) -> Clause:
+    """Give the clause that keeps the chunks in `scope`, of those that its reader may read.
+
+    For `Clause.mask` alone, on the table of that collection, which knows the others to be none of it.
+    """
+    return _clause(scope, scope.sources if scope.filters.source else None)
+
+
+def source_clause(scope: Scope) -> Clause:
+    """Give the clause that keeps the chunks of the sources in `scope`, whatever its other filters say."""
+    return Clause() if scope.sources is None else Clause(_IN["source"], (json.dumps(scope.sources.keys),))
+
+
+def _clause(scope: Scope, sources: Sources | None) -> Clause:
     filters = scope.filters
     lists = {
         "lang": filters.lang,
         "trust": filters.trust_min.or_better() if filters.trust_min else (),
         "media": filters.media,
         "doc_id": filters.doc_id,
-        "source": scope.source_keys,
         "version": scope.version_tags,
     }
     wanted: list[tuple[str, tuple[str | float, ...]]] = [
         (_IN[name], (json.dumps(list(values)),)) for name, values in lists.items() if values
     ]
+    if sources is not None:
+        wanted.append((_IN["source"], (json.dumps(sources.keys),)))
     if filters.tags_any:
         wanted.append((_TAGGED, (json.dumps(list(filters.tags_any)),)))
     if filters.path_glob:

@@ -1,6 +1,6 @@
 """The lexical leg: all terms first, then some, by bm25, from one read transaction on the mirror."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import apsw
@@ -8,14 +8,10 @@ import numpy as np
 
 from search import analysis
 from search.mirror import schema
+from search.mirror.bm25 import bm25_call, bm25_values
 from search.mirror.errors import MirrorError
-from search.mirror.filters import Clause, filter_clause
-from search.mirror.postings import (
-    Contribution,
-    Scores,
-    document_frequency,
-    read_postings,
-)
+from search.mirror.filters import Clause, collection_clause, filter_clause, source_clause
+from search.mirror.postings import Collection, Contribution, Scores
 from search.mirror.reading import MirrorReading
 from search.mirror.sync import applied_seq
 from search.retrieval.errors import InvalidQuery, LegTimeout, shown
@@ -36,6 +32,7 @@ from search.retrieval.types import Candidate, LexicalTotal, Tier
 #: on scifact, 0.002 on piaf-fr, and changes nothing on five other sets.
 BREADCRUMB_WEIGHT = 2.0
 TEXT_WEIGHT = 1.0
+_WEIGHTS = (BREADCRUMB_WEIGHT, TEXT_WEIGHT)
 #: Names what produces the lexical ranking.
 INDEX_VERSION = "-".join(
     [
@@ -47,9 +44,9 @@ INDEX_VERSION = "-".join(
     ]
 )
 
-_MATCHES = "SELECT rowid, bm25(chunks_fts, 0.0, 0.0, ?, ?) FROM chunks_fts WHERE chunks_fts MATCH ?"
+_MATCHES = "SELECT rowid, {bm25} FROM chunks_fts WHERE chunks_fts MATCH ?"
 _BEST = (
-    "SELECT f.rowid, f.score FROM (SELECT rowid, bm25(chunks_fts, 0.0, 0.0, ?, ?) AS score FROM chunks_fts"
+    "SELECT f.rowid, f.score FROM (SELECT rowid, {bm25} AS score FROM chunks_fts"
     " WHERE chunks_fts MATCH ? {clause}) f JOIN chunks c ON c.chunk = f.rowid"
     " ORDER BY f.score, c.chunk_id LIMIT ?"
 )
@@ -58,7 +55,7 @@ _CHUNK_IDS = "SELECT c.chunk, c.chunk_id FROM json_each(?) v CROSS JOIN chunks c
 _CHUNK_ROWS = "SELECT c.chunk_id, c.chunk FROM json_each(?) v CROSS JOIN chunks c ON c.chunk_id = v.value"
 _SNIPPET = (
     "SELECT snippet(chunks_fts, 3, ?, ?, '…', ?) FROM chunks_fts WHERE chunks_fts MATCH ?"
-    " AND rowid = (SELECT chunk FROM chunks WHERE chunk_id = ?)"
+    " AND rowid = (SELECT chunk FROM chunks WHERE chunk_id = ?) {clause}"
 )
 
 
@@ -112,13 +109,12 @@ class LexicalLeg:
         try:
             with self._reading.connection() as connection:
                 self.seq = applied_seq(connection)
-                self.match = compile_match(self._text, connection)
+                self.match = self._compiled(connection)
                 if self.match is None:
                     return []
-                clause = filter_clause(self._reading.scope)
                 if self.match.is_raw:
-                    return self._raw(connection, self.match, clause, limit)
-                return self._ranked(connection, self.match, clause, limit)
+                    return self._raw(connection, self.match, filter_clause(self._reading.scope), limit)
+                return self._ranked(connection, self.match, collection_clause(self._reading.scope), limit)
         except MirrorError as error:
             self.seq = None
             raise LegTimeout(f"The mirror of this node is not ready: {error}") from error
@@ -129,11 +125,12 @@ class LexicalLeg:
         """Give the leg's score of each of these chunks, 0.0 where no term is in it. Raises LegTimeout."""
         try:
             with self._reading.connection() as connection:
-                match = self.match or compile_match(self._text, connection)
+                match = self.match or self._compiled(connection)
                 rows = dict(connection.execute(_CHUNK_ROWS, (_json(f'"{id_}"' for id_ in chunk_ids),)))
                 if match is None or match.is_raw:
                     return dict.fromkeys(chunk_ids, 0.0)
-                sums = self._scored(connection, match, Clause()).scores
+                ranking = self._scored(connection, match, Clause())
+                sums = np.where(ranking.passes, ranking.scores, 0.0)  # of what the reader may read
         except (MirrorError, apsw.InterruptError) as error:
             raise LegTimeout(f"The lexical scores are not known: {error}") from error
         # A chunk that this mirror doesn't know yet can't have been scored by it.
@@ -146,23 +143,32 @@ class LexicalLeg:
             return found
         try:
             with self._reading.connection() as connection:
-                match = self.match or compile_match(self._text, connection)
+                match = self.match or self._compiled(connection)
+                clause = source_clause(self._reading.scope)
+                snippet = _SNIPPET.format(clause=clause.sql)
+                shape = (OPEN_MARK, CLOSE_MARK, snippet_words(snippet_chars))
                 for chunk_id in chunk_ids if match else ():
-                    row = connection.execute(
-                        _SNIPPET,
-                        (OPEN_MARK, CLOSE_MARK, snippet_words(snippet_chars), match.widest, chunk_id),
-                    ).fetchone()
+                    values = (*shape, match.widest, chunk_id, *clause.values)
+                    row = connection.execute(snippet, values).fetchone()
                     if row is not None:
                         found[chunk_id] = row[0]
         except (MirrorError, apsw.InterruptError):
             pass  # the text from Postgres serves as well
         return found
 
+    def _compiled(self, connection: apsw.Connection) -> Match | None:
+        def frequency(term: str) -> int:
+            return self._reading.collection(connection).frequency(connection, term)
+
+        return compile_match(self._text, frequency)
+
     def _raw(self, connection: apsw.Connection, match: Match, clause: Clause, limit: int) -> list[Candidate]:
-        values = (BREADCRUMB_WEIGHT, TEXT_WEIGHT, match.every, *clause.values)
+        narrowed = self._reading.narrowed_collection(connection)
+        best = _BEST.format(bm25=bm25_call(narrowed), clause=clause.sql)
+        matching = (match.every, *clause.values)
         try:
-            rows = list(connection.execute(_BEST.format(clause=clause.sql), (*values, limit)))
-            count = connection.execute(_COUNT.format(clause=clause.sql), values[2:]).fetchone()[0]
+            rows = list(connection.execute(best, (*bm25_values(narrowed, _WEIGHTS), *matching, limit)))
+            count = connection.execute(_COUNT.format(clause=clause.sql), matching).fetchone()[0]
         except apsw.InterruptError as error:
             raise InvalidQuery("The raw query takes too long; make it more selective.") from error
         except apsw.SQLError as error:
@@ -189,12 +195,12 @@ class LexicalLeg:
         return found
 
     def _scored(self, connection: apsw.Connection, match: Match, clause: Clause) -> _Ranking:
-        chunks = self._reading.chunk_table(connection)
-        passes = clause.mask(connection, chunks)
-        scores = Scores(chunks, (BREADCRUMB_WEIGHT, TEXT_WEIGHT))
+        collection = self._reading.collection(connection)
+        passes = clause.mask(connection, collection.chunks)
+        scores = Scores(collection.chunks, _WEIGHTS)
         is_complete = True
         try:
-            for unit, found in self._found(connection, match, scores):
+            for unit, found in self._found(connection, match, collection, scores):
                 if unit in match.some_units:
                     scores.add(found)
                 if unit in match.every_units:
@@ -204,30 +210,35 @@ class LexicalLeg:
         return _Ranking(scores.sums, scores.matched == len(match.every_units), passes, is_complete)
 
     def _found(
-        self, connection: apsw.Connection, match: Match, scores: Scores
+        self, connection: apsw.Connection, match: Match, collection: Collection, scores: Scores
     ) -> Iterator[tuple[Unit, Contribution]]:
         """Give what each unit adds. Raises apsw.InterruptError when the time is up."""
         units = list(dict.fromkeys((*match.some_units, *match.every_units)))
         terms = {term for unit in units if unit.is_word for term in unit.positions[0]}
-        postings = read_postings(connection, terms)
+        postings = collection.postings(connection, terms)
+        narrowed = self._reading.narrowed_collection(connection)
+        matches = _MATCHES.format(bm25=bm25_call(narrowed))
         for unit in units:
             if self._reading.is_late():
                 raise apsw.InterruptError("The time of the leg is up.")
             if unit.is_word:
                 yield unit, scores.of_word([postings[term] for term in unit.positions[0] if term in postings])
             else:
-                values = (BREADCRUMB_WEIGHT, TEXT_WEIGHT, unit.expression)
-                yield unit, scores.of_phrase(connection.execute(_MATCHES, values).fetchall())
+                values = (*bm25_values(narrowed, _WEIGHTS), unit.expression)
+                yield unit, scores.of_phrase(connection.execute(matches, values).fetchall())
 
 
-def compile_match(text: str, connection: apsw.Connection) -> Match | None:
-    """Give what `text` matches in this mirror; None when it has nothing to look for. Raises InvalidQuery."""
+def compile_match(text: str, document_frequency: Callable[[str], int]) -> Match | None:
+    """Give what `text` matches; None when it has nothing to look for. Raises InvalidQuery.
+
+    `document_frequency` says how many chunks of a collection have an index term.
+    """
     parsed = parse_query(text)
     if parsed.raw is not None:
         check_size(parsed.raw)
         check_prefixes(parsed.raw)
         return Match(every=parsed.raw, some="", is_raw=True)
-    plain = match_of(parsed.terms, analysis, lambda term: document_frequency(connection, term))
+    plain = match_of(parsed.terms, analysis, document_frequency)
     if plain is None:
         return None
     every, some = compile_all(plain.every), compile_any(plain.some)

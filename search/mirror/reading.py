@@ -11,7 +11,7 @@ from search.mirror.connections import ReaderPool
 from search.mirror.errors import MirrorDamaged
 from search.mirror.files import MirrorFiles
 from search.mirror.filters import bind_path_filter
-from search.mirror.postings import ChunkTable
+from search.mirror.postings import Collection
 from search.mirror.sync import applied_seq
 from search.scope import Scope
 
@@ -30,11 +30,13 @@ class MirrorReading:
         self._pool = pool
         self._limit_s = limit_s
         self._deadline = 0.0
+        self._collection: Collection | None = None
 
     @contextmanager
     def connection(self) -> Iterator[apsw.Connection]:
         """Give a connection; past the limit SQLite raises InterruptError. Raises MirrorError."""
         self._deadline = time.monotonic() + self._limit_s
+        self._collection = None
         path = self._files.current()
         try:
             with self._pool.reader(path) as connection:
@@ -52,9 +54,20 @@ class MirrorReading:
             self._files.withdraw(path)
             raise
 
-    def chunk_table(self, connection: apsw.Connection) -> ChunkTable:
-        """Give the table of chunks that a connection given here shows. Raises MirrorDamaged."""
-        return self._pool.tables.get(connection, applied_seq(connection))
+    def collection(self, connection: apsw.Connection) -> Collection:
+        """Give the chunks that the query is ranked among, all that its reader may read, whatever its filters.
+
+        The connection is one that was given here. Raises MirrorDamaged.
+        """
+        if self._collection is None:
+            readable = self.scope.readable
+            keys = None if readable is None else readable.keys
+            self._collection = self._pool.collections.get(connection, applied_seq(connection), keys)
+        return self._collection
+
+    def narrowed_collection(self, connection: apsw.Connection) -> Collection | None:
+        """Give the collection where it is a part of the mirror, else None: SQLite itself counts all of it."""
+        return None if self.scope.readable is None else self.collection(connection)
 
     def is_late(self) -> bool:
         """Say whether the time is up."""

@@ -2,16 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import nlargest, nsmallest
 from itertools import pairwise
 
-import apsw
-
 from search.analysis import query_tokens
-from search.mirror.filters import Clause
-from search.mirror.vocabulary import chunk_counts, of_terms, sample, terms_beginning
+from search.mirror.vocabulary import Vocabulary, of_terms
 from search.retrieval.definitions import Passage
 from search.retrieval.scripts import RUN, fold, words_of
 from search.retrieval.spelling import allowed_errors, distances_to_stems, edit_distance
@@ -41,7 +38,7 @@ class Spelling:
     chunk_ids: tuple[str, ...]
 
 
-def spellings(connection: apsw.Connection, clause: Clause, word: str) -> list[Spelling]:
+def spellings(vocabulary: Vocabulary, word: str) -> list[Spelling]:
     """Give up to 3 spellings of a word that chunks under the filters have, itself included.
 
     Order: errors, those with the same first letter before others, number of chunks descending, text.
@@ -49,8 +46,8 @@ def spellings(connection: apsw.Connection, clause: Clause, word: str) -> list[Sp
     typed = fold(word)
     if not allowed_errors(typed):
         return []
-    near = _near(connection, clause, typed)
-    found = [*near, *_in_two(connection, clause, typed)] if all(each.errors for each in near) else near
+    near = _near(vocabulary, typed)
+    found = [*near, *_in_two(vocabulary, typed)] if all(each.errors for each in near) else near
     return sorted(found, key=lambda each: (each.errors, *_likelihood(typed, each)))[:_OFFERED]
 
 
@@ -59,21 +56,28 @@ def _likelihood(typed: str, spelling: Spelling) -> tuple[bool, int, str]:
     return fold(spelling.text[0]) != typed[0], -spelling.chunk_count, spelling.text
 
 
-def in_one(connection: apsw.Connection, clause: Clause, words: Sequence[str]) -> list[Spelling]:
+def in_one(vocabulary: Vocabulary, words: Sequence[str]) -> list[Spelling]:
     """Give the spelling of neighbouring words as one, if any chunk under the filters has it."""
     joined = "".join(words)
     term = query_tokens(joined)[0]
-    passages = sample(connection, of_terms(term), clause, _READ)
+    passages = vocabulary.sample(of_terms(term), _READ)
     found = [each.chunk_id for each in passages if fold(joined) in _folded(each)][:_SAMPLED]
-    count = chunk_counts(connection, [term]).get(term, 0)
+    count = vocabulary.chunk_counts([term]).get(term, 0)
     return [Spelling(text=joined, errors=1, chunk_count=count, chunk_ids=tuple(found))] if found else []
 
 
-def _near(connection: apsw.Connection, clause: Clause, typed: str) -> list[Spelling]:
-    counts = terms_beginning(connection, _beginnings(typed))
+def _near(vocabulary: Vocabulary, typed: str) -> list[Spelling]:
+    distances: dict[str, float] = {}
+
+    def near(terms: list[str]) -> Iterable[str]:
+        distances.update(_near_terms(typed, terms))
+        return distances
+
+    counts = vocabulary.counts_beginning(_beginnings(typed), like=near)
+    nearest = nsmallest(_TERMS, counts, key=lambda term: (distances[term], -counts[term], term))
     found: dict[str, _Found] = {}
-    for place, term in enumerate(_nearest_terms(typed, counts)):
-        passages = sample(connection, of_terms(term), clause, _READ if place < _LIKELY else _SAMPLED)
+    for place, term in enumerate(nearest):
+        passages = vocabulary.sample(of_terms(term), _READ if place < _LIKELY else _SAMPLED)
         for word, chunk_id in _words_near(typed, passages, term):
             found.setdefault(fold(word), _Found(counts[term])).add(word, chunk_id)
     return [
@@ -151,26 +155,22 @@ def _beginnings(typed: str) -> list[str]:
     return sorted(pairs | {three for three in threes if three[:2] not in pairs})
 
 
-def _nearest_terms(typed: str, counts: Mapping[str, int]) -> list[str]:
-    distances = distances_to_stems(typed, list(counts)).tolist()
+def _near_terms(typed: str, terms: Sequence[str]) -> dict[str, float]:
+    """Give those of `terms` whose words may be meant, each with its distance."""
+    distances = distances_to_stems(typed, terms).tolist()
     farthest = allowed_errors(typed) + 0.5
-    near = [
-        (distance, -count, term)
-        for (term, count), distance in zip(counts.items(), distances, strict=True)
-        if distance <= farthest
-    ]
-    return [term for _, _, term in nsmallest(_TERMS, near)]
+    return {term: distance for term, distance in zip(terms, distances, strict=True) if distance <= farthest}
 
 
-def _in_two(connection: apsw.Connection, clause: Clause, typed: str) -> list[Spelling]:
+def _in_two(vocabulary: Vocabulary, typed: str) -> list[Spelling]:
     """Give `rate limit` for `ratelimit`: for the likeliest cuts it is looked up whether chunks have both."""
     cuts = [(typed[:at], typed[at:]) for at in range(_MIN_HALF_CHARS, len(typed) - _MIN_HALF_CHARS + 1)]
     terms = {half: query_tokens(half)[0] for cut in cuts for half in cut if query_tokens(half)}
-    counts = chunk_counts(connection, set(terms.values()))
+    counts = vocabulary.chunk_counts(terms.values())
     rarer = {cut: min(counts.get(terms.get(half, ""), 0) for half in cut) for cut in cuts}
     found: list[Spelling] = []
     for cut in nlargest(_CUTS, (cut for cut in cuts if rarer[cut]), key=rarer.__getitem__):
-        passages = sample(connection, of_terms(terms[cut[0]], terms[cut[1]]), clause, _SAMPLED)
+        passages = vocabulary.sample(of_terms(terms[cut[0]], terms[cut[1]]), _SAMPLED)
         chunk_ids = tuple(each.chunk_id for each in passages if cut in pairwise(_folded(each)))
         if chunk_ids:
             found.append(Spelling(text=" ".join(cut), errors=1, chunk_count=rarer[cut], chunk_ids=chunk_ids))

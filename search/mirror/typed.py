@@ -4,11 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 
-import apsw
-
 from search.analysis import analysed_phrase, is_prefix, query_tokens
-from search.mirror.filters import Clause
-from search.mirror.vocabulary import chunk_counts, of_terms, sample, terms_beginning
+from search.mirror.vocabulary import Vocabulary, of_terms
 from search.retrieval.definitions import SEPARATOR
 from search.retrieval.match import quoted
 from search.retrieval.scripts import is_unspaced
@@ -43,26 +40,27 @@ class Completions:
     chunk_counts: Mapping[str, int] = field(default_factory=dict)
 
 
-def outlines(connection: apsw.Connection, clause: Clause, words: Sequence[str]) -> list[Outline]:
+def outlines(vocabulary: Vocabulary, words: Sequence[str]) -> list[Outline]:
     """Give chunks whose title or headings may have words that begin with `words`, folded and not empty."""
     expression = " AND ".join(map(_beginning, words))
+    clause = vocabulary.clause
     values = (f"breadcrumb : ({expression})", *clause.values, _HEADINGS)
-    rows = connection.execute(_BELOW_HEADINGS.format(clause=clause.sql), values)
+    rows = vocabulary.connection.execute(_BELOW_HEADINGS.format(clause=clause.sql), values)
     return [Outline(chunk_id, tuple(breadcrumb.split(SEPARATOR))) for chunk_id, breadcrumb in rows]
 
 
-def completions(connection: apsw.Connection, clause: Clause, words: Sequence[str]) -> Completions:
+def completions(vocabulary: Vocabulary, words: Sequence[str]) -> Completions:
     """Give chunks with common words that begin with the last of `words`, and with the others as they are."""
     *before, last = words
     if is_unspaced(last[0]) or len(last) < _MIN_COMPLETED_CHARS:
         return Completions()
-    counts = terms_beginning(connection, [last]) | chunk_counts(connection, _stems(last))
+    counts = vocabulary.counts_beginning([last]) | vocabulary.chunk_counts(_stems(last))
     if before:
         expression = " AND ".join([*map(quoted, before), _beginning(last)])
-        found = sample(connection, expression, clause, _COMPLETIONS * _SAMPLED)
+        found = vocabulary.sample(expression, _COMPLETIONS * _SAMPLED)
     else:
         common = nsmallest(_COMPLETIONS, counts, key=lambda term: (-counts[term], term))
-        found = [one for term in common for one in sample(connection, of_terms(term), clause, _SAMPLED)]
+        found = [one for term in common for one in vocabulary.sample(of_terms(term), _SAMPLED)]
     return Completions(tuple(dict.fromkeys(each.chunk_id for each in found)), counts)
 
 

@@ -1,12 +1,14 @@
 """The index's own words: its terms, which are stems, by how they begin, and chunks that have them."""
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 import apsw
 
 from search.analysis import analysed_phrase
-from search.mirror.filters import Clause
+from search.mirror import postings
+from search.mirror.filters import Clause, filter_clause
+from search.mirror.reading import MirrorReading
 from search.retrieval.definitions import Passage
 
 # Behind every letter.
@@ -20,20 +22,41 @@ _OF_TERMS = "SELECT v.term, v.doc FROM json_each(?) t CROSS JOIN chunks_vocab v 
 _SAMPLE = "SELECT chunk_id, breadcrumb, text FROM chunks_fts WHERE chunks_fts MATCH ? {clause} LIMIT ?"
 
 
-def terms_beginning(connection: apsw.Connection, beginnings: Collection[str]) -> dict[str, int]:
-    """Give the terms that begin with any of `beginnings`, each with the number of chunks that have it."""
-    return dict(connection.execute(_BEGINNING, (json.dumps(sorted(beginnings)), _LAST)))
+class Vocabulary:
+    """The terms that a query's reader may know of, counted in the chunks that they may read."""
 
+    def __init__(self, reading: MirrorReading, connection: apsw.Connection) -> None:
+        """`connection` is one that `reading` gave. Raises MirrorDamaged."""
+        self.connection = connection
+        #: Of the chunks that are sampled, which the query's filters narrow; they narrow no count.
+        self.clause: Clause = filter_clause(reading.scope)
+        self._narrowed: postings.Collection | None = reading.narrowed_collection(connection)
 
-def chunk_counts(connection: apsw.Connection, terms: Iterable[str]) -> dict[str, int]:
-    """Give those of `terms` that the index has, each with the number of chunks that have it."""
-    return dict(connection.execute(_OF_TERMS, (json.dumps(sorted(set(terms))),)))
+    def chunk_counts(self, terms: Iterable[str]) -> dict[str, int]:
+        """Give those of `terms` that any chunk has, each with the number of chunks that have it."""
+        if self._narrowed is not None:
+            return self._narrowed.frequencies(self.connection, terms)
+        return dict(self.connection.execute(_OF_TERMS, (json.dumps(sorted(set(terms))),)))
 
+    def counts_beginning(
+        self, beginnings: Collection[str], *, like: Callable[[list[str]], Iterable[str]] = iter
+    ) -> dict[str, int]:
+        """Give the terms that begin with any of `beginnings`, each with the number of chunks that have it.
 
-def sample(connection: apsw.Connection, expression: str, clause: Clause, limit: int) -> list[Passage]:
-    """Give the first `limit` chunks that `expression` matches under the filters."""
-    rows = connection.execute(_SAMPLE.format(clause=clause.sql), (expression, *clause.values, limit))
-    return [Passage(chunk_id=row[0], breadcrumb=row[1], text=row[2]) for row in rows]
+        Only those that `like` keeps of them, going by their letters.
+        """
+        values = (json.dumps(sorted(beginnings)), _LAST)
+        known: dict[str, int] = dict(self.connection.execute(_BEGINNING, values))
+        kept = like(list(known))
+        if self._narrowed is not None:
+            return self._narrowed.frequencies(self.connection, kept)
+        return {term: known[term] for term in kept}
+
+    def sample(self, expression: str, limit: int) -> list[Passage]:
+        """Give the first `limit` chunks that `expression` matches under the filters."""
+        values = (expression, *self.clause.values, limit)
+        rows = self.connection.execute(_SAMPLE.format(clause=self.clause.sql), values)
+        return [Passage(chunk_id=row[0], breadcrumb=row[1], text=row[2]) for row in rows]
 
 
 def of_terms(*terms: str) -> str:

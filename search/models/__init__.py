@@ -4,7 +4,7 @@ from search.models import lookups  # noqa: F401  registers them
 from search.models.change import Change
 from search.models.chunk import Chunk
 from search.models.document import Document, MediaKind, Trust
-from search.models.source import Source, SourceKind, SourceState, SourceVersion
+from search.models.source import Source, SourceKind, SourceReader, SourceState, SourceVersion
 from search.models.vector import ChunkVector, EmbeddingSpace, SpaceState
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "MediaKind",
     "Source",
     "SourceKind",
+    "SourceReader",
     "SourceState",
     "SourceVersion",
     "SpaceState",

@@ -1,12 +1,13 @@
 """Where documents come from."""
 
 import uuid
-from typing import Any
+from typing import Any, Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import IntegrityError, models, transaction
 
 from kebab.people.models.workspace import SLUG
+from kebab.people.reader import Reader
 from search.libraries.ids import MAX_ID_CHARS, first_free, git_library_id, library_id_of
 from search.libraries.trust import Standing, trust_score
 from search.models.tenant import TenantQuerySet, tenant_key, workspace_key
@@ -33,6 +34,18 @@ class SourceState(models.TextChoices):
     INDEXING = "indexing"
     INDEXED = "indexed"
     ERROR = "error"
+
+
+class SourceQuerySet(TenantQuerySet):
+    """Sources, narrowed to those that a caller may know of."""
+
+    def readable_by(self, reader: Reader) -> Self:
+        """Only the sources that `reader` may read; the others don't exist for them."""
+        if reader.reads_all:
+            return self
+        readers = SourceReader.objects.filter(source=models.OuterRef("pk"), group__in=reader.groups)
+        mine = readers.filter(workspace=models.OuterRef("workspace"))
+        return self.filter(models.Q(is_restricted=False) | models.Exists(mine))
 
 
 class Source(models.Model):
@@ -70,9 +83,11 @@ class Source(models.Model):
     last_sync_at = models.DateTimeField(null=True, blank=True)
     # How many syncs have failed since one succeeded.
     sync_failures = models.PositiveIntegerField(default=0, db_default=0)
+    # Whether only its readers, and those who read all, may know of it; without a reader nobody else does.
+    is_restricted = models.BooleanField(default=False, db_default=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
-    objects = TenantQuerySet.as_manager()
+    objects = SourceQuerySet.as_manager()
 
     class Meta:
         ordering = ("key",)
@@ -83,6 +98,10 @@ class Source(models.Model):
                 name="source_scheduled",
             ),
             models.Index(fields=("workspace", "key"), condition=models.Q(watch=True), name="source_watched"),
+            # Whether a workspace hides anything from anybody, which every search asks.
+            models.Index(
+                fields=("workspace",), condition=models.Q(is_restricted=True), name="source_restricted"
+            ),
         )
         constraints = (
             models.UniqueConstraint(fields=("workspace", "key"), name="source_key_once"),
@@ -139,6 +158,25 @@ class Source(models.Model):
                 raise
             return False
         return True
+
+
+class SourceReader(models.Model):
+    """A group whose members may read a restricted source."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    workspace = workspace_key()
+    source = tenant_key("search.Source", "readers")
+    group = models.ForeignKey("people.Group", models.CASCADE, related_name="+")
+
+    objects = TenantQuerySet.as_manager()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("workspace", "source", "group"), name="source_reader_once"),
+        )
+
+    def __str__(self) -> str:
+        return f"group {self.group_id} reads source {self.source_id}"
 
 
 class SourceVersion(models.Model):

@@ -1,6 +1,7 @@
 """What all pages share: a person is logged in, and what can't be done is told on a page."""
 
 import logging
+from contextlib import ExitStack
 from typing import Any
 
 from django.contrib.auth.mixins import LoginRequiredMixin
@@ -12,8 +13,9 @@ from django.views.decorators.cache import never_cache
 
 from kebab.api.errors import Problem
 from kebab.api.problems import problem_of
-from kebab.people.access import access_of
+from kebab.people.access import Access, access_of
 from kebab.people.models import Workspace
+from kebab.tenancy.acting import acting_in
 
 logger = logging.getLogger(__name__)
 
@@ -23,9 +25,15 @@ class Page(LoginRequiredMixin, View):
     """A page for a logged-in person; others are sent to log in, whatever the address."""
 
     http_method_names = ("get", "head")
+    #: Where the page acts, until it is made.
+    acting: ExitStack
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Answer. Errors that a caller is told become pages; the rest is Django's to report."""
+        with ExitStack() as self.acting:
+            return self._answer(request, *args, **kwargs)
+
+    def _answer(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
             return super().dispatch(request, *args, **kwargs)  # type: ignore[return-value]
         except Exception as error:
@@ -48,10 +56,14 @@ class WorkspacePage(Page):
 
     #: None until the person is known to be a member.
     workspace: Workspace | None = None
+    #: As whom; set before the page is shown.
+    access: Access
 
     def get(self, request: HttpRequest, slug: str, **kwargs: Any) -> HttpResponse:
         """Admit the person, then show the page. Raises NotFound."""
-        self.workspace = access_of(request, slug).workspace
+        self.access = access_of(request, slug)
+        self.workspace = self.access.workspace
+        self.acting.enter_context(acting_in(self.workspace.pk))
         return self.show(request, self.workspace, **kwargs)
 
     def show(self, request: HttpRequest, workspace: Workspace, **kwargs: Any) -> HttpResponse:

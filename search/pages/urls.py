@@ -1,6 +1,5 @@
 """The pages' addresses."""
 
-from django.contrib.auth.views import LoginView, LogoutView
 from django.templatetags.static import static
 from django.urls import path
 from django.views.generic import RedirectView
@@ -12,8 +11,6 @@ urlpatterns = [
     # What browsers ask for by themselves on pages that name no icon, like the admin's.
     path("favicon.ico", RedirectView.as_view(url=static("search/kebab.svg"))),
     path("", HomePage.as_view(), name="home"),
-    path("login", LoginView.as_view(redirect_authenticated_user=True), name="login"),
-    path("logout", LogoutView.as_view(), name="logout"),
     path("w/<str:slug>/search", SearchPage.as_view(), name="search"),
     path("w/<str:slug>/documents/<hex32:doc_id>", DocumentPage.as_view(), name="document"),
     path(

@@ -8,6 +8,8 @@ from django.shortcuts import redirect, render
 
 from kebab.api.errors import NotFound, Problem
 from kebab.people.models import Workspace
+from kebab.people.reader import Reader
+from kebab.tenancy.acting import acting_everywhere
 from search.blobs import open_blob, read_blob
 from search.engine import search
 from search.models import Document, MediaKind
@@ -18,6 +20,7 @@ from search.pages.page import Page, WorkspacePage, told
 from search.pages.places import SHOWN_PICTURES
 from search.pages.reading import read_document
 from search.pictures.page import PageNotDrawn, page_png
+from search.rights import documents_of
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +30,8 @@ class HomePage(Page):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         """Give the list, or the way to the only one."""
-        workspaces = list(Workspace.objects.of_member(request.user))  # type: ignore[arg-type]
+        with acting_everywhere():
+            workspaces = list(Workspace.objects.of_member(request.user))  # type: ignore[arg-type]
         if len(workspaces) == 1:
             return redirect("search", workspaces[0].slug)
         return render(request, "search/home.html", {"workspaces": workspaces})
@@ -39,7 +43,7 @@ class SearchPage(WorkspacePage):
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
         """Give the page. Raises SearchError, which `refusal` shows above the same form."""
         asked = Asked.in_address(request.GET)
-        result = None if asked.is_blank else search(workspace, asked.query())
+        result = None if asked.is_blank else search(workspace, asked.query(), reader=self.access.reader)
         hits = () if result is None else shown_hits(workspace, asked, result.hits)
         context = {"workspace": workspace, "asked": asked, "result": result, "hits": hits}
         return render(request, "search/search.html", context)
@@ -58,7 +62,7 @@ class DocumentPage(WorkspacePage):
 
     def show(self, request: HttpRequest, workspace: Workspace, doc_id: uuid.UUID) -> HttpResponse:
         """Give the page. Raises NotFound."""
-        document = _document(workspace, doc_id)
+        document = _document(workspace, self.access.reader, doc_id)
         context = {
             "workspace": workspace,
             "asked": Asked.in_address(request.GET),
@@ -73,7 +77,7 @@ class DocumentSheet(WorkspacePage):
 
     def show(self, request: HttpRequest, workspace: Workspace, doc_id: uuid.UUID, page: int) -> HttpResponse:
         """Give the picture. Raises NotFound when there is no such page, or when it can't be drawn."""
-        document = _document(workspace, doc_id)
+        document = _document(workspace, self.access.reader, doc_id)
         if document.media != MediaKind.PDF:
             raise NotFound
         try:
@@ -91,7 +95,7 @@ class DocumentPicture(WorkspacePage):
 
     def show(self, request: HttpRequest, workspace: Workspace, doc_id: uuid.UUID) -> HttpResponse:
         """Give the picture. Raises NotFound."""
-        document = _document(workspace, doc_id)
+        document = _document(workspace, self.access.reader, doc_id)
         if document.media != MediaKind.IMAGE or document.mime not in SHOWN_PICTURES:
             raise NotFound
         try:
@@ -100,9 +104,9 @@ class DocumentPicture(WorkspacePage):
             raise NotFound from error
 
 
-def _document(workspace: Workspace, doc_id: uuid.UUID) -> Document:
+def _document(workspace: Workspace, reader: Reader, doc_id: uuid.UUID) -> Document:
     """Give the document with its source and version. Raises NotFound."""
-    documents = Document.objects.in_workspace(workspace).filter(doc_id=doc_id)
+    documents = documents_of(workspace, reader).filter(doc_id=doc_id)
     document = documents.select_related("source", "version").first()
     if document is None:
         raise NotFound

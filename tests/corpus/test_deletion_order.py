@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 from django.db import connection, transaction
 
+from kebab.tenancy.acting import acting_everywhere
 from search.corpus import delete_documents
 from search.models import Document
 from tests.corpus.making import make_workspace, write_each
@@ -18,11 +19,13 @@ def test_a_deletion_locks_documents_in_the_order_of_their_ids():
     in_table = [written.doc_id for written in write_each(workspace, [f"text {n}" for n in range(8)])]
     larger, smaller = next((one, other) for one, other in pairwise(in_table) if one > other)
 
+    @acting_everywhere()
     def delete():
         try:
-            with connection.cursor() as cursor:  # rows are found as they lie in the table
-                cursor.execute("SET enable_indexscan = off; SET enable_bitmapscan = off")
-            return delete_documents(workspace, [larger, smaller])
+            with transaction.atomic():
+                with connection.cursor() as cursor:  # rows are found as they lie in the table
+                    cursor.execute("SET LOCAL enable_indexscan = off; SET LOCAL enable_bitmapscan = off")
+                return delete_documents(workspace, [larger, smaller])
         finally:
             connection.close()
 

@@ -8,6 +8,8 @@ from typing import TypeVar
 
 from django.db import connection
 
+from kebab.tenancy.acting import acting_everywhere
+
 Result = TypeVar("Result")
 
 
@@ -15,6 +17,7 @@ def at_once(calls: Sequence[Callable[[], Result]]) -> list[Result]:
     """Start all calls together and give what they return, in order; raises what the first failing raised."""
     barrier = Barrier(len(calls), timeout=30)
 
+    @acting_everywhere()
     def run(call: Callable[[], Result]) -> Result:
         try:
             barrier.wait()

@@ -17,6 +17,7 @@ from ingest.jobs.embedding_goals import switch_when_complete
 from ingest.models import Job
 from ingest.reembedding import begin_reembedding, embedding_status, end_space, go_back, switch_spaces
 from ingest.tasks import end_spaces_task
+from kebab.people.reader import OPERATOR
 from search.errors import SpaceConflict
 from search.models import ChunkVector, EmbeddingSpace, SpaceState
 from search.retrieval.types import Mode
@@ -29,12 +30,12 @@ from tests.jobs.working import embed, work
 from tests.search.asking import ask, paths, sync
 
 WORKER = """
-import sys, uuid, django
+import sys, django
 django.setup()
 from django.db import connection
 connection.settings_dict["NAME"] = sys.argv[1]
-from ingest.jobs.run import run_job
-run_job(uuid.UUID(sys.argv[2]), uuid.UUID(sys.argv[3]))
+from ingest.tasks import run_embedding_task
+run_embedding_task(sys.argv[2], sys.argv[3])
 """
 
 
@@ -107,7 +108,7 @@ def test_equal_texts_are_embedded_once_in_each_space(workspace, embedded):
 def test_a_space_that_is_complete_does_not_go_live_when_it_is_to_wait(filled):
     begin_reembedding(filled, embedder=SECOND, hold=True)
     work(open_job())
-    status = embedding_status(filled)
+    status = embedding_status(filled, OPERATOR)
     assert (status["live"]["dim"], status["building"]["coverage"]) == (64, 1.0)
     assert "reembed switch" in status["building"]["held"]
     switch_spaces(filled)
@@ -116,7 +117,7 @@ def test_a_space_that_is_complete_does_not_go_live_when_it_is_to_wait(filled):
 
 def test_a_space_that_is_not_complete_can_not_go_live(filled):
     begin_reembedding(filled, embedder=SECOND)
-    with pytest.raises(SpaceConflict, match="150 chunks have no vector"):
+    with pytest.raises(SpaceConflict, match="Not every chunk has a vector"):
         switch_spaces(filled)
     switch_when_complete(filled)
     assert dims(filled) == {"live": 64, "building": 512}
@@ -253,7 +254,7 @@ def test_the_status_tells_coverage_rate_and_time_left(filled, monkeypatch):
 
     def look(*arguments):
         store(*arguments)
-        seen.append(embedding_status(filled))
+        seen.append(embedding_status(filled, OPERATOR))
 
     monkeypatch.setattr(embedding_work, "_store", look)
     work(open_job())
@@ -262,7 +263,7 @@ def test_the_status_tells_coverage_rate_and_time_left(filled, monkeypatch):
     assert all(each["chunks_per_s"] > 0 for each in seen)
     assert [each["building"]["eta_s"] > 0 for each in seen] == [True, True, False]
     assert {each["live"]["coverage"] for each in seen} == {1.0}
-    after = embedding_status(filled)
+    after = embedding_status(filled, OPERATOR)
     assert (after["building"], after["live"]["dim"], after["retired"][0]["dim"]) == (None, 512, 64)
     assert (after["embedder"], after["allowed"]) == (FIRST, [FIRST, SECOND, "none"])
 

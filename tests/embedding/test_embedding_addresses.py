@@ -125,8 +125,8 @@ def test_what_changes_between_the_counts_never_makes_coverage_more_than_all_or_l
 ):
     real = reembedding._vectors_by_space
 
-    def write_behind(workspace):
-        vectors = real(workspace)
+    def write_behind(rows):
+        vectors = real(rows)
         write(filled, "a.md", *texts)
         return vectors
 

@@ -18,14 +18,14 @@ from tests.jobs.working import embed
 LIMIT_MB = 500
 # As a worker is: Celery's application and the tasks are there. VmHWM begins anew with a program's start.
 WORKER = """
-import pathlib, re, sys, uuid, django
+import pathlib, re, sys, django
 django.setup()
 from django.db import connection
 connection.settings_dict["NAME"] = sys.argv[1]
 from kebab.celery import app
-from ingest.jobs.run import run_job
+from ingest.tasks import run_embedding_task
 app.loader.import_default_modules()
-run_job(uuid.UUID(sys.argv[2]), uuid.UUID(sys.argv[3]))
+run_embedding_task(sys.argv[2], sys.argv[3])
 print(re.search("VmHWM:\\\\s+(\\\\d+) kB", pathlib.Path("/proc/self/status").read_text())[1])
 """
 

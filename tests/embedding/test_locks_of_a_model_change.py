@@ -10,6 +10,7 @@ from django.db import connection
 from ingest.jobs import embed as embedding_work
 from ingest.jobs.request import request_embedding
 from ingest.reembedding import begin_reembedding, end_space, go_back
+from kebab.tenancy.acting import acting_everywhere
 from search.models import EmbeddingSpace
 from tests.corpus.making import write
 from tests.embedding.conftest import FIRST, SECOND
@@ -53,6 +54,7 @@ def test_a_request_and_the_job_that_stores_vectors_dont_wait_for_each_other(chan
         asked[0].result(30)
 
 
+@acting_everywhere()
 def in_its_own_connection(call):
     try:
         call()

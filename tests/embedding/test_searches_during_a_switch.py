@@ -8,6 +8,7 @@ from django.db import connection
 
 from ingest.models import Job
 from ingest.reembedding import begin_reembedding, go_back
+from kebab.tenancy.acting import acting_everywhere
 from search.retrieval.types import Mode
 from search.vectors import leg as vector_leg
 from tests.corpus.making import write
@@ -38,6 +39,7 @@ def test_no_search_under_load_mixes_spaces_or_fails(workspace, seen):
     embed(workspace)
     stop, asked = threading.Event(), []
 
+    @acting_everywhere()
     def load(number):
         try:
             while not stop.is_set():

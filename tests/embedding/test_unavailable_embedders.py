@@ -11,6 +11,7 @@ from django.utils import timezone
 from ingest.models import Job
 from ingest.reembedding import begin_reembedding
 from kebab.people.workspaces import change_workspace
+from kebab.tenancy.acting import acting_everywhere
 from search.embedders.hashing import HashEmbedder
 from search.errors import SpaceConflict, UnknownEmbedder
 from search.retrieval.errors import EmbedderUnavailable
@@ -109,6 +110,7 @@ def test_a_lasting_fault_ends_the_job_with_its_reason(filled, monkeypatch):
 def test_a_job_that_waits_for_an_answer_is_cancelled_at_once(filled, monkeypatch):
     released = threading.Event()
 
+    @acting_everywhere()
     def slow(self, texts):
         Job.objects.update(cancel_requested=True)
         connection.close()

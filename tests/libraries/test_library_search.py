@@ -4,6 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from kebab.people.reader import Reader
 from search.libraries.find import find_libraries
 from search.models import Source
 from tests.corpus.making import make_workspace, write
@@ -12,7 +13,10 @@ from tests.search.asking import sync
 
 
 def found(workspace, name, **options):
-    return [(each.source.title, each.score) for each in find_libraries(workspace, name, **options).libraries]
+    return [
+        (each.source.title, each.score)
+        for each in find_libraries(workspace, Reader(), name, **options).libraries
+    ]
 
 
 def titles(workspace, name, **options):
@@ -155,7 +159,7 @@ def test_versions_are_those_that_hold_documents_the_newest_first(workspace):
         write(workspace, "a.md", "one", source="alpha", version=tag)
     source = add_library(workspace, "Alpha")
     source.versions.create(workspace=workspace, tag="v19")
-    (only,) = find_libraries(workspace, "alpha").libraries
+    (only,) = find_libraries(workspace, Reader(), "alpha").libraries
 
     assert [version.tag for version in only.versions] == ["v18", "v17", "v9"]
 
@@ -164,7 +168,7 @@ def queries(workspace, name, **options):
     with CaptureQueriesContext(
         connection,
     ) as captured:
-        find_libraries(workspace, name, **options)
+        find_libraries(workspace, Reader(), name, **options)
     return len(captured)
 
 

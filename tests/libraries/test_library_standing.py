@@ -9,6 +9,7 @@ from django.apps import apps
 from django.db import IntegrityError, connection
 from django.utils import timezone
 
+from kebab.tenancy.acting import acting_everywhere
 from search.corpus import ensure_source, ensure_version
 from search.libraries.standing import note_uploads, refresh_standing
 from search.models import Source, SourceVersion
@@ -64,6 +65,7 @@ def test_sources_made_at_the_same_time_get_ids_of_their_own():
     workspace = make_workspace()
     gate = threading.Barrier(6)
 
+    @acting_everywhere()
     def make(number):
         gate.wait()
         add(workspace, f"docs{number}", title="Docs")
@@ -83,7 +85,7 @@ def test_the_migration_gives_ids_to_the_sources_that_there_are(workspace):
     for number in range(3):
         add(workspace, f"docs{number}", title="Docs", library_id=f"old-{number}")
     elsewhere = add(make_workspace(), "docs", title="Docs", library_id="old")
-    import_module("search.migrations.0003_libraries").give_library_ids(apps, None)
+    import_module("search.migrations.0003_libraries").give_library_ids(apps, connection.schema_editor())
     ids = Source.objects.in_workspace(workspace).order_by("key").values_list("library_id", flat=True)
 
     assert list(ids) == ["/local/docs", "/local/docs-2", "/local/docs-3"]
@@ -95,7 +97,7 @@ def test_the_migration_notes_how_the_sources_stand(workspace):
     write(workspace, "a.md", "old", version="v1")
     add(workspace, "folder", description="All.")
     Source.objects.update(trust_score=9.9, total_snippets=99)
-    import_module("search.migrations.0003_libraries").note_standing(apps, None)
+    import_module("search.migrations.0003_libraries").note_standing(apps, connection.schema_editor())
     docs, folder = Source.objects.in_workspace(workspace).order_by("key")
 
     assert (docs.total_snippets, docs.trust_score, docs.state) == (2, 1.0, "indexed")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kebab.people.reader import Reader
 from search.libraries.library import choose_library
 from search.libraries.snippets import SnippetPage, search_snippets
 from tests.corpus.making import chunk, write
@@ -19,13 +20,13 @@ def library(workspace):
     write(workspace, "other.md", chunk("Testing a parser of nothing in particular."))
     write(workspace, "old.md", "configurable", version="v1")
     sync(workspace)
-    return choose_library(workspace, "/local/docs")
+    return choose_library(workspace, Reader(), "/local/docs")
 
 
 @pytest.fixture
 def typed(workspace, library):
     def find(text, **page):
-        found = search_snippets(workspace, library, text, SnippetPage(**page))
+        found = search_snippets(workspace, Reader(), library, text, SnippetPage(**page))
         return [snippet.text for snippet in found.snippets]
 
     return find

@@ -90,7 +90,8 @@ class Shelf:
             filters=SearchFilters(**filters),
             head_seq=0,
             space=None,
-            source_keys=(),
+            sources=None,
+            readable=None,
             version_tags=(),
         )
         return MirrorReading(self.files, self.pool, scope, limit_s=limit_s)

@@ -13,9 +13,9 @@ from search.mirror import connections
 from search.mirror.apply import Applier
 from search.mirror.errors import MirrorDamaged
 from search.mirror.postings import (
+    Collection,
     Scores,
     check_postings,
-    document_frequency,
     read_chunk_table,
     read_postings,
 )
@@ -166,8 +166,9 @@ def test_hundreds_of_occurrences_are_all_counted(mirror):
 def test_a_terms_frequency_is_the_number_of_its_chunks_over_all_parts(mirror):
     for n in range(9):
         apply(mirror, document(f"{n:02x}", ["pear", "pear apple"]))
-    assert document_frequency(mirror, "pear") == 18
-    assert document_frequency(mirror, "nowhere") == 0
+    whole = Collection(read_chunk_table(mirror))
+    assert whole.frequency(mirror, "pear") == 18
+    assert whole.frequency(mirror, "nowhere") == 0
 
 
 def test_a_chunk_that_changes_its_kind_is_of_the_new_one(mirror):

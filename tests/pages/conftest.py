@@ -1,6 +1,7 @@
 import pytest
 
 from kebab.people.models import User, Workspace
+from tests.browsing import browser, open_page  # noqa: F401  fixtures
 from tests.pages.shelf import index, make_member, shelve
 
 PASSWORD = "correct horse 7"

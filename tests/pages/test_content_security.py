@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 from django.http import HttpResponse
 
-from kebab.headers import ContentSecurityPolicy
+from kebab.headers import SecurityHeaders
 
 
 def policy_of(response):
@@ -35,9 +35,7 @@ def test_the_api_pages_may_style_inline_but_not_script(client, db):
 def test_a_view_keeps_a_policy_of_its_own(rf):
     own = HttpResponse(headers={"Content-Security-Policy": "default-src 'none'; sandbox"})
 
-    assert ContentSecurityPolicy(lambda request: own)(rf.get("/"))["Content-Security-Policy"].endswith(
-        "sandbox"
-    )
+    assert SecurityHeaders(lambda request: own)(rf.get("/"))["Content-Security-Policy"].endswith("sandbox")
 
 
 def test_pages_carry_no_inline_script_or_style_and_load_nothing_from_elsewhere(visitor, workspace, guide):

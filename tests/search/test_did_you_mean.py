@@ -2,6 +2,7 @@
 
 import pytest
 
+from kebab.people.reader import Reader
 from search.did_you_mean import did_you_mean
 from search.engine import mirror_reading
 from search.mirror.reading import MirrorReading
@@ -14,7 +15,9 @@ from tests.search.asking import ask, sync
 
 
 def meant(workspace, text, **filters):
-    return did_you_mean(mirror_reading(workspace, resolve_scope(workspace, SearchFilters(**filters))), text)
+    return did_you_mean(
+        mirror_reading(workspace, resolve_scope(workspace, SearchFilters(**filters), Reader())), text
+    )
 
 
 @pytest.fixture

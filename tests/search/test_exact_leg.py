@@ -2,6 +2,7 @@
 
 import pytest
 
+from kebab.people.reader import Reader
 from search.engine import mirror_reading
 from search.mirror import exact
 from search.mirror.exact import ExactLeg
@@ -16,7 +17,9 @@ from tests.search.asking import ask, embed, paths, sync
 
 
 def leg(workspace, text, **filters):
-    return ExactLeg(mirror_reading(workspace, resolve_scope(workspace, SearchFilters(**filters))), text)
+    return ExactLeg(
+        mirror_reading(workspace, resolve_scope(workspace, SearchFilters(**filters), Reader())), text
+    )
 
 
 def found(workspace, text, **filters):

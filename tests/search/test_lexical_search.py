@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from kebab.people.reader import Reader
 from search import node
 from search.mirror.lexical import LexicalLeg
 from search.mirror.reading import MirrorReading
@@ -22,7 +23,7 @@ def found(workspace, text, **options):
 
 
 def candidates(workspace, text, limit, **filters):
-    scope = resolve_scope(workspace, SearchFilters(**filters))
+    scope = resolve_scope(workspace, SearchFilters(**filters), Reader())
     leg = LexicalLeg(
         MirrorReading(node.mirror_files(workspace.pk), node.reader_pool(), scope, limit_s=60), text
     )

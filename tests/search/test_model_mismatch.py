@@ -5,6 +5,7 @@ import logging
 import pytest
 
 from kebab.health.checks import CheckStatus
+from kebab.people.reader import Reader
 from search import checks
 from search.models import EmbeddingSpace
 from search.retrieval.types import Mode
@@ -26,12 +27,12 @@ def outdated(workspace):
 
 @pytest.mark.parametrize("made", [HybridRetriever, VectorRetriever])
 def test_a_retriever_flags_them_when_it_is_made(outdated, made, caplog):
-    assert made(outdated).mismatch == SAID
+    assert made(outdated, Reader()).mismatch == SAID
     assert f"{SAID} Set KEBAB_EMBEDDER back" in caplog.text
 
 
 def test_words_alone_have_no_model(outdated, caplog):
-    assert LexicalRetriever(outdated).mismatch is None
+    assert LexicalRetriever(outdated, Reader()).mismatch is None
     assert ask(outdated, "apple").warnings == ()
     assert SAID not in caplog.text
 
@@ -63,7 +64,7 @@ def test_where_the_models_agree_nothing_is_flagged(workspace, caplog):
     write(workspace, "a.md", "apple")
     embed(workspace)
 
-    assert HybridRetriever(workspace).mismatch is None
+    assert HybridRetriever(workspace, Reader()).mismatch is None
     assert ask(workspace, "apple", Mode.HYBRID).warnings == ()
     assert "vectors are" not in caplog.text
 
@@ -71,5 +72,5 @@ def test_where_the_models_agree_nothing_is_flagged(workspace, caplog):
 def test_without_an_embedder_there_is_no_other_model(outdated, set_embedder):
     set_embedder("none")
 
-    assert HybridRetriever(outdated).mismatch is None
+    assert HybridRetriever(outdated, Reader()).mismatch is None
     assert list(checks.check_models(repair=False)) == []

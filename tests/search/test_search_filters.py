@@ -5,6 +5,7 @@ from itertools import product
 
 import pytest
 
+from kebab.people.reader import Reader
 from search import node
 from search.embedding import query_embedder
 from search.mirror.lexical import LexicalLeg
@@ -80,7 +81,7 @@ CASES = [
 
 
 def leg_paths(workspace, filters, leg_of):
-    scope = resolve_scope(workspace, SearchFilters(**filters))
+    scope = resolve_scope(workspace, SearchFilters(**filters), Reader())
     ids = [candidate.chunk_id for candidate in leg_of(scope).search(100)]
     return sorted(Document.objects.get(chunks__chunk_id=id_, version__tag="").path for id_ in ids)
 

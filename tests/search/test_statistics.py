@@ -2,6 +2,7 @@
 
 from django.db import connection
 
+from kebab.tenancy.owner import owner_connection
 from search.statistics import refresh_statistics
 from tests.corpus.making import write
 
@@ -15,8 +16,8 @@ def rows_believed(table):
 
 
 def believe(tuples, pages):
-    with connection.cursor() as cursor:
-        cursor.execute(
+    with owner_connection() as owner:
+        owner.execute(
             "UPDATE pg_class SET reltuples = %s, relpages = %s WHERE oid = ANY(%s::regclass[])",
             [tuples, pages, sorted(TABLES)],
         )

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kebab.people.reader import Reader
 from search.models import Chunk, Document
 from search.suggest import MAX_LIMIT, suggest
 from tests.corpus.making import chunk, write
@@ -9,7 +10,7 @@ from tests.search.asking import sync
 
 
 def texts(workspace, typed, kind=None, **options):
-    found = suggest(workspace, typed, **options).suggestions
+    found = suggest(workspace, typed, reader=Reader(), **options).suggestions
     return [each.text for each in found if kind in (None, each.kind)]
 
 
@@ -30,7 +31,7 @@ def corpus(workspace):
 
 
 def test_titles_come_first_then_headings_then_words(corpus):
-    found = suggest(corpus, "push").suggestions
+    found = suggest(corpus, "push", reader=Reader()).suggestions
 
     assert [(each.kind, each.text) for each in found] == [
         ("title", "Pushing changes"),
@@ -43,7 +44,7 @@ def test_titles_come_first_then_headings_then_words(corpus):
 
 def test_a_suggestion_leads_to_its_document(corpus):
     document = Document.objects.in_workspace(corpus).get(path="b/push.md")
-    title, _, heading, *words = suggest(corpus, "push").suggestions
+    title, _, heading, *words = suggest(corpus, "push", reader=Reader()).suggestions
 
     assert (title.doc_id, title.doc_path, title.chunk_id) == (document.doc_id.hex, "b/push.md", None)
     chunk_id = Chunk.objects.in_workspace(corpus).get(section_label="push_back").chunk_id.hex
@@ -104,13 +105,13 @@ def test_a_text_is_suggested_once_with_the_first_path(corpus):
     for path in ("y.md", "x.md"):
         write(corpus, path, section("PUSH", "Same"), title="PUSH")
     sync(corpus)
-    found = [each for each in suggest(corpus, "pus").suggestions if each.text == "PUSH"]
+    found = [each for each in suggest(corpus, "pus", reader=Reader()).suggestions if each.text == "PUSH"]
 
     assert [each.doc_path for each in found] == ["x.md"]
 
 
 def test_the_same_is_suggested_again(corpus):
-    assert suggest(corpus, "p") == suggest(corpus, "p")
+    assert suggest(corpus, "p", reader=Reader()) == suggest(corpus, "p", reader=Reader())
 
 
 def test_other_versions_are_not_suggested(corpus):
@@ -143,6 +144,6 @@ def test_without_a_mirror_there_are_titles(workspace, monkeypatch):
 
     monkeypatch.setattr(node, "build_first_mirror", lambda workspace_id, limit_s: None)
     write(workspace, "a.md", section("Pushing", "push_back"), title="Pushing")
-    found = suggest(workspace, "push")
+    found = suggest(workspace, "push", reader=Reader())
 
     assert (found.degraded, [each.text for each in found.suggestions]) == (("lexical",), ["Pushing"])

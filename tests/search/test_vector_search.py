@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from django.db import connection
 
+from kebab.people.reader import Reader
+from kebab.tenancy.owner import owner_connection
 from search.embedders.hashing import HashEmbedder
 from search.embedding import query_embedder
 from search.models import EmbeddingSpace
@@ -42,7 +44,7 @@ def combinations(count):
 
 
 def nearest(workspace, vector, limit):
-    scope = resolve_scope(workspace, SearchFilters())
+    scope = resolve_scope(workspace, SearchFilters(), Reader())
     return nearest_chunks(scope, scope.space, vector, limit=limit)
 
 
@@ -174,11 +176,12 @@ def test_an_index_that_a_crash_left_invalid_is_built_again(indexed):
     space = EmbeddingSpace.objects.get(is_indexed=True)
     EmbeddingSpace.objects.update(is_indexed=False)
     space.refresh_from_db()
-    with connection.cursor() as cursor:
-        cursor.execute(
+    with owner_connection() as owner:
+        owner.execute(
             "UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass(%s)", [index_name(space)]
         )
-        assert ensure_index(space)
+    assert ensure_index(space)
+    with connection.cursor() as cursor:
         cursor.execute(
             "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)", [index_name(space)]
         )
@@ -228,7 +231,7 @@ def test_a_filter_never_shortens_the_list_while_matches_exist(indexed):
 
 
 def test_the_stored_vectors_give_the_similarity_of_any_chunk(indexed):
-    scope = resolve_scope(indexed, SearchFilters())
+    scope = resolve_scope(indexed, SearchFilters(), Reader())
     vector = query_embedder().embed_query("apple")
     found = {id_.hex: similarity for id_, similarity in nearest_chunks(scope, scope.space, vector, limit=20)}
     asked = [*found, "0" * 32]

@@ -8,6 +8,7 @@ from kebab.cli.errors import CliError, Exit
 from kebab.cli.resolve import the_workspace
 from kebab.cli.verb import BaseVerb
 from kebab.people.models import Workspace
+from kebab.people.reader import OPERATOR
 from search.api.query import make_query
 from search.cli.hits import print_explanation, print_result, shortcomings, summary
 from search.engine import search
@@ -91,11 +92,11 @@ def _answer(workspace: Workspace, options: dict[str, Any]) -> SearchResult:
     if options["cursor"] is None:
         query = make_query(workspace, given, filters)
         # No mirror follower need run beside this process: it waits for what is committed now.
-        return search(workspace, query, min_seq=workspace.head_seq, caller=_CALLER)
+        return search(workspace, query, reader=OPERATOR, min_seq=workspace.head_seq, caller=_CALLER)
     beside = sorted((given | filters).keys() - {"k"})
     if beside:
         raise CliError(f"A cursor has its query already; leave out: {', '.join(beside)}.")
-    return next_page(workspace, options["cursor"], _CALLER, k=given.get("k", 0))
+    return next_page(workspace, options["cursor"], _CALLER, reader=OPERATOR, k=given.get("k", 0))
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:

@@ -10,24 +10,19 @@ stands in breadcrumb and text (65,535 is "at least").
 """
 
 from search.mirror.postings.check import check_postings
-from search.mirror.postings.read import (
-    ChunkTable,
-    RecentTables,
-    document_frequency,
-    read_chunk_table,
-    read_postings,
-)
+from search.mirror.postings.collection import Collection, RecentCollections
+from search.mirror.postings.read import ChunkTable, read_chunk_table, read_postings
 from search.mirror.postings.score import Contribution, Scores
 from search.mirror.postings.write import PostingsWriter
 
 __all__ = [
     "ChunkTable",
+    "Collection",
     "Contribution",
     "PostingsWriter",
-    "RecentTables",
+    "RecentCollections",
     "Scores",
     "check_postings",
-    "document_frequency",
     "read_chunk_table",
     "read_postings",
 ]

@@ -33,6 +33,13 @@ class Postings:
     in_breadcrumb: np.ndarray
     in_text: np.ndarray
 
+    def among(self, members: np.ndarray) -> "Postings":
+        """Give those of the rows that `members`, (n,) bool by row, holds. Raises MirrorDamaged."""
+        if len(self.rows) and self.rows[-1] >= len(members):
+            raise MirrorDamaged("A posting list names chunks that there are not.")
+        kept = members[self.rows]
+        return Postings(self.rows[kept], self.in_breadcrumb[kept], self.in_text[kept])
+
     @staticmethod
     def unpacked(blobs: Iterable[bytes]) -> "Postings":
         """Read blobs of entries; together they are ascending. Raises MirrorDamaged."""
@@ -48,6 +55,11 @@ def without_rows(blob: bytes, rows: np.ndarray) -> bytes:
     """Give the entries in `blob` without those of `rows`. Raises MirrorDamaged."""
     entries = _entries(blob)
     return entries[~np.isin(entries["row"], rows)].tobytes()
+
+
+def rows_of(blob: bytes) -> np.ndarray:
+    """Give the rows of the chunks in `blob`, ascending. Raises MirrorDamaged."""
+    return _entries(blob)["row"]
 
 
 def _entries(blob: bytes) -> np.ndarray:

@@ -1,0 +1,130 @@
+"""What is ranked among what: all chunks of a mirror, or those of the sources that a reader may read.
+
+Where some sources are hidden from the reader, everything that counts chunks counts the others alone: a word
+that stands in hidden sources only is then as if it stood nowhere, and no score tells of them.
+"""
+
+import json
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+import apsw
+import numpy as np
+
+from search.mirror.postings.entries import ENTRY, Postings, rows_of
+from search.mirror.postings.read import ChunkTable, read_chunk_table, read_postings
+
+_OF_SOURCES = "SELECT doc FROM documents WHERE source_key IN (SELECT value FROM json_each(?))"
+_ENTRIES = (
+    "SELECT p.term, p.entries FROM parts q CROSS JOIN json_each(?) t CROSS JOIN postings p"
+    " ON p.part = q.part AND p.term = t.value"
+)
+# A blob's length is known without reading it.
+_FREQUENCY = (
+    "SELECT coalesce(sum(length(p.entries)), 0) FROM parts q CROSS JOIN postings p"
+    " ON p.part = q.part AND p.term = ?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """The chunks that a query is ranked among, with what the index says of them."""
+
+    #: Rows that don't belong to it have none of its chunks.
+    chunks: ChunkTable
+    #: (n,) bool, whether each row belongs to it; None: it is the whole mirror.
+    members: np.ndarray | None = None
+
+    @staticmethod
+    def of_sources(connection: apsw.Connection, whole: ChunkTable, keys: Sequence[str]) -> "Collection":
+        """Give the chunks of the sources with these keys."""
+        belongs = np.zeros(int(whole.docs.max(initial=0)) + 1, bool)
+        rows = connection.execute(_OF_SOURCES, (json.dumps(keys),))
+        docs = np.fromiter((doc for (doc,) in rows), np.int64)
+        belongs[docs[docs < len(belongs)]] = True
+        members = belongs[whole.docs]
+        members &= whole.docs != 0
+        docs, lengths = (np.where(members, column, 0) for column in (whole.docs, whole.lengths))
+        return Collection(ChunkTable.of(lengths, docs, whole.kinds), members)
+
+    def postings(self, connection: apsw.Connection, terms: Iterable[str]) -> dict[str, Postings]:
+        """Give the postings of those of `terms` that any of its chunks has. Raises MirrorDamaged."""
+        found = read_postings(connection, terms)
+        if self.members is None:
+            return found
+        narrowed = {term: postings.among(self.members) for term, postings in found.items()}
+        return {term: postings for term, postings in narrowed.items() if len(postings.rows)}
+
+    def frequency(self, connection: apsw.Connection, term: str) -> int:
+        """Give how many of its chunks have an index term. Raises MirrorDamaged."""
+        if self.members is not None:
+            return self.frequencies(connection, [term]).get(term, 0)
+        size_bytes: int = connection.execute(_FREQUENCY, (term,)).fetchone()[0]
+        return size_bytes // ENTRY.itemsize
+
+    def frequencies(self, connection: apsw.Connection, terms: Iterable[str]) -> dict[str, int]:
+        """Give how many of its chunks have each of `terms`, without those that none has."""
+        counts: Counter[str] = Counter()
+        for term, entries in connection.execute(_ENTRIES, (json.dumps(sorted(set(terms))),)):
+            counts[term] += self._belonging(rows_of(entries))
+        return {term: count for term, count in counts.items() if count}
+
+    def _belonging(self, rows: np.ndarray) -> int:
+        return len(rows) if self.members is None else int(np.count_nonzero(self.members[rows]))
+
+
+class RecentCollections:
+    """The collections that this process ranked among last, each by its file, the change it shows and the keys
+    of its sources: who reads the same sources has the same.
+
+    Reading the table of 125,000 chunks takes longer than scoring a query with it: 1.5 of 2.4 ms.
+    """
+
+    def __init__(self, max_rows: int = 2_000_000) -> None:
+        """`max_rows` bounds all tables together; a row takes 18 bytes."""
+        self._max_rows = max_rows
+        self._collections: OrderedDict[_Key, Collection] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, connection: apsw.Connection, seq: int, keys: tuple[str, ...] | None = None) -> Collection:
+        """Give the collection of the sources with these keys, or the whole mirror without any.
+
+        `seq` is the change that the connection's transaction shows. Raises MirrorDamaged.
+        """
+        key = (connection.filename, seq, keys)
+        with self._lock:
+            known = self._collections.get(key)
+            if known is not None:
+                self._collections.move_to_end(key)
+                return known
+        if keys is None:
+            made = Collection(read_chunk_table(connection))
+        else:
+            made = Collection.of_sources(connection, self.get(connection, seq).chunks, keys)
+        with self._lock:
+            self._keep(key, made)
+        return made
+
+    def _keep(self, key: "_Key", made: Collection) -> None:
+        for outdated in list(self._outdated(key)):
+            del self._collections[outdated]
+        self._collections[key] = made
+        while self._rows() > self._max_rows and (dropped := self._least_wanted(key)) is not None:
+            del self._collections[dropped]
+
+    def _least_wanted(self, key: "_Key") -> "_Key | None":
+        """Narrowed ones before whole mirrors, from which they are made, and of these the oldest."""
+        kept = (key, (key[0], key[1], None))
+        others = [each for each in self._collections if each not in kept]
+        return min(others, key=lambda each: each[2] is None, default=None)
+
+    def _outdated(self, key: "_Key") -> Iterator["_Key"]:
+        return (each for each in self._collections if each[0] == key[0] and each[1] < key[1])
+
+    def _rows(self) -> int:
+        return sum(len(each.chunks.docs) for each in self._collections.values())
+
+
+_Key = tuple[str, int, tuple[str, ...] | None]

@@ -1,0 +1,23 @@
+"""A workspace in which one source is restricted, and its twin that never had it."""
+
+import pytest
+
+from tests.reading.vault import make_vault
+from tests.search.conftest import patience, workspace  # noqa: F401 - fixtures
+
+
+@pytest.fixture(autouse=True)
+def _blobs(settings, tmp_path):
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "default": {
+            "BACKEND": "django.core.files.storage.FileSystemStorage",
+            "OPTIONS": {"location": tmp_path / "blobs"},
+        },
+    }
+
+
+@pytest.fixture
+def vault(workspace):  # noqa: F811 - the fixture
+    """Documents that everybody reads, and canaries in a source that one group reads."""
+    return make_vault(workspace)

@@ -1,0 +1,93 @@
+"""An empty list of sources means no row, in each leg and each reading that is called by itself."""
+
+from dataclasses import replace
+
+import pytest
+
+from kebab.people.reader import OPERATOR, Reader
+from search.context.standing import read_chunks, standing_chunks, standing_documents
+from search.did_you_mean import did_you_mean
+from search.embedding import configured_embedder
+from search.engine import lexical_leg, mirror_reading
+from search.mirror.exact import ExactLeg
+from search.mirror.typed import completions, outlines
+from search.mirror.vocabulary import Vocabulary
+from search.models import Chunk
+from search.readback import read_back, read_hits, read_passages
+from search.retrieval.filters import SearchFilters
+from search.scope import Sources, resolve_scope
+from search.vectors.nearest import nearest_chunks, similarities
+
+
+@pytest.fixture(params=["by rights", "by a filter"])
+def nothing(vault, request):
+    """A scope without any source, and the words and ids that would be found without it."""
+    scope = resolve_scope(vault.workspace, SearchFilters(), OPERATOR)
+    if request.param == "by rights":
+        return replace(scope, sources=Sources(), readable=Sources())
+    return replace(scope, sources=Sources(), filters=SearchFilters(source=("absent",)))
+
+
+@pytest.fixture
+def everything(vault):
+    return resolve_scope(vault.workspace, SearchFilters(), OPERATOR)
+
+
+@pytest.fixture
+def chunk_ids(vault):
+    return [each.chunk_id.hex for each in Chunk.objects.in_workspace(vault.workspace)]
+
+
+@pytest.mark.parametrize("text", ["image", '"one by one"', "'image'", "'imag*'", "restart the image workers"])
+def test_the_lexical_leg_finds_nothing(vault, nothing, everything, chunk_ids, text):
+    assert lexical_leg(vault.workspace, everything, text).search(100)
+    leg = lexical_leg(vault.workspace, nothing, text)
+    assert leg.search(100) == []
+    assert leg.total.value == 0
+    assert leg.snippets(chunk_ids, 200) == {}
+
+
+def test_the_lexical_leg_scores_nothing_that_may_not_be_read(vault, chunk_ids):
+    scope = resolve_scope(vault.workspace, SearchFilters(), Reader())
+    for text in ("image", '"one by one"'):
+        scores = lexical_leg(vault.workspace, scope, text).score(chunk_ids)
+        assert scores[vault.chunk.chunk_id.hex] == 0.0
+        assert max(scores.values()) > 0.0
+
+
+@pytest.mark.parametrize("text", ["restart_workers()", '"one by one"', "tammar.wallaby_name"])
+def test_the_exact_leg_finds_nothing(vault, nothing, everything, text):
+    assert ExactLeg(mirror_reading(vault.workspace, everything), text).search(100)
+    assert ExactLeg(mirror_reading(vault.workspace, nothing), text).search(100) == []
+
+
+@pytest.mark.parametrize("is_indexed", [False, True])
+def test_the_vector_leg_finds_and_compares_nothing(vault, nothing, everything, chunk_ids, is_indexed):
+    vector = configured_embedder().embed_query("image")
+    space = replace(everything.space, is_indexed=is_indexed)
+    assert len(nearest_chunks(everything, space, vector, limit=100)) == len(chunk_ids)
+    assert len(similarities(everything, space, vector, chunk_ids)) == len(chunk_ids)
+    assert nearest_chunks(nothing, space, vector, limit=100) == []
+    assert similarities(nothing, space, vector, chunk_ids) == {}
+
+
+def test_nothing_is_read_back(nothing, everything, chunk_ids):
+    for read in (read_back, read_hits, read_passages, read_chunks):
+        assert len(read(everything, chunk_ids)) == len(chunk_ids)
+        assert read(nothing, chunk_ids) == {}
+
+
+def test_no_chunk_and_no_document_stands(nothing, everything):
+    assert standing_chunks(everything).exists() and standing_documents(everything).exists()
+    assert not standing_chunks(nothing).exists()
+    assert not standing_documents(nothing).exists()
+
+
+def test_nothing_is_completed_or_meant(vault, nothing):
+    reading = mirror_reading(vault.workspace, nothing)
+    with reading.connection() as connection:
+        vocabulary = Vocabulary(reading, connection)
+        assert outlines(vocabulary, ["chapter"]) == []
+        assert completions(vocabulary, ["restar"]).chunk_ids == ()
+        assert vocabulary.sample("image", 10) == []
+    assert did_you_mean(reading, "imaeg restrat") is None
