@@ -14,6 +14,7 @@ from ingest.jobs.request import request_archive
 from ingest.models import Job
 from ingest.sources import upload_source
 from kebab.people.models import Workspace
+from kebab.people.reader import Reader
 from search.blobs import keep_blob_file, secure_blob_file
 from search.corpus import ensure_version
 from search.models import Source
@@ -43,14 +44,14 @@ def archive_folder(path: str) -> str:
     return without_suffix(path)
 
 
-def accept_archive(workspace: Workspace, upload: ArchiveUpload, *, requested_by: str) -> Job:
+def accept_archive(workspace: Workspace, upload: ArchiveUpload, *, reader: Reader, requested_by: str) -> Job:
     """Keep the archive and give the job that ingests what is in it; documents at the same paths are replaced.
 
-    Raises ArchiveRefused, InvalidPath, SourceMismatch, UnknownSource.
+    Raises ArchiveRefused, InvalidPath and what `upload_source` raises.
     """
     check_archive(upload.name, upload.file)
     prefix = "" if upload.folder is None else normalise_path(upload.folder.rstrip("/")) + "/"
-    source = upload_source(workspace, upload.source)
+    source = upload_source(workspace, reader, upload.source)
     ensure_version(source, upload.version)
     return ask_for_archive(
         source,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from django.db import transaction
 
 from ingest.models import OPEN_STATES, Job, JobItem, JobKind, Unreadable, WebPage
+from kebab.tenancy.acting import acting_in
 from search.blobs import drop_blobs, hold_blobs
 from search.models import Document, SourceKind
 
@@ -47,7 +48,15 @@ def release_blobs(
 
     Whoever begins to need one meanwhile is either seen by `unneeded`, or finds it gone and keeps it anew.
     """
-    found = sorted(unneeded(workspace_id, set(hashes) - {""}))
+    # Who acts elsewhere sees no row that needs any of them.
+    with acting_in(workspace_id):
+        return _release_blobs(workspace_id, set(hashes) - {""}, unneeded)
+
+
+def _release_blobs(
+    workspace_id: uuid.UUID, hashes: set[str], unneeded: Callable[[uuid.UUID, set[str]], set[str]]
+) -> int:
+    found = sorted(unneeded(workspace_id, hashes))
     n_released = 0
     for start in range(0, len(found), _AT_ONCE):
         with transaction.atomic():

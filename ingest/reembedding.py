@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 from django.utils import timezone
 
 from ingest.jobs.request import request_embedding
@@ -11,12 +11,15 @@ from ingest.models import OPEN_STATES, Job, JobKind
 from ingest.progress import items_per_s
 from kebab.api.errors import NotFound
 from kebab.people.models import Workspace
+from kebab.people.reader import Reader
 from kebab.people.workspaces import change_workspace
 from search.embedders.base import Embedder
 from search.embedding import allowed_embedders, embedder_named, maker_of, wanted_name
 from search.errors import SpaceConflict, UnknownEmbedder
-from search.models import Chunk, ChunkVector, EmbeddingSpace, SpaceState
+from search.models import Chunk, ChunkVector, EmbeddingSpace, SourceVersion, SpaceState
+from search.readers import hidden_from
 from search.retrieval.errors import shown
+from search.rights import documents_of, sources_of
 from search.vectors.lifecycle import begin_build, retire, roll_back, switch, why_held
 
 
@@ -75,12 +78,18 @@ def end_space(workspace: Workspace, space_id: int) -> EmbeddingSpace:
         return retire(space)
 
 
-def embedding_status(workspace: Workspace) -> dict[str, Any]:
-    """Give `embedding.v1`: the workspace's embedder, its spaces, how full they are and when they will be."""
+def embedding_status(workspace: Workspace, reader: Reader) -> dict[str, Any]:
+    """Give `embedding.v1`: the workspace's embedder, its spaces, how full they are and when they will be.
+
+    Counted is what `reader` may read. While something is hidden from them there is no job either: its rate
+    and its error would tell of work on that.
+    """
+    reads_everything = not hidden_from(workspace, reader).exists()
+    chunks_read, vectors_read = _counted(workspace, None if reads_everything else reader)
     # Vectors before chunks: what is written in between is not yet covered, rather than more than all.
-    vectors = _vectors_by_space(workspace)
-    chunks = Chunk.objects.in_workspace(workspace).count()
-    job = Job.objects.in_workspace(workspace).filter(kind=JobKind.EMBED, state__in=OPEN_STATES).first()
+    vectors = _vectors_by_space(vectors_read)
+    chunks = chunks_read.count()
+    job = _open_job(workspace) if reads_everything else None
     rate = None if job is None else items_per_s(job)
     spaces = [
         _space_status(space, min(vectors.get(space.pk, 0), chunks), chunks, rate)
@@ -111,9 +120,25 @@ def _allowed(name: str) -> Embedder | None:
     return embedder_named(name)
 
 
-def _vectors_by_space(workspace: Workspace) -> dict[int, int]:
-    rows = ChunkVector.objects.in_workspace(workspace).values("space")
-    return dict(rows.annotate(vectors=Count("chunk_id")).values_list("space", "vectors"))
+def _counted(workspace: Workspace, reader: Reader | None) -> "tuple[QuerySet[Chunk], QuerySet[ChunkVector]]":
+    """Give the chunks and the vectors to count: what the reader may read; None: all."""
+    chunks, vectors = Chunk.objects.in_workspace(workspace), ChunkVector.objects.in_workspace(workspace)
+    if reader is None:
+        return chunks, vectors
+    readable = sources_of(workspace, reader).order_by().values("pk")
+    versions = SourceVersion.objects.in_workspace(workspace).filter(source__in=readable).values("pk")
+    return chunks.filter(document__in=documents_of(workspace, reader)), vectors.filter(
+        version_id__in=versions
+    )
+
+
+def _vectors_by_space(vectors: "QuerySet[ChunkVector]") -> dict[int, int]:
+    rows = vectors.values("space").annotate(vectors=Count("chunk_id"))
+    return dict(rows.values_list("space", "vectors"))
+
+
+def _open_job(workspace: Workspace) -> Job | None:
+    return Job.objects.in_workspace(workspace).filter(kind=JobKind.EMBED, state__in=OPEN_STATES).first()
 
 
 def _space_status(space: EmbeddingSpace, vectors: int, chunks: int, rate: float | None) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,26 +13,33 @@ from ingest.connectors.git.address import GitAddress, check_address, file_url, r
 from ingest.connectors.git.credentials import read_credentials, seal_credentials
 from ingest.connectors.web.config import site_config
 from ingest.errors import FolderNotAllowed
+from ingest.hidden_places import overlaps_hidden
 from ingest.upkeep import upkeep_fields
 from kebab.api.errors import Conflict, NotFound
 from kebab.people.models import Workspace
+from kebab.people.reader import Reader
 from search.corpus import ensure_source
 from search.errors import UnknownSource
 from search.libraries.standing import refresh_standing
 from search.models import Source, SourceKind
+from search.readers import hidden_from
+from search.rights import sources_of
 
 #: Where uploads go that name no source.
 UPLOADS = "uploads"
+# Whether the caller may not have a folder read, wherever it lies.
+_IsBarred = Callable[[Path], bool]
 
 
 def create_source(
-    workspace: Workspace, *, key: str, kind: str, config: Mapping[str, Any], **described: Any
+    workspace: Workspace, reader: Reader, *, key: str, kind: str, config: Mapping[str, Any], **described: Any
 ) -> Source:
     """Give a new source. Raises Conflict for a key that is taken, FolderNotAllowed, AddressNotAllowed,
     CredentialsRefused.
     """
+    is_barred = partial(overlaps_hidden, workspace=workspace, reader=reader)
     check = _CHECKS.get(kind)
-    checked = check(config) if check else {"config": dict(config)}
+    checked = check(config, is_barred) if check else {"config": dict(config)}
     described |= upkeep_fields(kind, described, is_new=True)
     try:
         with transaction.atomic():
@@ -39,9 +47,7 @@ def create_source(
             source.refresh_from_db()  # with the time that Postgres' clock gave its first sync
             return source
     except IntegrityError as error:
-        raise Conflict(
-            f"The source {key!r} exists already; change that one or choose another key.", code="source_exists"
-        ) from error
+        raise _key_taken(key) from error
 
 
 def change_source(source: Source, changes: Mapping[str, Any]) -> Source:
@@ -69,27 +75,36 @@ def refuse_upload_source(source: Source) -> None:
         )
 
 
-def upload_source(workspace: Workspace, name: str = UPLOADS) -> Source:
+def upload_source(workspace: Workspace, reader: Reader, name: str = UPLOADS) -> Source:
     """Give the upload source with this key or id; one with a new key is made.
 
-    Raises SourceMismatch when it reads something else, UnknownSource for an id that no source has.
+    Raises SourceMismatch when it reads something else, UnknownSource for an id that no source has. For a key
+    that a source has which `reader` may not know of it raises Conflict, as `create_source` does.
     """
     source_id = as_uuid(name)
-    if source_id is None:
-        return ensure_source(workspace, name, kind=SourceKind.UPLOAD)
-    source = Source.objects.in_workspace(workspace).filter(pk=source_id).first()
-    if source is None:
-        raise UnknownSource(f"No source has the id {name}; give a source's key, or none for {UPLOADS!r}.")
-    return ensure_source(workspace, source.key, kind=SourceKind.UPLOAD)
+    if source_id is not None:
+        named = sources_of(workspace, reader).filter(pk=source_id).values_list("key", flat=True).first()
+        if named is None:
+            raise UnknownSource(f"No source has the id {name}; give a source's key, or none for {UPLOADS!r}.")
+        name = named
+    if hidden_from(workspace, reader).filter(key=name).exists():
+        raise _key_taken(name)
+    return ensure_source(workspace, name, kind=SourceKind.UPLOAD)
 
 
-def allowed_folder(path: str) -> Path:
+def _key_taken(key: str) -> Conflict:
+    # One wording, whether or not the caller may know of the source that has it.
+    return Conflict(f"The key {key!r} is taken; choose another one.", code="source_exists")
+
+
+def allowed_folder(path: str, is_barred: _IsBarred) -> Path:
     """Give the folder with all links followed. Raises FolderNotAllowed.
 
-    A folder outside the allowed roots is refused in the same words whether it exists or not.
+    A folder outside the allowed roots is refused in the same words whether it exists or not, and so is one
+    that is barred.
     """
     folder = _resolved(path)
-    if not any(folder.is_relative_to(root) for root in settings.KEBAB_FOLDER_ROOTS):
+    if not any(folder.is_relative_to(root) for root in settings.KEBAB_FOLDER_ROOTS) or is_barred(folder):
         raise FolderNotAllowed(
             f"The folder {path[:200]!r} lies outside the folders that may be read here; the operator allows"
             " more with KEBAB_FOLDER_ROOTS."
@@ -103,14 +118,16 @@ def allowed_folder(path: str) -> Path:
     return folder
 
 
-def _folder_config(config: Mapping[str, Any]) -> dict[str, Any]:
-    return {"config": {"path": str(allowed_folder(config["path"]))}}
+def _folder_config(config: Mapping[str, Any], is_barred: _IsBarred) -> dict[str, Any]:
+    return {"config": {"path": str(allowed_folder(config["path"], is_barred))}}
 
 
-def _git_config(config: Mapping[str, Any]) -> dict[str, Any]:
+def _git_config(config: Mapping[str, Any], is_barred: _IsBarred) -> dict[str, Any]:
     address = read_address(config["url"])
     check_address(address)
-    url = address.url if address.folder is None else file_url(allowed_folder(str(address.folder)))
+    url = address.url
+    if address.folder is not None:
+        url = file_url(allowed_folder(str(address.folder), is_barred))
     return {
         "config": git_config(url, config.get("branch", ""), config.get("tags", ())),
         "sealed_credentials": _sealed(config.get("credentials"), address),
@@ -123,7 +140,7 @@ def git_config(url: str, branch: str = "", tags: Sequence[str] = ()) -> dict[str
     return {"url": url, **{name: value for name, value in given.items() if value}}
 
 
-def _web_config(config: Mapping[str, Any]) -> dict[str, Any]:
+def _web_config(config: Mapping[str, Any], is_barred: _IsBarred) -> dict[str, Any]:
     return {"config": site_config(config)}
 
 
@@ -141,7 +158,7 @@ def _sealed(given: Mapping[str, str] | None, address: GitAddress) -> str:
 
 
 #: From what was given for a kind to fields of the source.
-_CHECKS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+_CHECKS: Mapping[str, Callable[[Mapping[str, Any], _IsBarred], dict[str, Any]]] = {
     SourceKind.FOLDER: _folder_config,
     SourceKind.GIT: _git_config,
     SourceKind.WEB: _web_config,

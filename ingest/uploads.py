@@ -15,6 +15,7 @@ from ingest.models import OPEN_STATES, ItemState, Job, JobItem, JobKind
 from ingest.sources import upload_source
 from kebab.api.errors import Conflict, NotFound
 from kebab.people.models import Workspace
+from kebab.people.reader import Reader
 from search.blobs import keep_blob, read_blob, secure_blobs
 from search.corpus import Place, delete_documents, ensure_version
 from search.libraries.standing import refresh_standing
@@ -45,13 +46,13 @@ class Accepted:
     job: Job
 
 
-def accept_upload(workspace: Workspace, upload: Upload, *, requested_by: str) -> Accepted:
+def accept_upload(workspace: Workspace, upload: Upload, *, reader: Reader, requested_by: str) -> Accepted:
     """Keep the bytes and ask for their ingestion; a document at that path will be replaced.
 
-    Raises InvalidPath, SourceMismatch, UnknownSource.
+    Raises InvalidPath and what `upload_source` raises.
     """
     path = normalise_path(upload.path)
-    source = upload_source(workspace, upload.source)
+    source = upload_source(workspace, reader, upload.source)
     version = ensure_version(source, upload.version)
     place = Place(workspace=workspace, source=source, version=version, path=path)
     return _ask(place, upload.content, upload.stated, requested_by)

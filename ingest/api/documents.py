@@ -1,7 +1,7 @@
 """`/workspaces/{ws}/documents`: listing, uploading, changing and deleting."""
 
 import uuid
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import transaction
@@ -22,7 +22,7 @@ from ingest.api.document_serializers import (
 )
 from ingest.api.job_serializers import JobSerializer
 from ingest.api.parsers import FORM_OVERHEAD_BYTES, UploadParser
-from ingest.api.reading import job_address, listed_documents, one_job
+from ingest.api.reading import check_kept_answer, job_address, listed_documents, one_job
 from ingest.archive_uploads import ArchiveUpload, accept_archive
 from ingest.uploads import Accepted, Upload, accept_upload, delete_upload, restate_upload
 from ingest.waiting import wait_until_searchable
@@ -34,7 +34,8 @@ from kebab.api.schema import page_of
 from kebab.api.serializers import strict_body
 from kebab.api.views import WorkspaceView
 from kebab.people import audit
-from kebab.people.models import Role, Scope, Workspace
+from kebab.people.access import Access
+from kebab.people.models import Role, Scope
 from search.api.documents import READ, DocumentView
 from search.api.reading import one_document
 from search.api.serializers import DocumentSerializer
@@ -59,22 +60,22 @@ class DocumentsView(WorkspaceView):
     def get(self, request: Request, ws: str) -> Response:
         """List the documents in the order in which they came."""
         page = KeysetPage.requested(self, ordering=("id",))
-        documents = listed_documents(self.workspace, self.query)
+        documents = listed_documents(self.access, self.query)
         return page.response(documents, lambda row: DocumentSerializer(row).data)
 
     @extend_schema(
         request={"multipart/form-data": NewFile, "application/json": NewText},
         responses={201: AcceptedSerializer, 202: AcceptedSerializer},
     )
-    @idempotent()
+    @idempotent(recheck=check_kept_answer)
     def post(self, request: Request, ws: str) -> Response:
         """Upload a document, or an archive of documents; one with the same path is replaced.
 
         202 with the job that ingests it; with `wait_for=searchable` 201 once it is found, 422 if it can't be
         ingested, and still 202 when that takes too long.
         """
-        accepted = _accept(self.workspace, read_upload(request), requested_by=self.access.actor)
-        return _answer(self.workspace, accepted, is_waiting="wait_for" in self.query, done_status=201)
+        accepted = _accept(self.access, read_upload(request))
+        return _answer(self.access, accepted, is_waiting="wait_for" in self.query, done_status=201)
 
 
 class OneDocumentView(DocumentView):
@@ -89,15 +90,15 @@ class OneDocumentView(DocumentView):
 
         It is ingested again in a job: its title is part of its chunks' breadcrumbs.
         """
-        document = one_document(self.workspace, doc_id)
+        document = one_document(self.workspace, self.access.reader, doc_id)
         changes = strict_body(request, DocumentChange)
         accepted = restate_upload(document, changes, requested_by=self.access.actor)
-        return _answer(self.workspace, accepted, is_waiting="wait_for" in self.query, done_status=200)
+        return _answer(self.access, accepted, is_waiting="wait_for" in self.query, done_status=200)
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, ws: str, doc_id: uuid.UUID) -> Response:
         """Delete an uploaded document. The header `Kebab-Seq` names the change that does so."""
-        document = one_document(self.workspace, doc_id)
+        document = one_document(self.workspace, self.access.reader, doc_id)
         with transaction.atomic():
             audit.record(
                 self.access, "document.deleted", document.path, id=doc_id.hex, source=document.source.key
@@ -106,25 +107,26 @@ class OneDocumentView(DocumentView):
         return Response(status=204, headers={"Kebab-Seq": str(seq)})
 
 
-def _accept(workspace: Workspace, upload: Upload | ArchiveUpload, *, requested_by: str) -> Accepted:
+def _accept(access: Access, upload: Upload | ArchiveUpload) -> Accepted:
+    asked: Any = {"reader": access.reader, "requested_by": access.actor}
     if isinstance(upload, ArchiveUpload):
-        return Accepted(place=None, job=accept_archive(workspace, upload, requested_by=requested_by))
-    return accept_upload(workspace, upload, requested_by=requested_by)
+        return Accepted(place=None, job=accept_archive(access.workspace, upload, **asked))
+    return accept_upload(access.workspace, upload, **asked)
 
 
-def _answer(workspace: Workspace, accepted: Accepted, *, is_waiting: bool, done_status: int) -> Response:
+def _answer(access: Access, accepted: Accepted, *, is_waiting: bool, done_status: int) -> Response:
     ended = wait_until_searchable(accepted.job) if is_waiting else None
     place = accepted.place
     body = {
         "document": None if place is None else PlacedDocumentSerializer(place).data,
-        "job": JobSerializer(one_job(workspace, accepted.job.pk)).data,
+        "job": JobSerializer(one_job(access, accepted.job.pk)).data,
         "seq": None if ended is None else ended.seq,
     }
     if ended is None:
-        return Response(body, status=202, headers={"Location": job_address(workspace, accepted.job)})
-    location = _place_address(workspace, place) if place is not None else job_address(workspace, accepted.job)
+        return Response(body, status=202, headers={"Location": job_address(access, accepted.job)})
+    location = _place_address(access, place) if place is not None else job_address(access, accepted.job)
     return Response(body, status=done_status, headers={"Location": location})
 
 
-def _place_address(workspace: Workspace, place: Place) -> str:
-    return reverse("api-document", kwargs={"ws": workspace.slug, "doc_id": place.doc_id})
+def _place_address(access: Access, place: Place) -> str:
+    return reverse("api-document", kwargs={"ws": access.workspace.slug, "doc_id": place.doc_id})

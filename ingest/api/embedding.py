@@ -138,4 +138,6 @@ def _record(view: WorkspaceView, act: str, space: EmbeddingSpace) -> None:
 
 def _status(view: WorkspaceView, *, status: int = 200) -> Response:
     view.workspace.refresh_from_db()
-    return Response(EmbeddingSerializer(embedding_status(view.workspace)).data, status=status)
+    return Response(
+        EmbeddingSerializer(embedding_status(view.workspace, view.access.reader)).data, status=status
+    )

@@ -14,8 +14,8 @@ from ingest.api.job_serializers import JobSerializer, ReportedJobSerializer
 from ingest.api.reading import readable_jobs
 from ingest.models import Job
 from kebab.api.outages import OUTAGES, outage_of
-from kebab.people.access import Access
-from kebab.people.models import ApiToken, Membership
+from kebab.people.access import Access, access_now
+from kebab.tenancy.acting import acting_in
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class _Look:
 async def job_events(access: Access, job_id: uuid.UUID) -> AsyncIterator[Event]:
     """Give a `progress` event at first and at every change, and an `end` event last.
 
-    Ends without one when the caller's rights or the job are gone, or the database is.
+    Ends without one when the job is gone, or the caller's right to see it, or the database.
     """
     told: tuple[Any, ...] | None = None
     while (look := await sync_to_async(_look)(access, job_id)) is not None:
@@ -63,8 +63,12 @@ async def job_events(access: Access, job_id: uuid.UUID) -> AsyncIterator[Event]:
 
 def _look(access: Access, job_id: uuid.UUID) -> _Look | None:
     try:
-        job = readable_jobs(access.workspace).filter(pk=job_id).first() if _may_still_see(access) else None
-        return None if job is None else _seen(job)
+        with acting_in(access.workspace.pk):
+            current = access_now(access)
+            if current is None or not current.scopes:
+                return None
+            job = readable_jobs(current).filter(pk=job_id).first()
+            return None if job is None else _seen(job)
     except OUTAGES as error:
         if outage_of(error) is None:
             raise
@@ -80,11 +84,3 @@ def _seen(job: Job) -> _Look:
         job=dict(JobSerializer(job).data),
         ended=dict(ReportedJobSerializer(job).data) if job.is_finished else None,
     )
-
-
-def _may_still_see(access: Access) -> bool:
-    if access.token is not None:
-        token = ApiToken.objects.filter(pk=access.token.pk).first()
-        return token is not None and token.is_usable and bool(token.scopes)
-    members = Membership.objects.filter(workspace=access.workspace, user=access.user, user__is_active=True)
-    return members.exists()

@@ -19,7 +19,7 @@ from ingest.api.job_serializers import (
     JobsQuery,
     ReportedJobSerializer,
 )
-from ingest.api.reading import job_answer, one_job, readable_jobs
+from ingest.api.reading import check_kept_answer, job_answer, one_job, readable_jobs
 from ingest.jobs.request import cancel, retry
 from ingest.models import JobItem
 from kebab.api.idempotency import idempotent
@@ -46,9 +46,7 @@ class JobsView(WorkspaceView):
         """List the jobs, newest first."""
         page = KeysetPage.requested(self, ordering=("-created_at", "id"))
         chosen = {f"{name}__in": self.query[name] for name in ("state", "kind") if name in self.query}
-        return page.response(
-            readable_jobs(self.workspace).filter(**chosen), lambda row: JobSerializer(row).data
-        )
+        return page.response(readable_jobs(self.access).filter(**chosen), lambda row: JobSerializer(row).data)
 
 
 class OneJobView(WorkspaceView):
@@ -59,7 +57,7 @@ class OneJobView(WorkspaceView):
     @extend_schema(responses=ReportedJobSerializer)
     def get(self, request: Request, ws: str, job_id: uuid.UUID) -> Response:
         """Give the job with its progress and report."""
-        return Response(ReportedJobSerializer(one_job(self.workspace, job_id)).data)
+        return Response(ReportedJobSerializer(one_job(self.access, job_id)).data)
 
 
 class JobItemsView(WorkspaceView):
@@ -72,7 +70,7 @@ class JobItemsView(WorkspaceView):
     def get(self, request: Request, ws: str, job_id: uuid.UUID) -> Response:
         """List the items in the order of their listing."""
         page = KeysetPage.requested(self, ordering=("id",))
-        items = JobItem.objects.in_workspace(self.workspace).filter(job=one_job(self.workspace, job_id))
+        items = JobItem.objects.in_workspace(self.workspace).filter(job=one_job(self.access, job_id))
         if "state" in self.query:
             items = items.filter(state=self.query["state"])
         return page.response(items, lambda row: JobItemSerializer(row).data)
@@ -90,7 +88,7 @@ class JobEventsView(WorkspaceView):
 
         The stream also ends, without that event, when the caller may not see the job any more.
         """
-        return event_stream(job_events(self.access, one_job(self.workspace, job_id).pk))
+        return event_stream(job_events(self.access, one_job(self.access, job_id).pk))
 
 
 class JobCancelView(WorkspaceView):
@@ -99,14 +97,14 @@ class JobCancelView(WorkspaceView):
     required: ClassVar = {"POST": _CHANGE}
 
     @extend_schema(request=None, responses={202: AskedJobSerializer})
-    @idempotent()
+    @idempotent(recheck=check_kept_answer)
     def post(self, request: Request, ws: str, job_id: uuid.UUID) -> Response:
         """Cancel the job: at once when it is queued, within seconds when it runs. What it wrote stays."""
-        job = one_job(self.workspace, job_id)
+        job = one_job(self.access, job_id)
         with transaction.atomic():
             cancel(job)
             audit.record(self.access, "job.cancelled", str(job.pk), kind=job.kind)
-        return job_answer(self.workspace, job)
+        return job_answer(self.access, job)
 
 
 class JobRetryView(WorkspaceView):
@@ -115,8 +113,8 @@ class JobRetryView(WorkspaceView):
     required: ClassVar = {"POST": _CHANGE}
 
     @extend_schema(request=None, responses={202: AskedJobSerializer})
-    @idempotent()
+    @idempotent(recheck=check_kept_answer)
     def post(self, request: Request, ws: str, job_id: uuid.UUID) -> Response:
         """Run what failed in an ended job once more, as a new job."""
-        job = one_job(self.workspace, job_id)
-        return job_answer(self.workspace, retry(job, requested_by=self.access.actor))
+        job = one_job(self.access, job_id)
+        return job_answer(self.access, retry(job, requested_by=self.access.actor))

@@ -3,17 +3,21 @@
 from typing import ClassVar
 
 from django.db import transaction
-from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from ingest.api.job_serializers import AskedJobSerializer
-from ingest.api.reading import job_answer
-from ingest.jobs.quarantine import delete_quarantined, quarantined, try_again
+from ingest.api.reading import (
+    check_kept_answer,
+    job_answer,
+    named_sources,
+    one_quarantined,
+    readable_quarantine,
+)
+from ingest.jobs.quarantine import delete_quarantined, try_again
 from ingest.models import Unreadable
-from ingest.sources import as_uuid
 from kebab.api.idempotency import idempotent
 from kebab.api.pagination import KeysetPage, PageQuery
 from kebab.api.permissions import Need
@@ -58,11 +62,9 @@ class QuarantineView(WorkspaceView):
     def get(self, request: Request, ws: str) -> Response:
         """List the files that every parser died of, the latest first."""
         page = KeysetPage.requested(self, ordering=("-at", "id"))
-        files = quarantined(self.workspace)
+        files = readable_quarantine(self.access)
         if "source" in self.query:
-            ids = [id_ for id_ in map(as_uuid, self.query["source"]) if id_ is not None]
-            by_key = files.filter(version__source__key__in=self.query["source"])
-            files = by_key | files.filter(version__source__in=ids)
+            files = files.filter(named_sources(self.query["source"], "version__source"))
         return page.response(files, lambda row: QuarantinedFileSerializer(row).data)
 
 
@@ -74,7 +76,7 @@ class OneQuarantinedView(WorkspaceView):
     @extend_schema(responses={204: None})
     def delete(self, request: Request, ws: str, entry_id: int) -> Response:
         """Forget an upload in quarantine with its bytes; 409 for a file of a source that is synced."""
-        entry = get_object_or_404(quarantined(self.workspace), pk=entry_id)
+        entry = one_quarantined(self.access, entry_id)
         with transaction.atomic():
             delete_quarantined(entry)
             audit.record(
@@ -93,11 +95,11 @@ class QuarantineRetryView(WorkspaceView):
     required: ClassVar = {"POST": _CHANGE}
 
     @extend_schema(request=None, responses={202: AskedJobSerializer})
-    @idempotent()
+    @idempotent(recheck=check_kept_answer)
     def post(self, request: Request, ws: str, entry_id: int) -> Response:
         """Read the file once more, as a job; it stays in the list until that succeeds."""
-        entry = get_object_or_404(quarantined(self.workspace), pk=entry_id)
+        entry = one_quarantined(self.access, entry_id)
         with transaction.atomic():
             job = try_again(entry, requested_by=self.access.actor)
             audit.record(self.access, "quarantine.retried", str(entry.pk), path=entry.path)
-        return job_answer(self.workspace, job)
+        return job_answer(self.access, job)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.utils.text import slugify
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from ingest.api.fields import KeyField, TagsField
@@ -12,8 +13,10 @@ from ingest.jobs.schedule import LEAST_INTERVAL, LONGEST_INTERVAL, is_paused
 from ingest.versions import AddedVersion
 from kebab.api.fields import ShortListField
 from kebab.api.serializers import StrictSerializer
+from kebab.people.groups import MAX_GROUPS
 from search.models import Source, SourceKind, SourceState, SourceVersion, Trust
 from search.models.source import MAX_TAG_CHARS, MAX_TITLE_CHARS
+from search.readers import readers_of
 
 
 class RulesField(ShortListField):
@@ -21,6 +24,19 @@ class RulesField(ShortListField):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(child=serializers.CharField(max_length=1_000), max_length=100, **options)
+
+
+class ReadersField(ShortListField):
+    """Ids of the groups whose members alone read a source, each once."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(child=serializers.UUIDField(), max_length=MAX_GROUPS, **options)
+
+
+_READERS_HELP = (
+    "Ids of the groups that it is restricted to: beside owners and admins only their members and tokens know"
+    " of it. null: every member."
+)
 
 
 class UpkeepFields(StrictSerializer):
@@ -50,6 +66,7 @@ class NewSource(UpkeepFields):
     default_tags = TagsField(required=False)
     default_trust = serializers.ChoiceField(Trust.choices, required=False)
     rules = RulesField(required=False)
+    readers = ReadersField(required=False, allow_null=True, help_text=_READERS_HELP)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Give the fields of the source. Raises ValidationError."""
@@ -76,6 +93,7 @@ class SourceChange(UpkeepFields):
     default_tags = TagsField(required=False)
     default_trust = serializers.ChoiceField(Trust.choices, required=False)
     rules = RulesField(required=False)
+    readers = ReadersField(required=False, allow_null=True, help_text=_READERS_HELP)
     credentials = GitCredentials(
         required=False, allow_null=True, help_text="Of a git source: they replace what it has; null: none."
     )
@@ -95,7 +113,7 @@ class VersionQuery(StrictSerializer):
 
 
 class SourceSerializer(serializers.Serializer[Source]):
-    """A source."""
+    """A source, one of `with_readers`."""
 
     id = serializers.UUIDField()
     key = serializers.CharField()
@@ -110,6 +128,9 @@ class SourceSerializer(serializers.Serializer[Source]):
     total_snippets = serializers.IntegerField(help_text="Chunks of the default version.")
     trust_score = serializers.FloatField(help_text="0 to 10, for ranking libraries.")
     rules = serializers.ListField(child=serializers.CharField())
+    readers = serializers.SerializerMethodField(
+        help_text=f"{_READERS_HELP} Who is neither sees their own groups alone."
+    )
     offered_versions = serializers.SerializerMethodField(
         help_text="Titles by tag, as its project file names them; POST …/versions adds one."
     )
@@ -125,6 +146,12 @@ class SourceSerializer(serializers.Serializer[Source]):
         help_text="Whether its schedule waits, after many failures, until a sync succeeds or it is restated."
     )
     created_at = serializers.DateTimeField()
+
+    @extend_schema_field(ReadersField(allow_null=True))
+    def get_readers(self, source: Source) -> list[str] | None:
+        """Give the groups that it is restricted to."""
+        groups = readers_of(source)
+        return None if groups is None else [str(group) for group in groups]
 
     def get_is_sync_paused(self, source: Source) -> bool:
         """Say whether its schedule is paused."""

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from ingest.api.job_serializers import AskedJobSerializer
-from ingest.api.reading import job_answer, one_source, version_answer
+from ingest.api.reading import check_kept_answer, job_answer, one_source, readable_sources, version_answer
 from ingest.api.source_serializers import (
     AddedVersionSerializer,
     NewSource,
@@ -21,7 +21,8 @@ from ingest.api.source_serializers import (
     VersionQuery,
 )
 from ingest.jobs.request import request_source_deletion, request_sync
-from ingest.sources import change_source, create_source, refuse_upload_source
+from ingest.source_changes import make_source, restate_source
+from ingest.sources import refuse_upload_source
 from ingest.versions import add_version, delete_version
 from kebab.api.idempotency import idempotent
 from kebab.api.pagination import KeysetPage, PageQuery
@@ -31,7 +32,7 @@ from kebab.api.serializers import strict_body
 from kebab.api.views import WorkspaceView
 from kebab.people import audit
 from kebab.people.models import Role, Scope
-from search.models import Source, SourceVersion
+from search.models import SourceVersion
 
 _READ = Need(role=Role.VIEWER, scope="any")
 _CHANGE = Need(role=Role.EDITOR, scope=Scope.INGEST)
@@ -47,18 +48,17 @@ class SourcesView(WorkspaceView):
     def get(self, request: Request, ws: str) -> Response:
         """List the sources by key."""
         page = KeysetPage.requested(self, ordering=("key",))
-        return page.response(
-            Source.objects.in_workspace(self.workspace), lambda row: SourceSerializer(row).data
-        )
+        return page.response(readable_sources(self.access), lambda row: SourceSerializer(row).data)
 
     @extend_schema(request=NewSource, responses={201: SourceSerializer})
-    @idempotent()
+    @idempotent(recheck=check_kept_answer)
     def post(self, request: Request, ws: str) -> Response:
-        """Make a source. A folder must lie below one that the operator allows; sync it to read it."""
+        """Make a source. A folder must lie below one that the operator allows; sync it to read it.
+
+        Only owners and admins may name `readers`.
+        """
         fields = strict_body(request, NewSource)
-        with transaction.atomic():
-            source = create_source(self.workspace, **fields)
-            audit.record(self.access, "source.created", source.key, kind=source.kind)
+        source = one_source(self.access, make_source(self.access, fields).pk)
         location = reverse("api-source", kwargs={"ws": self.workspace.slug, "source_id": source.pk})
         return Response(SourceSerializer(source).data, status=201, headers={"Location": location})
 
@@ -71,26 +71,26 @@ class OneSourceView(WorkspaceView):
     @extend_schema(responses=SourceSerializer)
     def get(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
         """Give the source."""
-        return Response(SourceSerializer(one_source(self.workspace, source_id)).data)
+        return Response(SourceSerializer(one_source(self.access, source_id)).data)
 
     @extend_schema(request=SourceChange, responses=SourceSerializer)
     def patch(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
-        """Change what is said of the source; new defaults hold for documents ingested from then on."""
-        source = one_source(self.workspace, source_id)
-        fields = strict_body(request, SourceChange)
-        with transaction.atomic():
-            changed = change_source(source, fields)
-            audit.record(self.access, "source.changed", source.key, fields=sorted(fields))
-        return Response(SourceSerializer(changed).data)
+        """Change what is said of the source; new defaults hold for documents ingested from then on.
+
+        `readers` is for owners and admins, and holds from the next request on.
+        """
+        source = one_source(self.access, source_id)
+        restate_source(self.access, source, strict_body(request, SourceChange))
+        return Response(SourceSerializer(one_source(self.access, source_id)).data)
 
     @extend_schema(responses={202: AskedJobSerializer})
     def delete(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
         """Delete the source with all its documents, in a job."""
-        source = one_source(self.workspace, source_id)
+        source = one_source(self.access, source_id)
         with transaction.atomic():
             job = request_source_deletion(source, requested_by=self.access.actor)
             audit.record(self.access, "source.deleted", source.key, job=str(job.pk))
-        return job_answer(self.workspace, job)
+        return job_answer(self.access, job)
 
 
 class SourceSyncView(WorkspaceView):
@@ -99,12 +99,12 @@ class SourceSyncView(WorkspaceView):
     required: ClassVar = {"POST": _CHANGE}
 
     @extend_schema(request=None, responses={202: AskedJobSerializer})
-    @idempotent()
+    @idempotent(recheck=check_kept_answer)
     def post(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
         """Read the source again. A sync that has not listed it yet is joined."""
-        source = one_source(self.workspace, source_id)
+        source = one_source(self.access, source_id)
         refuse_upload_source(source)
-        return job_answer(self.workspace, request_sync(source, requested_by=self.access.actor))
+        return job_answer(self.access, request_sync(source, requested_by=self.access.actor))
 
 
 class SourceVersionsView(WorkspaceView):
@@ -116,27 +116,27 @@ class SourceVersionsView(WorkspaceView):
     @extend_schema(responses=page_of(SourceVersionSerializer))
     def get(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
         """List the versions by tag, the default one first."""
-        source = one_source(self.workspace, source_id)
+        source = one_source(self.access, source_id)
         page = KeysetPage.requested(self, ordering=("tag",))
         versions = SourceVersion.objects.in_workspace(self.workspace).filter(source=source)
         return page.response(versions, lambda row: SourceVersionSerializer(row).data)
 
     @extend_schema(request=NewVersion, responses={201: AddedVersionSerializer, 202: AddedVersionSerializer})
-    @idempotent()
+    @idempotent(recheck=check_kept_answer)
     def post(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
         """Add a version. A folder is read into it as it is now, in a job; uploads may name it at once."""
-        source = one_source(self.workspace, source_id)
+        source = one_source(self.access, source_id)
         fields = strict_body(request, NewVersion)
         with transaction.atomic():
             added = add_version(source, **fields, requested_by=self.access.actor)
             audit.record(self.access, "version.created", f"{source.key}@{fields['tag']}")
-        return version_answer(self.workspace, added)
+        return version_answer(self.access, added)
 
     @extend_schema(responses={202: AskedJobSerializer})
     def delete(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
         """Delete the version `tag` with its documents, in a job; the default version goes with the source."""
-        source = one_source(self.workspace, source_id)
+        source = one_source(self.access, source_id)
         with transaction.atomic():
             job = delete_version(source, self.query["tag"], requested_by=self.access.actor)
             audit.record(self.access, "version.deleted", f"{source.key}@{self.query['tag']}", job=str(job.pk))
-        return job_answer(self.workspace, job)
+        return job_answer(self.access, job)

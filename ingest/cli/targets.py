@@ -15,17 +15,20 @@ from django.utils.text import slugify
 
 from ingest.archive_uploads import archive_folder, ask_for_archive, check_archive
 from ingest.archives.names import is_archive
+from ingest.cli.readers import groups_named, reader_facts
 from ingest.cli.sites import SiteTarget, is_site_address, site_target
 from ingest.connectors.git.address import GitAddress, check_address, file_url, is_git_address, read_address
 from ingest.connectors.git.credentials import read_credentials, seal_credentials
 from ingest.errors import AddressNotAllowed
 from ingest.jobs.request import request_document, request_sync
 from ingest.models import Job
+from ingest.source_changes import restate_source
 from ingest.sources import git_config
-from kebab.cli.errors import CliError
+from kebab.cli.errors import CliError, Exit
 from kebab.people import audit
 from kebab.people.models import Workspace
 from kebab.people.models.workspace import SLUG
+from kebab.people.operator import the_operator
 from search.blobs import keep_blob, secure_blobs
 from search.corpus import ensure_source
 from search.models import Source, SourceKind
@@ -52,6 +55,8 @@ class IngestRequest:
     as_root: bool = False
     #: what a repository is read with from now on; None: what it was read with before
     credentials: Mapping[str, str] | None = field(default=None, repr=False)
+    #: groups, by name or id, that alone may read the source; None: as it is, every member of a new one
+    readers: tuple[str, ...] | None = None
 
     @property
     def options(self) -> dict[str, object]:
@@ -148,9 +153,10 @@ def _source_of(
         same = Source.objects.in_workspace(workspace).filter(kind=kind, config__contains=config)
         found = same.order_by("created_at").first()
         if found is not None:
+            _check_readers(found, asked)
             return found
     key = source_key(named) if asked.source is None else _checked_key(asked.source)
-    return _ensure(workspace, key, kind, config)
+    return _ensure(workspace, asked, key, kind, config)
 
 
 def _request_archive(workspace: Workspace, asked: IngestRequest, file: Path) -> Job:
@@ -190,15 +196,38 @@ def _stated(asked: IngestRequest) -> dict[str, object]:
 
 def _upload_area(workspace: Workspace, asked: IngestRequest) -> Source:
     key = UPLOADS if asked.source is None else _checked_key(asked.source)
-    return _ensure(workspace, key, SourceKind.UPLOAD, {})
+    return _ensure(workspace, asked, key, SourceKind.UPLOAD, {})
 
 
-def _ensure(workspace: Workspace, key: str, kind: str, config: dict[str, str]) -> Source:
+def _ensure(
+    workspace: Workspace, asked: IngestRequest, key: str, kind: str, config: dict[str, str]
+) -> Source:
     is_known = Source.objects.in_workspace(workspace).filter(key=key).exists()
-    source = ensure_source(workspace, key, kind=kind, config=config)
-    if not is_known:
+    with transaction.atomic():  # a restricted one was never open
+        source = ensure_source(workspace, key, kind=kind, config=config)
+        if is_known:
+            _check_readers(source, asked)
+            return source
         audit.record_operator(workspace, "source.created", key, kind=kind, **config)
+        if asked.readers is not None:
+            readers = groups_named(workspace, asked.readers)
+            restate_source(the_operator(workspace), source, {"readers": readers})
     return source
+
+
+def _check_readers(source: Source, asked: IngestRequest) -> None:
+    """Raises CliError when others read the source than was asked for."""
+    if asked.readers is None:
+        return
+    wanted = groups_named(source.workspace, asked.readers)
+    known = reader_facts(source)["readers"]
+    if known is None or {group["id"] for group in known} != {str(group) for group in wanted}:
+        raise CliError(
+            f"The source {source.key!r} is there already, with other readers; change them with:"
+            f" kebab source restrict {source.key} --to ...",
+            code="source_exists",
+            exit_code=Exit.NOTHING,
+        )
 
 
 def _set_defaults(source: Source, asked: IngestRequest) -> None:

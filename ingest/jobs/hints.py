@@ -20,6 +20,7 @@ from kombu.exceptions import OperationalError
 from ingest.models import Job, JobKind
 from kebab.celery import app
 from kebab.stack.addresses import redis_client_url
+from kebab.tenancy.acting import acting_everywhere
 
 logger = logging.getLogger(__name__)
 
@@ -46,9 +47,10 @@ def hint_due_jobs() -> int:
     Without Redis there are none, and the next sweep tries again.
     """
     try:
-        return sum(
-            _fill_queue(task, queue, is_embedding=queue == "embed") for task, queue in (_INGEST, _EMBED)
-        )
+        with acting_everywhere():
+            return sum(
+                _fill_queue(task, queue, is_embedding=queue == "embed") for task, queue in (_INGEST, _EMBED)
+            )
     except (redis.RedisError, OperationalError, OSError) as error:
         logger.warning("no hints, the next sweep will send them: %s", error)
         return 0

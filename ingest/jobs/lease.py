@@ -18,6 +18,7 @@ from django.db.models.functions import Now
 from ingest.errors import LeaseLost
 from ingest.models import Job, JobState
 from kebab import failpoints
+from kebab.tenancy.acting import acting_in
 
 logger = logging.getLogger(__name__)
 
@@ -116,6 +117,10 @@ class LeaseKeeper:
         return self._cancelled.is_set()
 
     def _keep(self) -> None:
+        with acting_in(self._lease.workspace_id):
+            self._keep_until_stopped()
+
+    def _keep_until_stopped(self) -> None:
         since_renewal_s = 0.0
         try:
             while not self._stop.wait(_WATCH_S):

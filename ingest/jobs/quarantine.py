@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 
 from ingest.blobs import release_blobs
 from ingest.errors import JobNotOpen
@@ -25,12 +26,13 @@ _OF_ARCHIVES = frozenset({"archive", "prefix"})
 class Quarantine:
     """The reasons of a workspace's quarantined contents, read when a job's work begins.
 
-    Empty for a retry, which is there to try again.
+    Those of a restricted source hold for itself alone: else an upload would tell who can't read it that it
+    has the same bytes. Empty for a retry, which is there to try again.
     """
 
     def __init__(self, work: Work) -> None:
         is_retry = "only_paths" in work.job.payload or work.job.payload.get("anew", False)
-        self._reasons = {} if is_retry else _known_reasons(work.workspace)
+        self._reasons = {} if is_retry else _known_reasons(work)
 
     def reason(self, content_hash: str, path: str) -> str | None:
         """Why these bytes, read as a file of this name, are not tried; None when they are to be tried."""
@@ -109,6 +111,7 @@ def _member_payload(entry: Unreadable) -> dict[str, Any] | None:
     return {**stated, "path": entry.path, "blob": entry.content_hash, "size_bytes": entry.size_bytes}
 
 
-def _known_reasons(workspace: Workspace) -> dict[tuple[str, str], str]:
-    rows = quarantined(workspace).values_list("content_hash", "parser_version", "detail")
+def _known_reasons(work: Work) -> dict[tuple[str, str], str]:
+    known = Q(version__source__is_restricted=False) | Q(version__source=work.job.source_id)
+    rows = quarantined(work.workspace).filter(known).values_list("content_hash", "parser_version", "detail")
     return {(content_hash, parsers): detail for content_hash, parsers, detail in rows}

@@ -97,15 +97,23 @@ def request_embedding(workspace_id: Any, *, requested_by: str = "", at_once: boo
 
 
 def request_source_deletion(source: Source, *, requested_by: str = "") -> Job:
-    """Give the job that will delete `source` with all its documents; its open jobs are cancelled."""
+    """Give the job that will delete `source` with all its documents; its open jobs are cancelled.
+
+    Raises Source.DoesNotExist when another has deleted it meanwhile.
+    """
     with transaction.atomic():
+        _hold(source)
         cancel_all(Job.objects.in_workspace(source.workspace_id).filter(source=source))
         return _create(source.workspace_id, JobKind.DELETE_SOURCE, source=source, requested_by=requested_by)
 
 
 def request_version_deletion(source: Source, tag: str, *, requested_by: str = "") -> Job:
-    """Give the job that will delete the version `tag` with its documents; its open jobs are cancelled."""
+    """Give the job that will delete the version `tag` with its documents; its open jobs are cancelled.
+
+    Raises Source.DoesNotExist when another has deleted the source meanwhile.
+    """
     with transaction.atomic():
+        _hold(source)
         jobs = Job.objects.in_workspace(source.workspace_id).filter(source=source)
         cancel_all(jobs.filter(payload__version=tag))
         return _create(
@@ -195,6 +203,11 @@ def _archive_again(job: Job, requested_by: str) -> Job:
             for item in unfinished_items
         )
     return again
+
+
+def _hold(source: Source) -> None:
+    """Lock the source before its jobs, as who deletes it does: two orders would be a deadlock."""
+    Source.objects.in_workspace(source.workspace_id).select_for_update(no_key=True).get(pk=source.pk)
 
 
 def _create(workspace_id: Any, kind: str, **fields: Any) -> Job:

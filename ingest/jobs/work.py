@@ -9,6 +9,7 @@ from ingest.errors import JobCancelled, LeaseLost
 from ingest.jobs.lease import Lease, LeaseKeeper
 from ingest.models import Job, JobKind
 from kebab.people.models import Workspace
+from kebab.tenancy.acting import acting_everywhere
 
 
 class Ending(Enum):
@@ -42,10 +43,11 @@ class Work:
             raise JobCancelled(f"Job {self.job.pk} was cancelled.")
 
     def others_wait(self, *, embedding: bool) -> bool:
-        """Whether another job of the same queue is due."""
+        """Whether another job of the same queue is due, in whatever workspace."""
         due = Job.objects.all().due().exclude(pk=self.job.pk)
         is_embedding = Q(kind=JobKind.EMBED)
-        return due.filter(is_embedding if embedding else ~is_embedding).exists()
+        with acting_everywhere():
+            return due.filter(is_embedding if embedding else ~is_embedding).exists()
 
     def count_items(
         self, items: int, *, path: str, size_bytes: int = 0, chunks: int = 0, calls: int = 0

@@ -106,6 +106,7 @@ class Job(models.Model):
         )
         indexes = (
             models.Index(fields=("workspace", "-created_at"), name="job_by_time"),
+            models.Index(fields=("-created_at",), name="job_newest"),
             models.Index(
                 fields=("workspace", "due_at"), condition=models.Q(state__in=OPEN_STATES), name="job_open"
             ),

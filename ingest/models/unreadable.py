@@ -25,7 +25,16 @@ class Unreadable(models.Model):
     objects = TenantQuerySet.as_manager()
 
     class Meta:
-        verbose_name_plural = "unreadable"
+        verbose_name = "quarantined file"
+        verbose_name_plural = "quarantine"
+        indexes = (
+            models.Index(fields=("-at",), condition=models.Q(is_quarantined=True), name="quarantine_newest"),
+            models.Index(
+                fields=("workspace", "-at"),
+                condition=models.Q(is_quarantined=True),
+                name="quarantine_by_time",
+            ),
+        )
         constraints = (
             models.UniqueConstraint(fields=("workspace", "version", "path"), name="unreadable_once"),
         )

@@ -24,6 +24,7 @@ from watchfiles import Change, watch
 from ingest.jobs.request import request_sync
 from ingest.models import OPEN_STATES, Job, JobKind
 from ingest.watching.locks import SourceLocks
+from kebab.tenancy.acting import acting_everywhere
 from search.models import Source, SourceKind
 
 logger = logging.getLogger(__name__)
@@ -78,7 +79,7 @@ class FolderWatcher:
         """Watch until stopped."""
         while not self._stop.is_set():
             try:
-                with SourceLocks() as locks:
+                with acting_everywhere(), SourceLocks() as locks:
                     self._watch_while_connected(locks)
             except (Error, psycopg.Error, OSError) as error:
                 logger.warning("folders can't be watched at the moment: %s", error)

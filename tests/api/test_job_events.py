@@ -14,6 +14,7 @@ from ingest.models import Job, JobState
 from kebab.people.models import Membership, Role
 from kebab.people.revocation import revoke_token
 from kebab.people.tokens import mint_token
+from search.corpus import ensure_source
 from tests.api.making import address
 from tests.api.schemas import validate
 from tests.api_plumbing.actors import make_member
@@ -30,7 +31,11 @@ def _quick(monkeypatch):
 @pytest.fixture
 def job(workspace):
     return Job.objects.create(
-        workspace=workspace, kind="ingest_document", payload={"path": "a.md"}, items_total=3
+        workspace=workspace,
+        kind="ingest_document",
+        source=ensure_source(workspace, "uploads", kind="upload"),
+        payload={"path": "a.md"},
+        items_total=3,
     )
 
 

@@ -8,6 +8,7 @@ from django.utils import timezone
 from ingest.models import Job, JobItem, JobState
 from ingest.progress import eta_s, items_per_s
 from kebab.people.models import AuditEvent
+from search.corpus import ensure_source
 from tests.api.making import address, folder, post_text, run
 from tests.api.schemas import validate
 from tests.api_plumbing.actors import Role, member_client, token_client
@@ -127,8 +128,9 @@ def test_jobs_are_listed_newest_first_page_by_page(reader, workspace):
 )
 def test_jobs_can_be_narrowed(reader, workspace, query, expected):
     make_job(workspace, **ended("failed"))
-    make_job(workspace, kind="sync_source")
-    make_job(workspace, **ended("cancelled", kind="sync_source"))
+    source = ensure_source(workspace, "docs", kind="upload")
+    make_job(workspace, kind="sync_source", source=source)
+    make_job(workspace, **ended("cancelled", kind="sync_source", source=source))
     rows = reader.get(address(workspace, f"/jobs{query}")).json()["results"]
 
     assert {f"{row['state']} {row['kind']}" for row in rows} == expected

@@ -95,10 +95,10 @@ def test_an_error_in_one_query_is_that_ones(ask):
 def test_a_defect_that_one_query_meets_takes_no_other_along(ask, monkeypatch, caplog):
     answer = bulk.answer
 
-    def failing(workspace, given, filters, *, caller):
+    def failing(access, given, filters):
         if given["q"] == "beta":
             raise ZeroDivisionError
-        return answer(workspace, given, filters, caller=caller)
+        return answer(access, given, filters)
 
     monkeypatch.setattr(bulk, "answer", failing)
     results = ask({"q": "beta"}, {"q": "alpha", "mode": "lexical"})

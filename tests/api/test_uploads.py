@@ -9,6 +9,7 @@ from django.db import connection
 
 from ingest.jobs.request import cancel
 from ingest.models import Job
+from kebab.tenancy.acting import acting_everywhere
 from search.blobs import read_blob
 from search.models import Document, Source
 from tests.api.making import MARKDOWN, address, folder, post_text, run, run_to_end, upload
@@ -31,6 +32,7 @@ def worker(workspace):
     """Works off jobs as they come, in a thread, as a Celery worker would."""
     stop = threading.Event()
 
+    @acting_everywhere()
     def work():
         while not stop.wait(0.01):
             for job in Job.objects.in_workspace(workspace).filter(kind="ingest_document").due():
@@ -186,6 +188,7 @@ def test_a_file_that_cannot_be_read_is_refused_to_who_waits(client, workspace, w
 
 
 def test_a_job_that_is_cancelled_is_told_to_who_waits(client, workspace):
+    @acting_everywhere()
     def cancel_it():
         while not (job := Job.objects.in_workspace(workspace).first()):
             time.sleep(0.005)

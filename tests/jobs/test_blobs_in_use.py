@@ -13,6 +13,8 @@ from ingest.cli.targets import IngestRequest, request_ingest
 from ingest.connectors.web.memory import PageMemory
 from ingest.jobs.request import request_sync
 from ingest.uploads import Upload, accept_upload
+from kebab.people.reader import OPERATOR
+from kebab.tenancy.acting import acting_everywhere
 from search.blobs import has_blob, hold_blobs, keep_blob
 from search.corpus import ensure_source
 from search.identifiers import content_hash
@@ -24,9 +26,8 @@ ARCHIVE = zipped({"a.md": CONTENT})
 
 
 def upload_it(workspace, folder):
-    accept_upload(
-        workspace, Upload(source="uploads", path="a.md", version="", content=CONTENT), requested_by=""
-    )
+    upload = Upload(source="uploads", path="a.md", version="", content=CONTENT)
+    accept_upload(workspace, upload, reader=OPERATOR, requested_by="")
 
 
 def upload_archive(workspace, folder):
@@ -34,7 +35,7 @@ def upload_archive(workspace, folder):
     path.write_bytes(ARCHIVE)
     with path.open("rb") as file:
         upload = ArchiveUpload(source="uploads", name=path.name, folder=None, version="", file=file)
-        return accept_archive(workspace, upload, requested_by="")
+        return accept_archive(workspace, upload, reader=OPERATOR, requested_by="")
 
 
 def unpack_archive(workspace, folder):
@@ -77,6 +78,7 @@ def somebody_waits():
 def test_what_is_let_go_of_while_somebody_begins_to_need_it_is_there_afterwards(
     workspace, folder, monkeypatch, need, content
 ):
+    @acting_everywhere()
     def need_it():
         try:
             need(workspace, folder)

@@ -18,6 +18,7 @@ from ingest.jobs.writing import ItemWriter
 from ingest.models import Job, JobItem
 from ingest.uploads import delete_upload
 from kebab.api.errors import NotFound
+from kebab.tenancy.acting import acting_everywhere
 from search.corpus import ensure_source
 from search.models import Document
 from tests.corpus.together import until_blocked
@@ -184,6 +185,7 @@ def test_a_deletion_and_a_worker_never_wait_for_each_other(workspace, monkeypatc
     take = getattr(ItemWriter, step)
     deletions = []
 
+    @acting_everywhere()
     def delete_apart():
         try:
             delete(workspace, "a.md")
@@ -213,6 +215,7 @@ def test_a_worker_that_deletes_locks_the_documents_before_their_items(workspace,
     (folder / "a.md").unlink()
     job = request_sync(source)
 
+    @acting_everywhere()
     def work_apart():
         try:
             return work(job)

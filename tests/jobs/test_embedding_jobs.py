@@ -9,11 +9,13 @@ from ingest.jobs import embed as embedding_work
 from ingest.jobs import run
 from ingest.jobs.request import request_embedding
 from ingest.models import Job
+from ingest.tasks import run_embedding_task
+from kebab.tenancy.acting import acting_nowhere
 from search.corpus import replace_document
 from search.embedders.hashing import HashEmbedder
 from search.models import ChunkVector, EmbeddingSpace
 from search.vectors.fill import count_without_vector, store_vectors
-from tests.corpus.making import chunk, draft, make_place, write
+from tests.corpus.making import chunk, draft, make_place, make_workspace, write
 from tests.jobs.working import embed, work
 
 
@@ -36,6 +38,21 @@ def test_every_chunk_gets_its_vector(workspace, embedded):
     assert (job.state, job.items_done, job.items_total, job.calls) == ("succeeded", 150, 150, 150)
     assert count_without_vector(EmbeddingSpace.objects.get()) == 0
     assert len(embedded) == 150
+
+
+def test_a_long_embedding_makes_room_for_another_workspaces(workspace, monkeypatch):
+    monkeypatch.setattr(embedding_work, "_TURN_S", -1.0)
+    other = make_workspace()
+    jobs = []
+    for each in (workspace, other):
+        write(each, "a.md", "text")
+        jobs.append(request_embedding(each.pk))
+    with acting_nowhere():
+        run_embedding_task(str(workspace.pk), str(jobs[0].pk))
+    begun = Job.objects.get(pk=jobs[0].pk)
+    assert (begun.state, begun.items_done) == ("running", 0)
+    monkeypatch.undo()
+    assert [work(job).state for job in reversed(jobs)] == ["succeeded", "succeeded"]
 
 
 def test_a_second_job_embeds_nothing(workspace, embedded):

@@ -12,6 +12,7 @@ from ingest.jobs import upload as upload_jobs
 from ingest.jobs.request import cancel
 from ingest.jobs.run import run_job
 from ingest.models import Job
+from kebab.tenancy.acting import acting_everywhere
 from search.libraries import standing
 from search.models import Source
 from tests.corpus.together import until_blocked
@@ -105,6 +106,7 @@ def test_of_uploads_that_end_together_one_counts_both(workspace, monkeypatch):
     note_uploads = upload_jobs.note_uploads
     ends = []
 
+    @acting_everywhere()
     def end_apart():
         try:
             return work(second)

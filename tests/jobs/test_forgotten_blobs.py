@@ -1,7 +1,5 @@
 """Bytes that nobody let go of, because a worker was killed before it could: they go within hours."""
 
-import os
-import time
 from pathlib import Path
 
 import pytest
@@ -18,17 +16,9 @@ from search.corpus import ensure_source, ensure_version
 from search.identifiers import content_hash
 from search.models import Source
 from tests.api.making import quarantine
-from tests.jobs.working import fill, sync, upload, work
+from tests.jobs.working import fill, grow_old, sync, upload, work
 
 CONTENT = b"# Alpha\n\nSome text.\n"
-
-
-def grow_old(workspace):
-    """Have all that the workspace keeps be written two hours ago."""
-    then = time.time() - 7_200
-    for names in blobs.list_blobs(workspace.pk):
-        for name in names:
-            os.utime(default_storage.path(blob_name(workspace.pk, name)), (then, then))
 
 
 def area(workspace):

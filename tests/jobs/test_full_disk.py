@@ -26,17 +26,19 @@ from tests.jobs.working import fill, indexed, sync, work
 ROOM_BYTES = 4_000
 SMALL, LARGE = "# Small\n\nfits\n", "# Large\n\n" + "does not fit\n" * 1_000
 WORKER = """
-import resource, sys, uuid, django
+import resource, sys, django
 django.setup()
 from django.db import connection
 connection.settings_dict["NAME"] = sys.argv[1]
 from django.utils import timezone
-from ingest.jobs.run import run_job
 from ingest.models import Job
+from ingest.tasks import run_job_task
+from kebab.tenancy.acting import acting_everywhere
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[4]),) * 2)
 for _ in range(int(sys.argv[5])):
-    Job.objects.update(due_at=timezone.now())
-    run_job(uuid.UUID(sys.argv[2]), uuid.UUID(sys.argv[3]))
+    with acting_everywhere():
+        Job.objects.update(due_at=timezone.now())
+    run_job_task(sys.argv[2], sys.argv[3])
 """
 
 

@@ -25,12 +25,12 @@ FILES = {
     "deep/er.py": "def run():\n    return 1\n",
 }
 WORKER = """
-import sys, uuid, django
+import sys, django
 django.setup()
 from django.db import connection
 connection.settings_dict["NAME"] = sys.argv[1]
-from ingest.jobs.run import run_job
-run_job(uuid.UUID(sys.argv[2]), uuid.UUID(sys.argv[3]))
+from ingest.tasks import run_job_task
+run_job_task(sys.argv[2], sys.argv[3])
 """
 
 

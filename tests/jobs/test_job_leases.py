@@ -18,6 +18,8 @@ from ingest.jobs.request import request_sync
 from ingest.jobs.run import run_job
 from ingest.jobs.writing import ItemWriter
 from ingest.models import Job, JobItem
+from ingest.tasks import run_job_task
+from kebab.tenancy.acting import acting_nowhere
 from search.models import Document
 from tests.corpus.making import make_workspace
 from tests.corpus.together import at_once
@@ -287,10 +289,12 @@ def test_a_job_that_was_put_off_goes_on_where_it_was(workspace, job, monkeypatch
     assert counts(ingest_report(ended))["new"] == 3
 
 
-def test_a_long_job_makes_room_when_others_wait(workspace, job, source, monkeypatch):
+@pytest.mark.parametrize("whose", ["its own workspace", "another workspace"])
+def test_a_long_job_makes_room_when_others_wait(workspace, job, monkeypatch, whose):
     monkeypatch.setattr(items, "_TURN_S", -1.0)
-    waiting = upload(workspace, "x.md", b"x\n")
-    run_job(job.workspace_id, job.pk)
+    waiting = upload(workspace if whose == "its own workspace" else make_workspace(), "x.md", b"x\n")
+    with acting_nowhere():
+        run_job_task(str(job.workspace_id), str(job.pk))
     assert (now_of(job).state, now_of(job).items_done) == ("running", 0)
     monkeypatch.undo()
     assert work(waiting).state == "succeeded"

@@ -1,10 +1,12 @@
 """Deleting a source takes along all that came from it, and nothing else."""
 
+from functools import partial
+
 import pytest
 from django.core.files.storage import default_storage
 
 from ingest.jobs import delete_source
-from ingest.jobs.request import request_source_deletion, request_sync
+from ingest.jobs.request import request_source_deletion, request_sync, request_version_deletion
 from ingest.models import Job, Unreadable
 from search import node
 from search.blobs import blob_name, keep_blob
@@ -114,3 +116,12 @@ def test_a_blob_that_an_open_upload_waits_for_is_not_released(workspace, folder,
     work(request_source_deletion(source))
     assert work(waiting).counts["new"] == 1
     assert keep_blob(workspace.pk, b"alpha\n") == Document.objects.get().content_hash
+
+
+@pytest.mark.parametrize("request_it", [request_source_deletion, partial(request_version_deletion, tag="v1")])
+def test_a_source_that_is_gone_meanwhile_is_not_found(workspace, request_it):
+    source = ensure_source(workspace, "docs", kind="upload")
+    Source.objects.in_workspace(workspace).filter(pk=source.pk).delete()
+
+    with pytest.raises(Source.DoesNotExist):
+        request_it(source)

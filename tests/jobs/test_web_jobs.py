@@ -16,6 +16,7 @@ from ingest.jobs.report import ingest_report
 from ingest.jobs.request import cancel, request_sync
 from ingest.jobs.work import Work
 from ingest.models import Job, WebPage
+from kebab.tenancy.acting import acting_everywhere
 from search.blobs import has_blob
 from search.corpus import ensure_source
 from tests.jobs.site import Page, html, redirect, serving
@@ -48,6 +49,7 @@ def again(job):
 def cancelling(job):
     """Give what cancels the job while its request is under way, and never answers."""
 
+    @acting_everywhere()
     def behave(exchange):
         try:
             cancel(Job.objects.get(pk=job.pk))
@@ -71,6 +73,7 @@ def test_a_job_is_cancelled_while_it_waits_for_its_turn(workspace, site, source)
     job = request_sync(source)
     robots = Page(body=b"User-agent: *\nCrawl-delay: 50\n")
 
+    @acting_everywhere()
     def behave(exchange):
         try:
             cancel(Job.objects.get(pk=job.pk))

@@ -1,16 +1,19 @@
 """Fills folders and works jobs off, as tests of jobs need it."""
 
 import os
+import time
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from django.core.files.storage import default_storage
+
 from ingest.jobs.report import ingest_report
 from ingest.jobs.request import request_document, request_embedding, request_sync
 from ingest.jobs.run import run_job
 from ingest.models import Job, JobKind
-from search.blobs import keep_blob
+from search.blobs import blob_name, keep_blob, list_blobs
 from search.corpus import ensure_source
 from search.models import Chunk, Document, Source
 
@@ -55,6 +58,14 @@ def upload(workspace: Any, path: str, content: bytes, **stated: Any) -> Job:
     area = ensure_source(workspace, "uploads", kind="upload")
     blob = keep_blob(workspace.pk, content)
     return request_document(area, {"path": path, "blob": blob, **stated})
+
+
+def grow_old(workspace: Any) -> None:
+    """Have all bytes that the workspace keeps be written two hours ago."""
+    then = time.time() - 7_200
+    for names in list_blobs(workspace.pk):
+        for name in names:
+            os.utime(default_storage.path(blob_name(workspace.pk, name)), (then, then))
 
 
 def embed(workspace: Any) -> Job:

@@ -7,6 +7,7 @@ from django.db import transaction
 
 from kebab.people import audit
 from kebab.people.models import User, Workspace
+from kebab.people.operator import recording_accounts
 from kebab.people.workspaces import create_workspace
 
 ADMIN = "admin@kebab.local"
@@ -27,7 +28,8 @@ def ensure_administrator() -> Administrator:
     if present is not None:
         return Administrator(user=present, password=None)
     password = secrets.token_urlsafe(12)
-    return Administrator(user=User.objects.create_superuser(ADMIN, password), password=password)
+    with recording_accounts("user.added"):
+        return Administrator(user=User.objects.create_superuser(ADMIN, password), password=password)
 
 
 def ensure_workspace(owner: User) -> Workspace:

@@ -17,6 +17,7 @@ from kebab.cli.errors import CliError, Exit
 from kebab.cli.verb import BaseVerb
 from kebab.people.models import Workspace
 from kebab.people.preferences import preference
+from kebab.people.reader import OPERATOR
 from kebab.stack.configuration import StackConfiguration
 from search.cli.bars import bar
 from search.cli.hits import print_result, shortcomings, summary
@@ -84,7 +85,7 @@ class Command(BaseVerb):
         workspace.refresh_from_db()
         chars = preference(workspace, "snippet_chars")
         query = SearchQuery(text=_QUESTION, k=_SHOWN_HITS, snippet_chars=chars)
-        result = search(workspace, query, min_seq=workspace.head_seq)
+        result = search(workspace, query, reader=OPERATOR, min_seq=workspace.head_seq)
         self.console.print(f"\nSearching for: {_QUESTION}\n")
         print_result(self.console, result)
         self.remarks.print(summary(result))

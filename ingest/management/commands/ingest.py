@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from ingest.cli.following import EmbeddingWatch, follow, fresh
+from ingest.cli.readers import group_names
 from ingest.cli.reporting import print_report
 from ingest.cli.sites import SiteTarget
 from ingest.cli.targets import IngestRequest, existing_path, request_ingest, target
@@ -74,6 +75,12 @@ class Command(BaseVerb):
             action="store_true",
             help="an archive's documents keep their paths (else: below its name)",
         )
+        parser.add_argument(
+            "--readers",
+            type=group_names,
+            metavar="GROUP[,GROUP…]",
+            help="of a new source: the groups that alone read it, beside owners and admins ('': none)",
+        )
         parser.add_argument("--no-embed", action="store_true", help="lexical search only, for now")
 
     def run_verb(
@@ -94,6 +101,7 @@ class Command(BaseVerb):
             watch=options["watch"],
             as_root=options["as_root"],
             credentials=_credentials(options["credentials"]),
+            readers=options["readers"],
         )
         return self._ingest(_workspace(workspace, create=create), asked)
 

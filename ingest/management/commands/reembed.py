@@ -16,6 +16,7 @@ from kebab.cli.resolve import the_workspace
 from kebab.cli.verb import BaseVerb
 from kebab.people import audit
 from kebab.people.models import Workspace
+from kebab.people.reader import OPERATOR
 from kebab.stack.plan import Roles
 from kebab.stack.temporary import borrowed_stack
 from search.models import EmbeddingSpace
@@ -70,7 +71,7 @@ class Command(BaseVerb):
 
     def _show(self, workspace: Workspace) -> int:
         workspace.refresh_from_db()
-        status = embedding_status(workspace)
+        status = embedding_status(workspace, OPERATOR)
         if self.as_json:
             self.print_json(status)
             return Exit.DONE

@@ -1,0 +1,48 @@
+"""`kebab source restrict`: who may read a source."""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from ingest.cli.readers import group_names, groups_named, reader_facts, said, source_named
+from ingest.source_changes import restate_source
+from kebab.cli.console import plain
+from kebab.cli.parser import subverb
+from kebab.cli.resolve import the_workspace
+from kebab.cli.verb import BaseVerb
+from kebab.people.operator import the_operator
+
+
+class Command(BaseVerb):
+    help = "Restrict a source to groups, or open it to every member of its workspace."
+    needs = "servers"
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        verbs = parser.add_subparsers(dest="what", required=True, metavar="restrict")
+        restrict = subverb(verbs, "restrict", "say which groups may read a source, from now on")
+        restrict.add_argument("key", metavar="KEY", help="as kebab list sources names it")
+        restrict.add_argument(
+            "--workspace", metavar="W", help="slug or id; not needed when there is only one"
+        )
+        whom = restrict.add_mutually_exclusive_group(required=True)
+        whom.add_argument(
+            "--to",
+            type=group_names,
+            metavar="GROUP[,GROUP…]",
+            help="names or ids; '' is none: then only owners and admins read it",
+        )
+        whom.add_argument("--open", action="store_true", help="every member of the workspace reads it")
+
+    def run_verb(
+        self, *, key: str, workspace: str | None, to: tuple[str, ...] | None, open: bool, **_: Any
+    ) -> None:
+        scope = the_workspace(workspace)
+        source = source_named(scope, key)
+        readers = None if to is None else groups_named(scope, to)
+        restate_source(the_operator(scope), source, {"readers": readers})
+        facts = reader_facts(source)
+        if self.as_json:
+            self.print_json(facts)
+        else:
+            self.console.print(plain(said(facts)))

@@ -1,0 +1,65 @@
+"""Sources made, described anew and restricted by a caller, each act with its row in the audit log."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from ingest.sources import change_source, create_source
+from kebab.api.errors import Forbidden
+from kebab.people import audit
+from kebab.people.access import Access
+from kebab.people.models import Role
+from search.models import Source
+from search.readers import restrict
+
+_READERS = "readers"
+
+
+def make_source(access: Access, fields: Mapping[str, Any]) -> Source:
+    """Give a new source; one with `readers` was never open to others.
+
+    Raises Forbidden when others than owners and admins name readers, Unprocessable for an unknown group, and
+    what `create_source` raises.
+    """
+    _check_readers(access, fields)
+    with transaction.atomic():
+        source = create_source(access.workspace, access.reader, **_described(fields))
+        audit.record(access, "source.created", source.key, kind=source.kind)
+        if _READERS in fields:
+            _restrict(access, source, fields[_READERS])
+    return source
+
+
+def restate_source(access: Access, source: Source, fields: Mapping[str, Any]) -> None:
+    """Change what is said of a source and, with `readers`, who reads it.
+
+    Raises as `make_source` does, and what `change_source` raises.
+    """
+    _check_readers(access, fields)
+    described = _described(fields)
+    with transaction.atomic():
+        if described or _READERS not in fields:
+            change_source(source, described)
+            audit.record(access, "source.changed", source.key, fields=sorted(described))
+        if _READERS in fields:
+            _restrict(access, source, fields[_READERS])
+
+
+def _check_readers(access: Access, fields: Mapping[str, Any]) -> None:
+    may_restrict = access.role is not None and access.role.level >= Role.ADMIN.level
+    if _READERS in fields and not may_restrict:
+        raise Forbidden(
+            "Only an owner or admin who has signed in may say who reads a source; leave readers out."
+        )
+
+
+def _restrict(access: Access, source: Source, groups: Collection[UUID] | None) -> None:
+    restriction = restrict(source, groups)
+    if restriction.before != restriction.after:
+        audit.record(access, "source.readers_changed", source.key, **restriction.facts)
+
+
+def _described(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name != _READERS}
