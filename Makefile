@@ -10,11 +10,11 @@ ARGS ?=
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 INSTALLED := $(VENV)/.installed
 TESTS_INSTALLED := $(VENV)/.tests-installed
-# check --deploy judges a deployment: behind TLS. (makemigrations warns that no database runs, and needs none.)
-DEPLOYED := KEBAB_HTTPS=1 KEBAB_DEBUG=0
+# check --deploy judges a deployment: behind a proxy that speaks TLS. (makemigrations warns that no database runs, and needs none.)
+DEPLOYED := KEBAB_HTTPS=1 KEBAB_TRUSTED_PROXIES=127.0.0.1 KEBAB_DEBUG=0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up test check bench drill clean
+.PHONY: help demo up test check bench drill fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -28,19 +28,23 @@ up: $(INSTALLED) ## run the whole stack until Ctrl-C
 test: $(TESTS_INSTALLED) ## run all tests against embedded servers
 	$(BIN)/python -m pytest $(ARGS)
 
-check: $(TESTS_INSTALLED) ## format, lint, types, migrations, deployment settings, API schema
+check: $(TESTS_INSTALLED) ## format, lint, types, migrations, deployment settings, API schema, known vulnerabilities
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
 	$(DEPLOYED) $(BIN)/python manage.py check --deploy --fail-level WARNING
 	$(BIN)/python manage.py spectacular --validate --fail-on-warn --file /dev/null
+	$(BIN)/python deploy/audit.py requirements.txt tests/requirements.txt
 
 bench: $(INSTALLED) ## measure the speed budgets on this machine (ARGS="--path FOLDER")
 	@$(BIN)/kebab bench $(ARGS)
 
 drill: $(TESTS_INSTALLED) ## kill processes while they work, and see that nothing is lost (ARGS="--kills 30")
 	$(BIN)/python -m tests.drill $(ARGS)
+
+fuzz: $(TESTS_INSTALLED) ## send requests made up from the API's own description (ARGS="--requests 20000")
+	@$(BIN)/python -m tests.fuzzing $(ARGS)
 
 clean: ## remove the environment and caches; data directories stay
 	rm -rf $(VENV) build htmlcov .coverage .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -94,4 +94,4 @@ def test_the_workspace_belongs_to_the_administrator(db):
     workspace = ensure_workspace(owner)
     assert ensure_workspace(owner) == workspace
     assert (Membership.objects.get().user, Membership.objects.get().role) == (owner, "owner")
-    assert AuditEvent.objects.get().action == "workspace.created"
+    assert AuditEvent.objects.get(workspace=workspace).action == "workspace.created"

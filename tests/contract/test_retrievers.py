@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kebab.people.reader import Reader
 from search import node
 from search.corpus.remove import delete_documents
 from search.engine import index_version
@@ -103,7 +104,7 @@ def workspace(db, corpus, settings, monkeypatch):
 def retriever(request, workspace, monkeypatch) -> Retriever:
     made, reranker = RETRIEVERS[request.param]
     monkeypatch.setattr("search.engine.configured_reranker", lambda: reranker)
-    return made(workspace)
+    return made(workspace, Reader())
 
 
 def query(text="apple pear", **options):
@@ -180,7 +181,7 @@ def test_the_same_query_gives_the_same_bytes(retriever, workspace):
     assert len(first) > 1_000
     assert as_bytes(retriever.search(query(k=30))) == first
     node.reader_pool().close()
-    assert as_bytes(type(retriever)(workspace).search(query(k=30))) == first
+    assert as_bytes(type(retriever)(workspace, Reader()).search(query(k=30))) == first
 
 
 def test_nothing_of_another_workspace_is_found(retriever):

@@ -48,9 +48,11 @@ def _played(stack: Stack, options: Options, model: HeldModel, disks: Mapping[str
     os.environ.update(stack.environment, KEBAB_LOG_LEVEL="ERROR")
     os.environ["DJANGO_SETTINGS_MODULE"] = "kebab.settings"
     django.setup()
+    from kebab.tenancy.acting import acting_everywhere
     from tests.drill.drill import run_drill
 
-    return run_drill(stack, options, model, disks)
+    with acting_everywhere():
+        return run_drill(stack, options, model, disks)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

@@ -9,6 +9,7 @@ import redis
 from django.db import Error, connection
 
 from ingest.models import Job, JobKind
+from kebab.tenancy.acting import acting_everywhere
 from tests.drill.stack import GaveUp, Stack
 
 _PERIOD_S = 0.2
@@ -84,6 +85,7 @@ class Watch:
     def _open_jobs(self) -> list[Job]:
         return [job for job in self._jobs.values() if not job.is_finished]
 
+    @acting_everywhere()
     def _run(self) -> None:
         while not self._stop.wait(_PERIOD_S):
             self._tend()

@@ -6,7 +6,6 @@ Run as `python -m tests.hostile_files.worker DATABASE WORKSPACE JOB`.
 import json
 import resource
 import sys
-import uuid
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +21,11 @@ def main(database: str, workspace_id: str, job_id: str) -> None:
     from django.db import connection
 
     from ingest.jobs.parsing import digester_pool
-    from ingest.jobs.run import run_job
+    from ingest.tasks import run_job_task
 
     connection.settings_dict["NAME"] = database
     _use_the_spellbound_child()
-    run_job(uuid.UUID(workspace_id), uuid.UUID(job_id))
+    run_job_task(workspace_id, job_id)
     digester_pool().close()
     connection.close()
     # The most of any child that has ended, and no less than this process had when it started one.

@@ -18,6 +18,7 @@ os.environ.setdefault("LANCEDB_LOG", "error")  # read when it is imported
 
 from ingest.cli.bench.searching import heading_queries  # noqa: E402  Django has to be set up first
 from kebab.people.models import Workspace  # noqa: E402
+from kebab.people.reader import OPERATOR  # noqa: E402
 from search.embedding import query_embedder  # noqa: E402
 from search.engine import lexical_leg, search  # noqa: E402
 from search.retrieval.filters import SearchFilters  # noqa: E402
@@ -52,7 +53,7 @@ def main() -> None:
 
 
 def _measure_lexical(corpus: Corpus, queries: Sequence[str], folder: Path) -> None:
-    scope = resolve_scope(corpus.workspace, SearchFilters())
+    scope = resolve_scope(corpus.workspace, SearchFilters(), OPERATOR)
     asked = {
         "Kebab, lexical, whole hits": lambda query: _search(corpus, query, Mode.LEXICAL),
         "Kebab, lexical leg, top 100": lambda query: lexical_leg(corpus.workspace, scope, query).search(100),
@@ -77,7 +78,7 @@ def _measure_hybrid(corpus: Corpus, queries: Sequence[str], folder: Path) -> Non
 
 
 def _search(corpus: Corpus, query: str, mode: Mode) -> object:
-    return search(corpus.workspace, SearchQuery(text=query, mode=mode))
+    return search(corpus.workspace, SearchQuery(text=query, mode=mode), reader=OPERATOR)
 
 
 def _timed(queries: Sequence[str], ask: Callable[[str], object]) -> list[float]:

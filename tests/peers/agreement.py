@@ -1,6 +1,9 @@
 """The lexical leg against its own scoring expression, run by FTS5 without any shortcut."""
 
+from functools import partial
+
 from kebab.people.models import Workspace
+from kebab.people.reader import OPERATOR
 from search.engine import lexical_leg, mirror_reading
 from search.mirror.lexical import BREADCRUMB_WEIGHT, TEXT_WEIGHT, compile_match
 from search.retrieval.filters import SearchFilters
@@ -16,14 +19,15 @@ ORDER BY f.rowid IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?) DESC
 
 def top_ten_agreement(workspace: Workspace, queries: list[str]) -> float:
     """Give the share of the unshortened top tens that the leg gives, too."""
-    scope = resolve_scope(workspace, SearchFilters())
+    scope = resolve_scope(workspace, SearchFilters(), OPERATOR)
     same = wanted = 0
     for query in queries:
         found = {candidate.chunk_id for candidate in lexical_leg(workspace, scope, query).search(10)}
         reading = mirror_reading(workspace, scope)
         with reading.connection() as connection:
             connection.set_progress_handler(None)
-            match = compile_match(query, connection)
+            frequency = partial(reading.collection(connection).frequency, connection)
+            match = compile_match(query, frequency)
             if match is None:
                 continue
             values = (BREADCRUMB_WEIGHT, TEXT_WEIGHT, match.widest, match.every)

@@ -1,0 +1,307 @@
+"""The registry: how each address and method is called with arguments that aim at what is hidden.
+
+A route or method that is missing here fails `test_every_route_and_method_is_called`. Names in braces stand
+for ids of `Target`; arguments of the address are filled in by their names.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.leaks.canaries import CLOSED, THEIRS, Target
+from tests.leaks.routes import Route
+
+BOTH = frozenset({THEIRS, CLOSED})
+_THEIRS = frozenset({THEIRS})
+_NONE: frozenset[str] = frozenset()
+
+#: Addresses that tell nothing of any workspace, for whoever asks; by name, with what they are.
+OPEN = {
+    "healthz": "a probe",
+    "readyz": "a probe",
+    "metrics": "counts by route",
+    "version": "versions of the software",
+    "favicon.ico": "the icon",
+    "login": "a form",
+    "logout": "ends a session",
+    "oidc": "the way to the identity provider",
+    "openid_connect_callback": "the way back from it",
+    "password-change": "a form",
+    "password-reset": "a form",
+    "password-reset-asked": "says that a mail is on its way, if there is such an account",
+    "password-reset-form": "a form for who has the link",
+    "password-reset-link": "opens a form for who has the link",
+    "invitation-link": "opens a page for who has the link",
+    "invitation": "a page for who has the link",
+    "api-schema": "a published schema",
+    "schema": "the API's description",
+    "docs": "the API's description",
+}
+# Which of a target's ids an argument of an address is.
+_ARGUMENTS = {
+    "doc_id": "doc",
+    "chunk_id": "chunk",
+    "source_id": "source",
+    "job_id": "job",
+    "entry_id": "entry",
+    "space_id": "space",
+    "user_id": "user",
+    "token_id": "token",
+    "group_id": "group",
+    "invitation_id": "invitation",
+}
+WORKSPACE_ARGUMENTS = frozenset({"ws", "slug"})
+_NAME = re.compile(r"\{[a-z]+\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One way to call a route."""
+
+    route: str
+    method: str = "get"
+    query: str = ""
+    body: Mapping[str, Any] | None = None
+    #: Arguments of the address that are other ids than their names say.
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    #: Whose canaries stand in the answer to those who may see them.
+    shown: frozenset[str] = BOTH
+    #: Where there is somebody who may do it.
+    controlled: frozenset[str] = BOTH
+    #: Where what is hidden has to be answered exactly like what is not there.
+    compared: frozenset[str] = BOTH
+    #: Whether the callers' own workspace would be what it changes or deletes; then it isn't called there.
+    is_fatal: bool = False
+
+    @property
+    def label(self) -> str:
+        """What a failure names."""
+        query = f"?{self.query}" if self.query else ""
+        body = "" if self.body is None else f" {dict(self.body)}"
+        return f"{self.method.upper()} {self.route}{query}{body}"
+
+    def address(self, route: Route, workspace: str, target: Target) -> str:
+        """Give path and query with the target's ids."""
+        arguments = {
+            name: workspace if name in WORKSPACE_ARGUMENTS else self._id(name, target)
+            for name in route.arguments
+        }
+        query = f"?{self.query.format_map(target.ids)}" if self.query else ""
+        return route.path(arguments) + query
+
+    def filled_body(self, target: Target) -> Any:
+        """Give the body with the target's ids; None without one."""
+        return None if self.body is None else _filled(self.body, target.ids)
+
+    def given(self, route: Route, target: Target) -> dict[str, str]:
+        """Give what the request says of the target, by name or by what is filled in."""
+        told = [f"{{{self._named(name)}}}" for name in route.arguments if name not in WORKSPACE_ARGUMENTS]
+        told += [
+            text for pair in self.query.split("&") for text in (pair.partition("=")[2], *_NAME.findall(pair))
+        ]
+        told += [text for words in _texts(self.body) for text in (words, *_NAME.findall(words))]
+        return {
+            text: text.format_map(target.ids)
+            for text in told
+            if _NAME.search(text) and _is_known(text, target)
+        }
+
+    def _id(self, argument: str, target: Target) -> str:
+        name = self._named(argument)
+        return target.ids.get(name, name)
+
+    def _named(self, argument: str) -> str:
+        return self.arguments.get(argument, _ARGUMENTS.get(argument, argument))
+
+
+def _is_known(text: str, target: Target) -> bool:
+    return all(name[1:-1] in target.ids for name in _NAME.findall(text))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The texts within a body that name something."""
+    if isinstance(value, str) and "{" in value:
+        yield value
+    elif isinstance(value, Mapping | list):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(each)
+
+
+def _filled(value: Any, ids: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        return value.format_map(ids)
+    if isinstance(value, Mapping):
+        return {name: _filled(each, ids) for name, each in value.items()}
+    return [_filled(each, ids) for each in value] if isinstance(value, list) else value
+
+
+def _people() -> Iterator[Call]:
+    yield Call(route="api-workspaces", shown=_THEIRS)
+    yield Call(route="api-workspaces", query="limit=1", shown=_THEIRS)
+    yield Call(route="api-workspaces", method="post", body={"slug": "brand-new"}, shown=_NONE)
+    yield Call(route="api-workspace", shown=_THEIRS)
+    yield Call(route="api-workspace", method="patch", body={"name": "x"}, shown=_THEIRS, is_fatal=True)
+    yield Call(route="api-workspace", method="delete", shown=_NONE, is_fatal=True)
+    yield Call(route="api-members")
+    yield Call(
+        route="api-members", method="post", body={"email": "who@example.org", "role": "viewer"}, shown=_NONE
+    )
+    yield Call(route="api-member", method="patch", body={"role": "editor"})
+    yield Call(route="api-member", method="delete", shown=_NONE)
+    yield Call(route="api-tokens")
+    yield Call(route="api-tokens", method="post", body={"scopes": ["search"]}, shown=_NONE)
+    yield Call(route="api-token")
+    yield Call(route="api-token", method="delete", shown=_NONE)
+    in_group = {"scopes": ["search"], "groups": ["{group}"]}
+    yield Call(route="api-tokens", method="post", body=in_group, shown=_NONE)
+    yield Call(route="api-token-rotation", method="post", body={"overlap_minutes": 5})
+    yield Call(route="api-groups")
+    yield Call(route="api-groups", method="post", body={"name": "fresh"}, shown=_NONE)
+    yield Call(route="api-group")
+    yield Call(route="api-group", method="patch", body={"name": "x"}, shown=_NONE)
+    yield Call(route="api-group", method="delete", shown=_NONE)
+    yield Call(route="api-group-member", method="put", shown=_NONE)
+    yield Call(route="api-group-member", method="delete", shown=_NONE)
+    yield Call(route="api-invitations")
+    invited = {"email": "who@example.org", "role": "viewer"}
+    yield Call(route="api-invitations", method="post", body=invited, shown=_NONE)
+    yield Call(route="api-invitation", method="delete", shown=_NONE)
+    yield Call(route="api-audit")
+    yield Call(route="api-audit", query="action=source.&limit=1")
+    for query in (
+        "user={user}",
+        "token={token}",
+        "user={user}&document={doc}",
+        "token={token}&source={source}",
+    ):
+        yield Call(route="api-access", query=query)
+
+
+def _searches() -> Iterator[Call]:
+    lexical = "mode=lexical&explain=true"
+    for query in (
+        "q={word}",
+        "q={stem}*",
+        "q={stem}titel",
+        "q=workers&why_not={chunk}",
+        "q=workers&why_not={doc}",
+    ):
+        is_shown = query in ("q={word}", "q={stem}*")
+        yield Call(route="api-search", query=f"{query}&{lexical}", shown=BOTH if is_shown else _NONE)
+    for narrowed in ("source={source}", "source={sourcekey}", "doc_id={doc}", "tags_any={stem}tag"):
+        yield Call(route="api-search", query=f"q=workers&{narrowed}&{lexical}")
+    yield Call(route="api-search", query=f"q=workers&version={{tag}}&{lexical}")
+    yield Call(route="api-search", query=f"q=workers&path_glob={{stem}}folder/**&{lexical}")
+    yield Call(route="api-search", query="q={word}&mode=hybrid&explain=true", compared=_NONE)
+    yield Call(route="api-search", query="q=the+workers&mode=hybrid&k=1&explain=true", shown=_NONE)
+    for mode in ("lexical", "vector", "hybrid"):
+        body = {"q": "workers", "mode": mode, "filters": {"source": ["{source}"], "doc_id": ["{doc}"]}}
+        yield Call(route="api-search", method="post", body=body)
+    told = {"q": "{word} beside the workers", "mode": "vector", "explain": True, "cutoff": True}
+    yield Call(route="api-search", method="post", body=told, compared=_NONE)
+    queries = [
+        {"q": "{word}", "mode": "lexical"},
+        {"q": "workers", "mode": "lexical", "filters": {"source": ["{sourcekey}"]}},
+        {"q": "{word}", "mode": "nonsense"},
+    ]
+    yield Call(route="api-search-bulk", method="post", body={"queries": queries})
+    for typed in ("{stem}", "{word}", "{stem}t", "{stem}h"):
+        yield Call(route="api-suggest", query=f"q={typed}")
+    yield from _libraries()
+
+
+def _libraries() -> Iterator[Call]:
+    for name in ("{stem}", "{stem}sourcetitle", "{stem}description", "{library}", "{word}"):
+        yield Call(route="api-library-search", query=f"libraryName={name}&query={{word}}")
+        yield Call(route="api-library-search", query=f"libraryName={name}&type=txt")
+    for query in ("{word}", "{stem}*", "workers"):
+        yield Call(route="api-snippet-search", query=f"libraryId={{library}}&query={query}")
+        yield Call(route="api-snippet-search", query=f"libraryId={{library}}@{{tag}}&query={query}")
+        yield Call(route="api-context", query=f"libraryId={{library}}&query={query}")
+        yield Call(route="api-context", query=f"libraryId={{library}}/{{tag}}&query={query}&type=txt")
+    wanted = {"information_request": "{word}", "mode": "lexical", "expand": {"imports": True}}
+    yield Call(route="api-context-pack", method="post", body=wanted)
+    for narrowed in ({"doc_id": ["{doc}"]}, {"source": ["{sourcekey}"]}, {"version": ["{tag}"]}):
+        body = {"information_request": "workers", "filters": narrowed}
+        yield Call(route="api-context-pack", method="post", body=body)
+
+
+def _documents() -> Iterator[Call]:
+    for query in (
+        "",
+        "limit=1",
+        "source={source}",
+        "source={sourcekey}",
+        "path_prefix={stem}",
+        "version={tag}",
+    ):
+        is_shown = query != "limit=1"
+        yield Call(route="api-documents", query=query, shown=BOTH if is_shown else _NONE)
+    new = {"path": "a.md", "text": "a", "source": "{source}"}
+    yield Call(route="api-documents", method="post", body=new, shown=_NONE)
+    # A key that is taken can't be given again: that much is told.
+    into_key = {"path": "a.md", "text": "a", "source": "{sourcekey}"}
+    yield Call(route="api-documents", method="post", body=into_key, shown=_NONE, compared=_THEIRS)
+    yield Call(route="api-document")
+    yield Call(route="api-document", method="patch", body={"title": "x"}, shown=_NONE)
+    yield Call(route="api-document", method="delete", shown=_NONE)
+    yield Call(route="api-document-content")
+    yield Call(route="api-document-chunks")
+    yield Call(route="api-document-chunks", query="limit=1")
+    yield Call(route="api-chunk", query="context=1")
+
+
+def _sources() -> Iterator[Call]:
+    yield Call(route="api-sources")
+    yield Call(route="api-sources", query="limit=1", shown=_THEIRS)
+    yield Call(route="api-sources", method="post", body={"key": "fresh", "kind": "upload"}, shown=_NONE)
+    taken = {"key": "{sourcekey}", "kind": "upload"}
+    yield Call(route="api-sources", method="post", body=taken, shown=_NONE, compared=_THEIRS)
+    readers = {"key": "fresh", "kind": "upload", "readers": ["{group}"]}
+    yield Call(route="api-sources", method="post", body=readers, shown=_NONE)
+    yield Call(route="api-source")
+    yield Call(route="api-source", method="patch", body={"title": "x"})
+    yield Call(route="api-source", method="patch", body={"readers": ["{group}"]})
+    yield Call(route="api-source", method="patch", body={"readers": None})
+    yield Call(route="api-source", method="delete", shown=_NONE)
+    yield Call(route="api-source-sync", method="post", shown=_NONE)
+    yield Call(route="api-source-versions")
+    yield Call(route="api-source-versions", query="limit=1", shown=_NONE)
+    yield Call(route="api-source-versions", method="post", body={"tag": "v9"}, shown=_NONE)
+    yield Call(route="api-source-versions", method="delete", query="tag={tag}", shown=_NONE)
+
+
+def _work() -> Iterator[Call]:
+    yield Call(route="api-embedding", shown=_THEIRS)
+    yield Call(route="api-embedding", method="post", body={"hold": True}, shown=_NONE)
+    yield Call(route="api-embedding-switch", method="post", shown=_NONE)
+    yield Call(route="api-embedding-rollback", method="post", shown=_NONE)
+    yield Call(route="api-embedding-space", method="delete", shown=_NONE, controlled=_THEIRS)
+    yield Call(route="api-jobs")
+    yield Call(route="api-jobs", query="state=failed&kind=ingest_document&limit=1")
+    for route in ("api-job", "api-job-items", "api-job-events"):
+        yield Call(route=route)
+    yield Call(route="api-job-cancel", method="post", shown=_NONE)
+    yield Call(route="api-job-retry", method="post", shown=_NONE)
+    yield Call(route="api-quarantine")
+    for named in ("{sourcekey}", "{source}"):
+        yield Call(route="api-quarantine", query=f"source={named}")
+    yield Call(route="api-quarantined", method="delete", shown=_NONE)
+    yield Call(route="api-quarantine-retry", method="post", shown=_NONE)
+
+
+def _pages() -> Iterator[Call]:
+    yield Call(route="home", shown=_THEIRS)
+    yield Call(route="search", shown=_THEIRS)
+    yield Call(route="search", query="q={word}&mode=lexical")
+    yield Call(route="search", query="q={word}&mode=hybrid", compared=_NONE)
+    yield Call(route="search", query="q={stem}titel&mode=lexical", shown=_THEIRS)
+    yield Call(route="document")
+    yield Call(route="document", query="chunk={chunk}&q={word}")
+    drawn = {"doc_id": "pdf", "page": "2"}
+    yield Call(route="document-sheet", arguments=drawn, shown=_NONE)
+    yield Call(route="document-picture", arguments={"doc_id": "picture"}, shown=_NONE)
+
+
+CALLS: Sequence[Call] = (*_people(), *_searches(), *_documents(), *_sources(), *_work(), *_pages())

@@ -1,0 +1,38 @@
+"""Sends the calls of the registry, each undone at once, from an address of its own."""
+
+from collections.abc import Mapping
+from itertools import count
+from typing import Any
+
+from django.db import transaction
+
+from tests.leaks.callers import Caller
+from tests.leaks.calls import Call
+from tests.leaks.canaries import Target
+from tests.leaks.looking import Answer
+from tests.leaks.routes import Route, routes
+
+_addresses = count(1)
+ROUTES: Mapping[str, Route] = {route.name: route for route in routes()}
+
+
+def play(caller: Caller, call: Call, workspace: str, target: Target, *, method: str = "") -> Answer:
+    """Send a call at a workspace's address with the target's ids, and undo what it did."""
+    route = ROUTES[call.route]
+    path, body = call.address(route, workspace, target), call.filled_body(target)
+    given = {"workspace": workspace, **call.given(route, target)}
+    with transaction.atomic():
+        answer = send(caller, method or call.method, path, body, given)
+        transaction.set_rollback(True)
+    return answer
+
+
+def send(
+    caller: Caller, method: str, path: str, body: Any = None, given: Mapping[str, str] | None = None
+) -> Answer:
+    """Send a request. Bad credentials are counted by network address, so that each comes from another."""
+    number = next(_addresses)
+    address = f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
+    options: dict[str, Any] = {} if method in ("get", "head") else {"format": "json"}
+    response = getattr(caller.client, method)(path, body, REMOTE_ADDR=address, **options)
+    return Answer.of(response, {} if given is None else given)

@@ -1,0 +1,154 @@
+"""Every verb and sub-verb, told to work in one workspace, prints nothing of another."""
+
+import argparse
+import io
+from contextlib import nullcontext
+
+import pytest
+from django.core.management import call_command, get_commands, load_command_class
+
+from kebab.cli import verb
+from kebab.cli.listings import listings
+from search.management.commands import mirror
+from tests.leaks.looking import leaks_in
+
+# They run or look at the machine, for its operator; there is no workspace to name.
+_OF_THE_MACHINE = {
+    "beat",
+    "bench",
+    "changepassword",
+    "createsuperuser",
+    "demo",
+    "doctor",
+    "eval",
+    "init",
+    "migrate",
+    "status",
+    "up",
+    "watch",
+    "web",
+    "worker",
+}
+_W = "--workspace={ws}"
+# How each is called with another workspace's ids; `{ws}` is the workspace it is told to work in.
+_EMAIL = "{stem}member-{theirs}@example.org"
+_CALLS = {
+    "access": [
+        [_W, f"--user={_EMAIL}"],
+        [_W, "--token={token}"],
+        [_W, f"--user={_EMAIL}", "--document={doc}"],
+        [_W, f"--user={_EMAIL}", "--source={sourcekey}"],
+    ],
+    "group add": [[_W, "{stem}group", _EMAIL], [_W, "{group}", _EMAIL]],
+    "group create": [[_W, "fresh"]],
+    "group delete": [[_W, "{stem}group"], [_W, "{group}"]],
+    "group list": [[_W]],
+    "group remove": [[_W, "{stem}group", _EMAIL]],
+    "group rename": [[_W, "{stem}group", "fresh"]],
+    "ingest": [["/nowhere-{word}", _W]],
+    "inspect doc": [["{doc}", _W]],
+    "inspect chunk": [["{chunk}", _W]],
+    "inspect job": [["{job}", _W]],
+    "list": [[kind, _W] for kind, listing in sorted(listings().items()) if listing.is_scoped],
+    "member add": [[_W, "nobody@example.org"]],
+    "member invite": [[_W, "nobody@example.org", "--group={stem}group"]],
+    "member list": [[_W]],
+    "member remove": [[_W, _EMAIL]],
+    "member role": [[_W, _EMAIL, "editor"]],
+    "member withdraw": [[_W, "{stem}invited@example.org"]],
+    "mirror rebuild": [[_W]],
+    "quarantine": [[_W]],
+    "quarantine delete": [[_W, "{entry}"]],
+    "quarantine retry": [[_W, "{entry}"]],
+    "reembed": [[_W, "--no-wait", "--embedder={stem}model"]],
+    "reembed retire": [[_W, "{space}"]],
+    "reembed rollback": [[_W]],
+    "reembed status": [[_W]],
+    "reembed switch": [[_W]],
+    "search": [
+        ["{word}", _W, "--mode=lexical", "--explain"],
+        ["{word}", _W, "--mode=vector"],
+        ["workers", _W, "--why-not={chunk}"],
+        ["workers", _W, "--source={source}", "--source={sourcekey}"],
+    ],
+    "source restrict": [[_W, "{sourcekey}", "--open"], [_W, "open", "--to={stem}group"]],
+    "token create": [[_W, "--scope=search"], [_W, "--scope=search", "--group={stem}group"]],
+    "token list": [[_W]],
+    "workspace rename": [["{ws}", "--name=New"]],
+}
+# Sub-verbs that name a thing of no workspace, or make or delete one.
+_NAMED_ALONE = {"mirror", "token revoke", "token rotate", "workspace create", "workspace delete"}
+
+
+@pytest.fixture(autouse=True)
+def _servers_run_already(monkeypatch):
+    for module in (verb, mirror):
+        monkeypatch.setattr(module, "borrowed_stack", lambda *_, **__: nullcontext())
+
+
+def _ours():
+    return {
+        name for name, app in get_commands().items() if app.split(".")[0] in ("kebab", "search", "ingest")
+    }
+
+
+def _verbs():
+    """All verbs, those with sub-verbs by each of them."""
+    for name in sorted(_ours()):
+        parser = load_command_class(get_commands()[name], name).create_parser("kebab", name)
+        groups = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
+        yield from (f"{name} {sub}" for group in groups for sub in group.choices)
+        if not groups or not groups[0].required:
+            yield name
+
+
+def test_every_verb_is_called():
+    known = {*_CALLS, *_NAMED_ALONE, *_OF_THE_MACHINE}
+    missing = {name for name in _verbs() if name not in known and name.split(" ")[0] not in _OF_THE_MACHINE}
+
+    assert not missing, f"Say in tests/leaks/test_verbs.py how these are called: {sorted(missing)}"
+    assert known - _OF_THE_MACHINE <= set(_verbs())
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        pytest.param(name, each, id=" ".join([name, *each]))
+        for name in sorted(_CALLS)
+        for each in _CALLS[name]
+    ],
+)
+def test_a_verb_in_one_workspace_tells_nothing_of_another(played, name, arguments, as_json):
+    hidden = played.stage.hidden
+    filled = _filled(arguments, played.stage.ours, played.stage)
+    told = _run(*name.split(" "), *filled, *(["--json"] if as_json else []))
+    given = {each.partition("=")[2] or each for each in filled}
+
+    assert not leaks_in(told, hidden, given)
+
+
+@pytest.mark.parametrize(
+    "name", ["access", "group list", "inspect doc", "list", "member list", "search", "token list"]
+)
+def test_in_its_own_workspace_a_verb_does_tell_it(played, name):
+    hidden = played.stage.hidden
+    for arguments in _CALLS[name][:1]:
+        filled = _filled(arguments, played.stage.theirs, played.stage)
+        assert leaks_in(_run(*name.split(" "), *filled, "--json"), hidden, ())
+
+
+def _filled(arguments, workspace, stage):
+    names = {"ws": workspace.slug, "theirs": stage.theirs.slug, **stage.hidden.ids}
+    return [each.format_map(names) for each in arguments]
+
+
+def _run(*arguments):
+    out, err = io.StringIO(), io.StringIO()
+    try:
+        call_command(*arguments, stdout=out, stderr=err)
+    except SystemExit:
+        pass
+    except Exception as error:  # noqa: BLE001 - what argparse refuses within a program
+        err.write(str(error))
+    return out.getvalue() + err.getvalue()

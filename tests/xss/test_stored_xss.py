@@ -1,0 +1,200 @@
+"""Hostile text in all that is stored runs nowhere: every page and every admin page, in real Chromium."""
+
+from urllib.parse import quote
+
+import pytest
+from django.apps import apps
+from django.contrib.admin.models import LogEntry
+
+from ingest.models import Job, JobItem, JobState, WebPage
+from kebab.operating.site import site
+from kebab.people.models import Membership, Role, User, Workspace
+from kebab.people.tokens import mint_token
+from search import node
+from search.models import Document, Source
+from tests.api.making import quarantine
+from tests.leaks.routes import routes
+from tests.leaks.stage import build_stage
+from tests.pages.shelf import Passage, index, shelve
+from tests.unit.ingest.real_files import content_of
+from tests.xss.hostile import ADDRESS, MARK, hostile, poison
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+_ADMIN = [route for route in routes() if route.pattern.startswith("admin/")]
+# Ends the session that the others need.
+_LEFT_OUT = {"admin:logout", "admin/logout/", "admin:jsi18n"}
+_MEDIA = {
+    "code": ("a.py", "code", "text/x-python"),
+    "email": ("a.eml", "email", "message/rfc822"),
+    "markdown": ("a.md", "text", "text/markdown"),
+    "office": ("a.docx", "office", "application/octet-stream"),
+    "transcript": ("a.srt", "transcript", "application/x-subrip"),
+}
+
+
+@pytest.fixture
+def stage(transactional_db, mirrors):
+    """The leak matrix' workspaces with everything that there can be in them."""
+    stage = build_stage(1)
+    for workspace in (stage.ours, stage.theirs):
+        node.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=30)
+    return stage
+
+
+@pytest.fixture
+def shelf(stage):
+    """Hostile documents of all media, which searches for `restart` find."""
+    workspace = Workspace.objects.create(slug="shelf", name="Shelf")
+    text = f"{hostile()}\n\nrestart {hostile()}\n\n1\n00:00:01,000 --> 00:00:02,000\n{hostile()}"
+    documents = [
+        shelve(
+            workspace,
+            f"{hostile(100)}/{path}".replace("#", ""),
+            text,
+            title=f"{name} {hostile(400)}",
+            media=media,
+            mime=mime,
+            tags=(hostile(100),),
+        )
+        for name, (path, media, mime) in _MEDIA.items()
+    ]
+    printed = content_of("pdf/printed.pdf").decode("latin-1")
+    fields = {
+        "charset": "latin-1",
+        "media": "pdf",
+        "mime": "application/pdf",
+        "metadata": {"pages": 3},
+        "passages": [Passage(text=f"restart {hostile()}", spans=[{"kind": "page", "page": 2}])],
+    }
+    documents.append(shelve(workspace, "printed.pdf", printed, title=hostile(500), **fields))
+    index(workspace)
+    return workspace, documents
+
+
+@pytest.fixture
+def everything(stage, shelf):
+    """All of it poisoned; gives the operator, who is a member everywhere and has a history in the admin."""
+    workspace, documents = shelf
+    operator = User.objects.create_superuser("root@example.org")
+    for each in (stage.ours, stage.theirs, workspace):
+        Membership.objects.create(workspace=each, user=operator, role=Role.OWNER)
+    mint_token(workspace, scopes=["search"], name=hostile(200))
+    source = Source.objects.in_workspace(workspace).get()
+    _leave_traces(workspace, source)
+    places = poison()
+    User.objects.filter(pk=operator.pk).update(display_name=hostile(100))
+    assert len(places) > 30, sorted(places)
+    return User.objects.get(pk=operator.pk), workspace, documents
+
+
+def _leave_traces(workspace, source):
+    job = Job.objects.create(workspace=workspace, kind="sync_source", source=source, state=JobState.QUEUED)
+    JobItem.objects.create(workspace=workspace, job=job, path="a", action="ingest")
+    WebPage.objects.create(workspace=workspace, source=source, key="a", url=ADDRESS, path="a")
+    quarantine(workspace, source.versions.first(), "a.md")
+
+
+def test_what_a_page_does_not_escape_is_found(watched, transactional_db):
+    page = watched()
+    page.page.route(
+        "**/raw", lambda route: route.fulfill(body=f"<body>{hostile()}", content_type="text/html")
+    )
+    page.visit("/raw")
+
+    assert [fault for fault in page.faults if "ran" in fault]
+    assert [fault for fault in page.faults if "dormant" in fault]
+
+
+def test_no_page_runs_what_is_stored(watched, everything):
+    operator, workspace, documents = everything
+    page, shown = watched(operator), 0
+    for path in _pages(workspace, documents):
+        shown += f"{MARK}=" in page.visit(path)
+
+    assert page.faults == []
+    assert shown >= len(documents) + 5
+
+
+def test_no_page_runs_what_stands_in_its_address(watched, everything):
+    operator, workspace, documents = everything
+    text, page = quote(hostile()), watched(operator)
+    document = f"/w/{workspace.slug}/documents/{documents[0].doc_id.hex}"
+    for path in (
+        *(
+            f"/w/{workspace.slug}/search?q={text}&mode={mode}&k={k}"
+            for mode in ("lexical", text)
+            for k in ("10", text)
+        ),
+        f"{document}?q={text}&chunk={text}&start={text}&from={text}",
+        f"/w/{text}/search",
+        f"/{text}",
+        f"/admin/people/user/?q={text}&{text}={text}",
+        f"/api/v1/{text}",
+        f"/api/docs/?url={quote(ADDRESS)}",
+    ):
+        page.visit(path)
+    visitor = watched()
+    for path in ("/login", "/admin/login/", "/password/reset", "/invitation"):
+        visitor.visit(f"{path}?next={quote(ADDRESS)}&{text}={text}")
+
+    assert [*page.faults, *visitor.faults] == []
+
+
+def test_no_admin_page_runs_what_is_stored(watched, everything):
+    operator, _, _ = everything
+    LogEntry.objects.log_actions(operator.pk, User.objects.all()[:1], 2, hostile(), single_object=True)
+    page, shown = watched(operator), 0
+    for path in _admin_pages():
+        shown += f"{MARK}=" in page.visit(path)
+
+    assert page.faults == []
+    assert shown >= 20
+
+
+def _pages(workspace, documents):
+    yield "/"
+    for mode in ("lexical", "vector", "hybrid"):
+        yield f"/w/{workspace.slug}/search?q=restart&mode={mode}&k=50"
+    for document in documents:
+        yield f"/w/{workspace.slug}/documents/{document.doc_id.hex}?q=restart"
+    for document in Document.objects.exclude(workspace=workspace)[:12]:
+        slug = Workspace.objects.get(pk=document.workspace_id).slug
+        if Membership.objects.filter(workspace=document.workspace_id, user__is_superuser=True).exists():
+            yield f"/w/{slug}/documents/{document.doc_id.hex}"
+    names = {"login", "password-change", "password-reset", "password-reset-asked", "invitation", "docs"}
+    yield from ("/" + route.pattern for route in routes() if route.name in names)
+
+
+def _admin_pages():
+    """Each address of the admin, with a row of its model where it is about one."""
+    for route in _ADMIN:
+        if route.name in _LEFT_OUT or "url" in route.arguments:
+            continue
+        if not {"object_id", "id"} & set(route.arguments):
+            yield route.path({"app_label": "people"})
+            continue
+        for row in _rows(_model(route)):
+            given = {"object_id": quote(str(row), safe=""), "id": str(row), "content_type_id": "1"}
+            for act in _acts(route):
+                yield route.path({**given, "act_name": act})
+
+
+def _acts(route):
+    """What can be done on a page of its own, by name; nothing for a route that does nothing."""
+    if "act_name" not in route.arguments:
+        return [""]
+    return [act.name for act in site._registry[_model(route)].acts]
+
+
+def _model(route):
+    try:
+        return apps.get_model(*route.pattern.split("/")[1:3])
+    except (LookupError, ValueError):
+        return None
+
+
+def _rows(model):
+    if model is None or not model._default_manager.exists():
+        return []
+    return [model._default_manager.order_by("pk").values_list("pk", flat=True).last()]
