@@ -1,0 +1,20 @@
+"""Who is invited, and how."""
+
+from django.core import mail
+
+PASSWORD = "a horse, a staple and 7 lamps"
+ADDRESS = "ada@example.org"
+
+
+def path(workspace, invitation_id=None):
+    below = "" if invitation_id is None else f"/{invitation_id}"
+    return f"/api/v1/workspaces/{workspace.slug}/invitations{below}"
+
+
+def ask(client, workspace, /, **fields):
+    return client.post(path(workspace), {"email": ADDRESS, "role": "viewer", **fields}, format="json")
+
+
+def secret_of(response):
+    assert response.status_code == 201
+    return mail.outbox[-1].body.partition("/invitations/")[2].split()[0]
