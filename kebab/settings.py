@@ -11,7 +11,6 @@ from typing import Any
 
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
-from django.templatetags.static import static
 
 from kebab.accounts.configuration import checked_rate, mail_settings, networks, oidc_issuer, site_url
 from kebab.environment import at_least_one as _at_least_one
@@ -21,6 +20,7 @@ from kebab.environment import items as _items
 from kebab.environment import keys as _keys
 from kebab.environment import text as _text
 from kebab.environment import whole_number as _whole_number
+from kebab.operating import appearance
 from kebab.schedule import BEAT_SCHEDULE, TASK_ROUTES
 from kebab.stack import addresses, secrets
 from kebab.stack.paths import DataDirectory
@@ -311,16 +311,7 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _HTTPS else None
 
 # --- Admin ------------------------------------------------------------------------------------------------
-UNFOLD = {
-    "SITE_TITLE": "Kebab",
-    "SITE_HEADER": "Kebab",
-    "SITE_SYMBOL": "kebab_dining",
-    "SHOW_HISTORY": False,
-    "SHOW_VIEW_ON_SITE": False,
-    "STYLES": [lambda request: static("operating/admin.css")],
-    "SCRIPTS": [lambda request: static("operating/admin.js")],
-    "SIDEBAR": {"show_search": True},
-}
+UNFOLD = appearance.UNFOLD
 
 # --- REST framework ---------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
