@@ -1,5 +1,7 @@
 """What operators ask of jobs, quarantined files, sources and embedding spaces in the Django admin."""
 
+from functools import partial
+
 from django.http import HttpRequest
 
 from ingest.jobs.quarantine import delete_quarantined, try_again
@@ -104,6 +106,8 @@ def _record_space(request: HttpRequest, workspace: Workspace, act: str, space: E
     audit.record(acting(request, workspace), f"embedding.{act}", str(space), space=space.pk)
 
 
+_deletion = partial(Act, icon="delete", permission="delete", is_destructive=True)
+
 offer(
     Job,
     Act(
@@ -133,14 +137,11 @@ offer(
         question="Read this once more, whatever is remembered of it?",
         perform=_read_again,
     ),
-    Act(
+    _deletion(
         name="forget",
         label="Forget",
-        icon="delete",
         question="Forget this upload with its bytes? A document at its path stays.",
         perform=_forget,
-        permission="delete",
-        is_destructive=True,
     ),
 )
 offer(
@@ -153,26 +154,20 @@ offer(
         perform=_sync,
         fits=lambda source: source.kind != SourceKind.UPLOAD,
     ),
-    Act(
+    _deletion(
         name="delete",
         label="Delete with documents",
-        icon="delete",
         question="Delete this with all its documents, for good? It is done in a job.",
         perform=_delete_source,
-        permission="delete",
-        is_destructive=True,
     ),
 )
 offer(
     SourceVersion,
-    Act(
+    _deletion(
         name="delete",
         label="Delete with documents",
-        icon="delete",
         question="Delete this version with its documents, for good? It is done in a job.",
         perform=_delete_version,
-        permission="delete",
-        is_destructive=True,
         fits=lambda version: version.tag != "",
     ),
 )
@@ -204,14 +199,11 @@ offer(
         perform=_roll_back,
         fits=lambda space: space.state == SpaceState.LIVE,
     ),
-    Act(
+    _deletion(
         name="retire",
         label="Delete with its vectors",
-        icon="delete",
         question="Delete this space with its vectors? It is done in a job.",
         perform=_retire,
-        permission="delete",
-        is_destructive=True,
         fits=lambda space: space.state != SpaceState.LIVE,
     ),
 )

@@ -16,75 +16,78 @@ MOST_ROWS = 15_000
 MOST_SECONDS = 10
 
 
+#: What is asked of the list of each model: second and later pages, filters, searches.
+LISTS = {
+    "ingest/job": [
+        f"{place}{asked}"
+        for place in ("", "{ws}&")
+        for asked in (
+            "",
+            "p=2",
+            "state__exact=failed",
+            "state__exact=running",
+            "kind__exact=embed",
+            "q={job}",
+        )
+    ],
+    "ingest/unreadable": ["", "p=2", "{ws}", "{ws}&p=200"],
+    "people/apitoken": ["", "p=2", "{ws}", "q=t77"],
+    "people/auditevent": [
+        f"{place}{asked}"
+        for place in ("", "{ws}&")
+        for asked in ("", "p=2", "actor=p7", "action_begins=rare", "actor=nobody")
+    ],
+    "people/group": [""],
+    "people/invitation": ["", "{ws}"],
+    "people/membership": [
+        *("", "p=2", "{ws}", "{ws}&p=100", "{ws}&role__exact=owner", "role__exact=admin"),
+        *("q=p77", "q=p77+handbook", "q=handbook"),
+    ],
+    "people/user": ["", "p=200", "q=p77", "is_active__exact=0", "is_staff__exact=1"],
+    "people/workspace": [""],
+    "search/document": [
+        *(
+            f"{place}{asked}"
+            for place in ("{ws}", "{ws}&version={version}")
+            for asked in (
+                "",
+                "&p=2",
+                "&p=200",
+                "&media__exact=pdf",
+                "&media__exact=text",
+                "&trust_level__exact=primary",
+            )
+        ),
+        "{ws}&trust_level__exact=primary",
+        *(f"{{ws}}&q={term}" for term in ("Title 9", "title", "a/77777.md", "nothing", f"{77_777:032x}")),
+    ],
+    "search/embeddingspace": ["{ws}&state__exact=live"],
+    "search/source": [
+        *("", "p=2", "state__exact=error", "kind__exact=git", "is_restricted__exact=1", "q=s7", "{ws}&q=s7")
+    ],
+    "search/sourceversion": ["{ws}"],
+}
+#: Other pages: the first one, what a field suggests, and a row of each model that has many.
+PAGES = (
+    "/admin/",
+    "/admin/autocomplete/?app_label=search&model_name=source&field_name=workspace&term=h",
+    "/admin/ingest/job/{job}/change/",
+    "/admin/people/workspace/{workspace}/change/",
+    "/admin/search/document/77777/change/",
+    "/admin/search/document/77777/passages/",
+    "/admin/search/source/{source}/change/",
+    "/admin/search/sourceversion/{version}/change/",
+)
+
+
 def addresses(workspace):
-    """Every list with its second page, filters and searches, and a row of each."""
-    ws, version, source = f"workspace__id__exact={workspace.pk}", md5_uuid("v1"), md5_uuid("s1")
-    yield from (
-        "/admin/",
-        "/admin/autocomplete/?app_label=search&model_name=source&field_name=workspace&term=h",
-    )
-    for page in (
-        "",
-        "&p=2",
-        "&p=200",
-        "&media__exact=pdf",
-        "&media__exact=text",
-        "&trust_level__exact=primary",
-    ):
-        yield f"/admin/search/document/?{ws}{page}"
-        yield f"/admin/search/document/?{ws}&version={version}{page}"
-    for term in ("Title 9", "title", "a/77777.md", "nothing", f"{77_777:032x}"):
-        yield f"/admin/search/document/?{ws}&q={term}"
-    yield from ("/admin/search/document/77777/change/", "/admin/search/document/77777/passages/")
-    for page in (
-        "",
-        "p=2",
-        "state__exact=failed",
-        "state__exact=running",
-        "kind__exact=embed",
-        f"q={md5_uuid('j9')}",
-    ):
-        yield from (f"/admin/ingest/job/?{page}", f"/admin/ingest/job/?{ws}&{page}")
-    yield f"/admin/ingest/job/{md5_uuid('j7')}/change/"
-    for page in ("", "p=2", ws, f"{ws}&p=200"):
-        yield f"/admin/ingest/unreadable/?{page}"
-    for page in (
-        "",
-        "p=2",
-        "state__exact=error",
-        "kind__exact=git",
-        "is_restricted__exact=1",
-        "q=s7",
-        f"{ws}&q=s7",
-    ):
-        yield f"/admin/search/source/?{page}"
-    yield f"/admin/search/source/{source}/change/"
-    yield from (f"/admin/search/sourceversion/?{ws}", f"/admin/search/sourceversion/{version}/change/")
-    yield f"/admin/search/embeddingspace/?{ws}&state__exact=live"
-    for page in ("", "p=200", "q=p77", "is_active__exact=0", "is_staff__exact=1"):
-        yield f"/admin/people/user/?{page}"
-    for page in (
-        "",
-        "p=2",
-        ws,
-        f"{ws}&p=100",
-        f"{ws}&role__exact=owner",
-        "role__exact=admin",
-        "q=p77",
-        "q=p77+handbook",
-        "q=handbook",
-    ):
-        yield f"/admin/people/membership/?{page}"
-    for page in ("", "p=2", ws, "q=t77"):
-        yield f"/admin/people/apitoken/?{page}"
-    for page in ("", "p=2", "actor=p7", "action_begins=rare", "actor=nobody"):
-        yield from (f"/admin/people/auditevent/?{page}", f"/admin/people/auditevent/?{ws}&{page}")
-    yield from (
-        "/admin/people/workspace/",
-        f"/admin/people/workspace/{workspace.pk}/change/",
-        "/admin/people/group/",
-    )
-    yield from ("/admin/people/invitation/", f"/admin/people/invitation/?{ws}")
+    known = {
+        "ws": f"workspace__id__exact={workspace.pk}",
+        "workspace": workspace.pk,
+        **{name: md5_uuid(seed) for name, seed in (("job", "j7"), ("source", "s1"), ("version", "v1"))},
+    }
+    lists = (f"/admin/{model}/?{asked}" for model, each in LISTS.items() for asked in each)
+    return [address.format(**known) for address in (*lists, *PAGES)]
 
 
 def md5_uuid(text):

@@ -1,6 +1,7 @@
 """A folder, a source that reads it, and a queue that begins empty."""
 
 import pytest
+from cryptography.fernet import Fernet
 
 from ingest.jobs import hints
 from search import embedding
@@ -65,6 +66,16 @@ def written_repository(tmp_path, settings):
 def git_source(workspace, written_repository):
     """A source that reads it."""
     return ensure_source(workspace, "repo", kind="git", config={"url": written_repository.url})
+
+
+@pytest.fixture
+def served_repository(tmp_path, settings):
+    """A repository of two files below a folder that hosts may serve; secrets of its hosts can be kept."""
+    settings.KEBAB_DATA_DIR = tmp_path / "data"
+    settings.KEBAB_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
+    made = WrittenRepository(tmp_path / "served" / "origin")
+    made.commit({"a.md": "alpha\n", "b.md": "beta\n"})
+    return made
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import stat
 import subprocess
 
 import pytest
-from cryptography.fernet import Fernet
 
 from ingest.connectors.errors import RepositoryBusy
 from ingest.connectors.git.address import read_address
@@ -20,17 +19,9 @@ from tests.jobs.repositories import WrittenRepository
 from tests.jobs.working import counts, failure, indexed, sync, work
 
 
-@pytest.fixture(autouse=True)
-def _data_directory(settings, tmp_path):
-    settings.KEBAB_DATA_DIR = tmp_path / "data"
-    settings.KEBAB_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
-
-
 @pytest.fixture
-def repository(tmp_path):
-    made = WrittenRepository(tmp_path / "served" / "origin")
-    made.commit({"a.md": "alpha\n", "b.md": "beta\n"})
-    return made
+def repository(served_repository):
+    return served_repository
 
 
 @pytest.fixture

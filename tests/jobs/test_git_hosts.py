@@ -28,23 +28,14 @@ from search.corpus import ensure_source
 from search.models import Source
 from tests.jobs.git_documents import source_of
 from tests.jobs.git_host import git_host
-from tests.jobs.repositories import WrittenRepository
 from tests.jobs.working import counts, failure, sync
 
 SECRET = "s3cret-Tok/en+x"
 
 
-@pytest.fixture(autouse=True)
-def _data_directory(settings, tmp_path):
-    settings.KEBAB_DATA_DIR = tmp_path / "data"
-    settings.KEBAB_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
-
-
 @pytest.fixture
-def repository(tmp_path):
-    made = WrittenRepository(tmp_path / "served" / "origin")
-    made.commit({"a.md": "alpha\n", "b.md": "beta\n"})
-    return made
+def repository(served_repository):
+    return served_repository
 
 
 @pytest.fixture

@@ -1,25 +1,12 @@
 """A real Chromium, and pages that remember everything that ought not to happen."""
 
-import shutil
 from dataclasses import dataclass, field
 
 import pytest
-from django.conf import settings
-from django.test import Client
 
+from tests.browsing import browser, session_cookie  # noqa: F401  a fixture
 from tests.xss.hostile import MARK
 
-_CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-_ARGUMENTS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 # Runs before all else: a policy that stops what was injected has not kept it from being injected.
 _WATCH = """
 window.__violations = [];
@@ -58,21 +45,8 @@ class Watched:
         return self.page.evaluate("document.documentElement.textContent + document.title")
 
 
-@pytest.fixture(scope="module")
-def browser():
-    playwright_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if _CHROMIUM is None:
-        pytest.skip("no Chromium is installed")
-    with pytest.MonkeyPatch.context() as patch, playwright_api.sync_playwright() as playwright:
-        # Playwright runs an event loop in this thread, in which Django would refuse to ask the database.
-        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-        browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=_ARGUMENTS)
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
-def watched(browser, live_server):
+def watched(browser, live_server):  # noqa: F811
     """Gives watched pages, each of a browser of its own."""
     contexts = []
 
@@ -81,7 +55,7 @@ def watched(browser, live_server):
         contexts.append(context)
         context.add_init_script(_WATCH)
         if person is not None:
-            context.add_cookies([_session(person, live_server.url)])
+            context.add_cookies([session_cookie(person, live_server.url)])
         found = Watched(page=context.new_page(), url=live_server.url)
         found.page.set_default_timeout(15_000)
         found.page.on("dialog", lambda dialog: (found.faults.append(dialog.message), dialog.dismiss()))
@@ -94,10 +68,3 @@ def watched(browser, live_server):
     yield open_
     for context in contexts:
         context.close()
-
-
-def _session(person, url):
-    client = Client()
-    client.force_login(person)
-    name = settings.SESSION_COOKIE_NAME
-    return {"name": name, "value": client.cookies[name].value, "url": url}

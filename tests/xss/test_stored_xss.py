@@ -13,13 +13,14 @@ from kebab.people.tokens import mint_token
 from search import node
 from search.models import Document, Source
 from tests.api.making import quarantine
+from tests.browsing import needs_browser
 from tests.leaks.routes import routes
 from tests.leaks.stage import build_stage
 from tests.pages.shelf import Passage, index, shelve
 from tests.unit.ingest.real_files import content_of
 from tests.xss.hostile import ADDRESS, MARK, hostile, poison
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [*needs_browser, pytest.mark.django_db(transaction=True)]
 
 _ADMIN = [route for route in routes() if route.pattern.startswith("admin/")]
 # Ends the session that the others need.
