@@ -14,8 +14,9 @@ NEVER = r"(?!)"
 ANY_DIRECTORIES = "(?:[^/]+/)*"
 #: an escaped character, a bracket expression, or any other character
 GLOB_TOKEN = re.compile(
-    r"\\(?P<escaped>.)|(?P<class>\[[!^]?\]?(?:\[:[a-z]+:\]|\\.|[^\]\\])*\])|(?P<char>.)", re.DOTALL
+    r"\\(?P<escaped>.)|(?P<class>\[[!^]?+\]?+(?:\[:[a-z]+:\]|\\.|[^\]\\])*\])|(?P<char>.)", re.DOTALL
 )
+NAMED_CLASS = re.compile(r"\[:([a-z]*):\]")
 POSIX_CLASSES = {
     "alnum": "a-zA-Z0-9",
     "alpha": "a-zA-Z",
@@ -106,13 +107,23 @@ def _without_trailing_spaces(line: str) -> str:
 
 def _path_pattern(glob: str) -> str:
     """A pattern with a slash, anchored at the ignore file's directory; `**` stands for directories."""
-    first, *others = _between_double_stars(glob.split("/"))
+    first, *others = _between_double_stars(list(_segments(glob)))
     if not others:
         return "/".join(first)
     start = "".join(segment + "/" for segment in first)
     middle = "".join(f"(?>{ANY_DIRECTORIES}?{'/'.join(group)}/)" for group in others[:-1])
     last = others[-1]
     return start + middle + (ANY_DIRECTORIES + "/".join(last) if last else ".+")
+
+
+def _segments(glob: str) -> Iterator[str]:
+    """The pattern between slashes; one in a bracket expression parts nothing."""
+    start = 0
+    for match in GLOB_TOKEN.finditer(glob):
+        if "/" in (match["char"], match["escaped"]):
+            yield glob[start : match.start()]
+            start = match.end()
+    yield glob[start:]
 
 
 def _between_double_stars(segments: Sequence[str]) -> list[list[str]]:
@@ -167,17 +178,26 @@ def _ends_in_escape(glob: str) -> bool:
 def _character_class(inner: str) -> str:
     """A bracket expression's inside as a regular expression that never matches a slash."""
     negation = "^" if inner[:1] in ("!", "^") else ""
-    inner = inner[len(negation) :]
-    source = re.sub(r"\[:([a-z]+):\]|\\(.)|([\[&~|\]^])", _class_item, inner, flags=re.DOTALL)
-    source = f"(?!/)[{negation}{source}]"
     try:
-        re.compile(source)
-    except re.error:  # a range that runs backwards
+        return f"(?!/)[{negation}{''.join(_class_items(inner[len(negation) :]))}]"
+    except KeyError:  # git: a pattern with a class that nobody knows never matches
         return NEVER
-    return source
 
 
-def _class_item(match: re.Match[str]) -> str:
-    if match[1]:
-        return POSIX_CLASSES.get(match[1], "")
-    return re.escape(match[2] or match[3])
+def _class_items(inner: str) -> Iterator[str]:
+    """Characters, ranges and named classes, read as git reads them. Raises KeyError for an unknown name."""
+    previous, at = "", 0
+    while at < len(inner):
+        if inner[at] == "-" and previous and at + 1 < len(inner):
+            at += 2 if inner[at + 1] == "\\" else 1
+            if previous <= inner[at]:
+                yield f"{re.escape(previous)}-{re.escape(inner[at])}"
+            previous = ""
+        elif named := NAMED_CLASS.match(inner, at):
+            yield POSIX_CLASSES[named[1]]
+            at, previous = named.end() - 1, ""
+        else:
+            at += inner[at] == "\\"
+            previous = inner[at]
+            yield re.escape(previous)
+        at += 1
