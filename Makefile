@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 PYTHON ?=
 # More arguments for pytest, bench and drills.
 ARGS ?=
+# Processes that share the tests, each with servers of its own; 0: none but the first.
+TEST_PROCESSES ?= 2
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 INSTALLED := $(VENV)/.installed
 TESTS_INSTALLED := $(VENV)/.tests-installed
@@ -26,7 +28,7 @@ up: $(INSTALLED) ## run the whole stack until Ctrl-C
 	@$(BIN)/kebab up
 
 test: $(TESTS_INSTALLED) ## run all tests against embedded servers
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile $(ARGS)
 
 check: $(TESTS_INSTALLED) ## format, lint, types, migrations, deployment settings, API schema, known vulnerabilities
 	$(BIN)/ruff format --check .

@@ -12,6 +12,12 @@ hypothesis_settings.register_profile("kebab", deadline=None)
 hypothesis_settings.load_profile("kebab")
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest, so that processes that share the tests end together."""
+    items.sort(key=lambda item: item.get_closest_marker("stack") is None)
+
+
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(servers: None) -> None:
     """Have the servers run before the test database is made."""
@@ -46,6 +52,17 @@ def mirrors(tmp_path: Path, settings: object) -> Iterator[Path]:
     settings.KEBAB_MIRROR_DIR = tmp_path / "mirrors"  # type: ignore[attr-defined]
     yield settings.KEBAB_MIRROR_DIR  # type: ignore[attr-defined]
     node.reader_pool().close()
+
+
+@pytest.fixture
+def blobs(tmp_path: Path, settings: object) -> Path:
+    """Give a folder of the test's own in which blobs are kept."""
+    files = {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {"location": tmp_path / "blobs"},
+    }
+    settings.STORAGES = {**settings.STORAGES, "default": files}  # type: ignore[attr-defined]
+    return tmp_path / "blobs"
 
 
 @pytest.fixture(scope="session", autouse=True)

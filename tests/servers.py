@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-_OWN_DIRECTORY = "KEBAB_DATA_DIR" not in os.environ
+# Processes that share the tests inherit the environment of the first, and have servers of their own.
+_OWN_DIRECTORY = "KEBAB_DATA_DIR" not in os.environ or "PYTEST_XDIST_WORKER" in os.environ
 if _OWN_DIRECTORY:
     _path = Path(tempfile.mkdtemp(prefix="kebab-suite-"))
     # Postgres runs as another user when root runs the tests: let it pass through.
