@@ -5,7 +5,9 @@ while another space is built beside it.
 """
 
 import logging
+from collections.abc import Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -42,16 +44,12 @@ def forget_queries() -> None:
     _query_embedder.cache_clear()
 
 
-def allowed_embedders() -> dict[str, str]:
+def allowed_embedders() -> Mapping[str, str]:
     """Give, by name, how the embedders are written that a workspace may choose, the operator's own first.
 
     Raises EmbedderUnavailable for one that is written wrong.
     """
-    written = [settings.KEBAB_EMBEDDER, *settings.KEBAB_EMBEDDERS, NONE]
-    named: dict[str, str] = {}
-    for text in written:
-        named.setdefault(_name(text), text)
-    return named
+    return _named((settings.KEBAB_EMBEDDER, *settings.KEBAB_EMBEDDERS, NONE))
 
 
 def wanted_name(workspace: Workspace) -> str:
@@ -111,6 +109,14 @@ def embedder_for_queries(workspace: Workspace, space: SpaceFields | None) -> Emb
 def embedded_text(breadcrumb: str, text: str) -> str:
     """Give what is embedded for a chunk: breadcrumb and text."""
     return f"{breadcrumb}\n{text}" if breadcrumb else text
+
+
+@cache
+def _named(written: tuple[str, ...]) -> Mapping[str, str]:
+    named: dict[str, str] = {}
+    for text in written:
+        named.setdefault(_name(text), text)
+    return MappingProxyType(named)
 
 
 @cache

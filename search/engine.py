@@ -1,4 +1,4 @@
-"""`search(workspace, query)`: the one function behind HTTP, MCP, command line, pages and evaluation."""
+"""`search(workspace, query)`: the one function behind HTTP, command line, pages and evaluation."""
 
 import time
 from collections.abc import Sequence
@@ -23,6 +23,7 @@ from search.mirror.lexical import LexicalLeg
 from search.mirror.reading import MirrorReading
 from search.readback import read_back, read_passages
 from search.rerank import configured_reranker
+from search.retrieval.filters import SearchFilters
 from search.retrieval.frozen import FrozenRanking
 from search.retrieval.gather import Leg, candidates_wanted
 from search.retrieval.index_version import NO_VECTORS, IndexVersion
@@ -33,9 +34,6 @@ from search.scope import Scope, resolve_scope
 from search.vectors.leg import VectorLeg
 from search.vectors.spaces import LiveSpace, live_space
 from search.why_not import Outcome, why_not
-
-# A node that has no mirror of the workspace yet gets this long to build it before it answers without.
-_FIRST_MIRROR_S = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,11 +85,33 @@ def search(
     Workspace.DoesNotExist.
     """
     started = time.perf_counter()
+    scope = scope_from(workspace, query.filters, reader, min_seq)
+    result = search_in(workspace, scope, query, caller=caller, with_snippets=with_snippets)
+    return replace(result, took_ms=milliseconds_since(started))
+
+
+def scope_from(workspace: Workspace, filters: SearchFilters, reader: Reader, min_seq: int | None) -> Scope:
+    """Give the scope of a search that begins once this node shows change `min_seq`, None: now.
+
+    Raises NotSearchableYet, Workspace.DoesNotExist.
+    """
     if min_seq is not None:
         node.wait_for_seq(workspace.pk, min_seq, limit_s=settings.KEBAB_WAIT_LIMIT_S)
-    scope = resolve_scope(workspace, query.filters, reader)
-    if query.mode is not Mode.VECTOR and scope.head_seq and not node.mirror_seq(workspace.pk):
-        node.build_first_mirror(workspace.pk, limit_s=_FIRST_MIRROR_S)
+    return resolve_scope(workspace, filters, reader)
+
+
+def search_in(
+    workspace: Workspace,
+    scope: Scope,
+    query: SearchQuery,
+    *,
+    caller: str | None = None,
+    with_snippets: bool = True,
+) -> SearchResult:
+    """Answer `query` as `search` does, under a scope that has been resolved from its filters."""
+    started = time.perf_counter()
+    if query.mode is not Mode.VECTOR:
+        node.ensure_mirror(workspace.pk, scope.head_seq)
     legs = _legs(workspace, scope, query)
     stages = Stages.of(query, preference(workspace, "pre_rerank_max_per_file"))
     ranked, after = _rank(workspace, scope, query, legs, stages)
@@ -123,7 +143,12 @@ def search(
         ranking = _frozen(query, stages, ranked, after)
         frozen = FrozenList(query=query, result=result, space=legs.vector.space, ranking=ranking)
         result = with_cursor(result, frozen, workspace.pk, caller)
-    return replace(result, took_ms=round((time.perf_counter() - started) * 1000, 3))
+    return replace(result, took_ms=milliseconds_since(started))
+
+
+def milliseconds_since(started: float) -> float:
+    """Give the time since `time.perf_counter` said `started`, to the microsecond."""
+    return round((time.perf_counter() - started) * 1000, 3)
 
 
 def _did_you_mean(workspace: Workspace, scope: Scope, query: SearchQuery, ranked: Ranked) -> str | None:

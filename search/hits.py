@@ -72,12 +72,9 @@ class HitBuilder:
         """Give a hit for each entry whose chunk still stands, each with the rank that it has."""
         chunk_ids = [entry.chunk_id for entry in entries]
         standing = read_hits(self._scope, chunk_ids) if chunk_ids else {}
-        marked = self._marked(entries)
-        return tuple(
-            self._hit(entry, standing[entry.chunk_id], marked)
-            for entry in entries
-            if entry.chunk_id in standing
-        )
+        kept = [entry for entry in entries if entry.chunk_id in standing]
+        marked = self._marked(kept)
+        return tuple(self._hit(entry, standing[entry.chunk_id], marked) for entry in kept)
 
     def _marked(self, entries: Sequence[RankedEntry]) -> Mapping[str, str]:
         found = [entry.chunk_id for entry in entries if entry.retrieval.lexical_rank is not None]

@@ -12,7 +12,6 @@ from django.conf import settings
 from django.db import connection
 
 from kebab.people.models import Workspace
-from kebab.tenancy.acting import acting_in
 from search.mirror.connections import ReaderPool
 from search.mirror.errors import MirrorBusy, MirrorError
 from search.mirror.files import MirrorFiles
@@ -23,6 +22,8 @@ logger = logging.getLogger(__name__)
 
 # Between two looks at a mirror that another process is writing, or for a number that isn't written yet.
 _POLL_S = 0.02
+# A node that has no mirror of the workspace yet gets this long to build it before it answers without.
+_FIRST_MIRROR_S = 2.0
 
 
 @cache
@@ -66,6 +67,20 @@ def trigger_rebuild(workspace_id: uuid.UUID) -> None:
     _sync_executor().submit(_rebuild_and_log, workspace_id)
 
 
+def ensure_mirror(workspace_id: uuid.UUID, head_seq: int) -> None:
+    """Build this node's mirror of a workspace that has come to change `head_seq`, if there is none to read.
+
+    It waits two seconds at most.
+    """
+    if not head_seq:
+        return
+    try:
+        with reader_pool().reader(mirror_files(workspace_id).current()):
+            return
+    except MirrorError:
+        build_first_mirror(workspace_id, limit_s=_FIRST_MIRROR_S)
+
+
 def build_first_mirror(workspace_id: uuid.UUID, *, limit_s: float) -> None:
     """Build this node's first mirror of a workspace, and wait for it no longer than `limit_s`."""
     with contextlib.suppress(TimeoutError):
@@ -90,8 +105,7 @@ def wait_for_seq(workspace_id: uuid.UUID, seq: int, *, limit_s: float) -> None:
 def _sync(workspace_id: uuid.UUID) -> bool:
     """Sync the mirror here; False when it can't be written now, by another process or a full disk."""
     try:
-        with acting_in(workspace_id):
-            sync_mirror(mirror_files(workspace_id), workspace_id)
+        sync_mirror(mirror_files(workspace_id), workspace_id)
     except MirrorBusy:
         return False
     except (MirrorError, apsw.Error, OSError) as error:
@@ -116,8 +130,7 @@ def _sync_and_log(workspace_id: uuid.UUID) -> None:
 
 def _rebuild_and_log(workspace_id: uuid.UUID) -> None:
     try:
-        with acting_in(workspace_id):
-            rebuild_mirror(mirror_files(workspace_id), workspace_id)
+        rebuild_mirror(mirror_files(workspace_id), workspace_id)
     except Exception:
         logger.exception("mirror of %s could not be made anew", workspace_id)
     finally:

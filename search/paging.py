@@ -7,7 +7,7 @@ from itertools import islice
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from search.cursors import cursor_at, thaw
-from search.engine import lexical_leg
+from search.engine import lexical_leg, milliseconds_since
 from search.frozen_list import FrozenList
 from search.hits import HitBuilder
 from search.readback import read_back
@@ -37,7 +37,7 @@ def next_page(workspace: Workspace, cursor: str, caller: str, *, reader: Reader,
         hits=builder.build_as_ranked(page),
         lag=max(0, scope.head_seq - frozen.result.seq),
         next_cursor=cursor_at(cursor, behind[0].rank - 1) if behind else None,
-        took_ms=round((time.perf_counter() - started) * 1000, 3),
+        took_ms=milliseconds_since(started),
     )
 
 

@@ -14,7 +14,7 @@ from django.db.models import QuerySet, TextField, UUIDField, Value
 from django.db.models.functions import Cast, Replace
 
 from search.models import Chunk
-from search.scope import Scope, conditions
+from search.scope import Scope, chunks_in, slots
 from search.statements import Slot, Statement, compiled
 
 _WORKSPACE = Slot("workspace", UUIDField())
@@ -60,9 +60,7 @@ def read_passages(scope: Scope, chunk_ids: Sequence[str]) -> dict[str, tuple[str
 def _rows(
     statement: Callable[[frozenset[str]], Statement], scope: Scope, chunk_ids: Sequence[str]
 ) -> list[tuple[Any, ...]]:
-    narrowing = scope.values
-    if scope.filters.kind:
-        narrowing["kind"] = [kind.value for kind in scope.filters.kind]
+    narrowing = scope.chunk_values
     values = {"workspace": scope.workspace_id, "chunk_ids": f"{{{','.join(chunk_ids)}}}", **narrowing}
     return statement(frozenset(narrowing)).rows(values)
 
@@ -105,13 +103,7 @@ def _standing_hits(narrowing: frozenset[str]) -> Statement:
 
 
 def _standing(narrowing: frozenset[str]) -> "QuerySet[Chunk]":
-    chunks = Chunk.objects.filter(
-        workspace_id=_WORKSPACE, document__workspace=_WORKSPACE, chunk_id__any_of=Slot("chunk_ids")
-    )
-    if "kind" in narrowing:
-        chunks = chunks.filter(kind__any_of=Slot("kind"))
-    slots = {name: Slot(name) for name in sorted(narrowing - {"kind"})}
-    return chunks.filter(conditions(slots, _WORKSPACE, "document__"))
+    return chunks_in(_WORKSPACE, slots(narrowing)).filter(chunk_id__any_of=Slot("chunk_ids"))
 
 
 def _hex(column: str) -> Replace:

@@ -12,8 +12,7 @@ from django.db.models import Count, OuterRef, QuerySet
 from kebab.api.errors import FieldError, NotFound, Unprocessable
 from kebab.people.models import Group, Workspace
 from kebab.people.reader import OPERATOR, Reader
-from search.models import Source, SourceReader
-from search.rights import sources_of
+from search.models import Source, SourceReader, is_readable
 
 #: Ids of groups in order; None: every member of the workspace reads the source.
 Groups = list[uuid.UUID] | None
@@ -74,7 +73,7 @@ def hidden_from(workspace: Workspace, reader: Reader) -> "QuerySet[Source]":
     restricted = Source.objects.in_workspace(workspace).filter(is_restricted=True)
     if reader.reads_all:
         return restricted.none()
-    return restricted.exclude(pk__in=sources_of(workspace, reader).order_by().values("pk"))
+    return restricted.exclude(is_readable(list(reader.groups)))
 
 
 def count_restricted(workspace: Workspace, groups: Collection[uuid.UUID]) -> Mapping[uuid.UUID, int]:

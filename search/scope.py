@@ -2,7 +2,7 @@
 
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -27,7 +27,8 @@ from django.db.models.functions import Cast, Concat
 
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
-from search.models import Source, SourceReader, SourceVersion
+from kebab.uuids import as_uuid
+from search.models import Chunk, Source, SourceVersion, is_readable
 from search.retrieval.filters import SearchFilters
 from search.retrieval.glob import compile_glob
 from search.statements import Slot, Statement, compiled
@@ -92,9 +93,15 @@ class Scope:
         used = {name: value for name, value in values.items() if value}
         return used if self.sources is None else used | {"source": list(self.sources.ids)}
 
-    def document_conditions(self, prefix: str = "") -> Q:
-        """Give the conditions on a document; `prefix` leads to it from another model, like `document__`."""
-        return conditions(self.values, self.workspace_id, prefix)
+    @property
+    def chunk_values(self) -> dict[str, Any]:
+        """Give `values` with that of the condition on a chunk itself, its kind."""
+        kinds = [kind.value for kind in self.filters.kind]
+        return {**self.values, "kind": kinds} if kinds else self.values
+
+    def document_conditions(self) -> Q:
+        """Give the conditions on a document."""
+        return conditions(self.values, self.workspace_id)
 
 
 def conditions(values: Mapping[str, Any], workspace_id: Any, prefix: str = "") -> Q:
@@ -102,6 +109,20 @@ def conditions(values: Mapping[str, Any], workspace_id: Any, prefix: str = "") -
     wanted = {f"{prefix}{_LOOKUPS[name]}": value for name, value in values.items()}
     wanted |= {f"{prefix}{name}__workspace": workspace_id for name in _JOINED if name in values}
     return Q(**wanted)
+
+
+def chunks_in(workspace_id: Any, values: Mapping[str, Any]) -> "QuerySet[Chunk]":
+    """Give the chunks that pass what `Scope.chunk_values` names; values may be slots of a statement."""
+    on_document = {name: value for name, value in values.items() if name != "kind"}
+    chunks = Chunk.objects.filter(workspace_id=workspace_id, document__workspace=workspace_id)
+    if "kind" in values:
+        chunks = chunks.filter(kind__any_of=values["kind"])
+    return chunks.filter(conditions(on_document, workspace_id, "document__"))
+
+
+def slots(names: Iterable[str]) -> dict[str, Slot]:
+    """Give a slot for each name, in order: what a statement takes in the place of values."""
+    return {name: Slot(name) for name in sorted(names)}
 
 
 def resolve_scope(workspace: Workspace, filters: SearchFilters, reader: Reader) -> Scope:
@@ -115,7 +136,7 @@ def resolve_scope(workspace: Workspace, filters: SearchFilters, reader: Reader) 
         "workspace": workspace.pk,
         "groups": list(reader.groups),
         "names": list(filters.source),
-        "ids": [id_ for id_ in map(_as_id, filters.source) if id_ is not None],
+        "ids": [id_ for id_ in map(as_uuid, filters.source) if id_ is not None],
     }
     rows = _workspace_now(reader.reads_all, bool(filters.source)).rows(values)
     if not rows:
@@ -151,19 +172,14 @@ _NULL = Value(None, output_field=ArrayField(TextField()))
 
 
 def _readable() -> Expression:
-    hidden = _of_workspace().filter(is_restricted=True).exclude(_is_readable())  # an index has these alone
-    return Case(When(Exists(hidden), then=_listed(_of_workspace().filter(_is_readable()))), default=_NULL)
+    readable = is_readable(Slot("groups"))
+    hidden = _of_workspace().filter(is_restricted=True).exclude(readable)  # an index has these alone
+    return Case(When(Exists(hidden), then=_listed(_of_workspace().filter(readable))), default=_NULL)
 
 
 def _named(reads_all: bool) -> Expression:
     named = _of_workspace().filter(Q(key__any_of=Slot("names")) | Q(pk__any_of=Slot("ids")))
-    return _listed(named if reads_all else named.filter(_is_readable()))
-
-
-def _is_readable() -> Q:
-    """What `SourceQuerySet.readable_by` says, for groups that are known when the statement runs."""
-    readers = SourceReader.objects.filter(workspace=OuterRef("workspace"), source=OuterRef("pk"))
-    return Q(is_restricted=False) | Q(Exists(readers.filter(group__pk__any_of=Slot("groups"))))
+    return _listed(named if reads_all else named.filter(is_readable(Slot("groups"))))
 
 
 def _of_workspace() -> "QuerySet[Source]":
@@ -181,10 +197,3 @@ def _sources(listed: Sequence[str] | None) -> Sources | None:
         return None
     pairs = [each.split(" ") for each in listed]
     return Sources(ids=tuple(uuid.UUID(id_) for id_, _ in pairs), keys=tuple(key for _, key in pairs))
-
-
-def _as_id(name: str) -> uuid.UUID | None:
-    try:
-        return uuid.UUID(name)
-    except ValueError:
-        return None

@@ -6,6 +6,7 @@ is still the ORM's: a queryset with slots in the place of values is compiled onc
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from django.db import connection
@@ -36,10 +37,20 @@ class Statement:
         """Give the statement with its number of rows in the slot `limit`."""
         return Statement(f"{self.sql} LIMIT %s", (*self.parameters, Slot("limit")))
 
-    def rows(self, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        """Run it; `values` fills the slots by name. JSON columns come as text."""
+    def rows(
+        self, values: Mapping[str, Any], options: Mapping[str, str] = MappingProxyType({})
+    ) -> list[tuple[Any, ...]]:
+        """Run it; `values` fills the slots by name. JSON columns come as text.
+
+        `options` are PostgreSQL's, by constant names, and hold until the transaction ends: without one
+        around it, for this statement alone. They travel with it.
+        """
+        settings = "".join(f"SET LOCAL {name} = %s;" for name in options)
+        filled = (values[p.name] if isinstance(p, Slot) else p for p in self.parameters)
         with connection.cursor() as cursor:
-            cursor.execute(self.sql, [values[p.name] if isinstance(p, Slot) else p for p in self.parameters])
+            cursor.execute(settings + self.sql, [*options.values(), *filled])
+            for _ in options:
+                cursor.nextset()
             return cursor.fetchall()
 
 

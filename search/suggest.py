@@ -17,11 +17,11 @@ from search.analysis import query_tokens
 from search.engine import mirror_reading
 from search.mirror.errors import MirrorError
 from search.mirror.reading import MirrorReading
-from search.mirror.typed import Completions, completions, outlines
+from search.mirror.typed import completions, outlines
 from search.mirror.vocabulary import Vocabulary
 from search.models import Document
 from search.readback import StandingChunk, read_hits
-from search.retrieval.completion import Typed
+from search.retrieval.completion import LAST_CHARACTER, Typed
 from search.retrieval.filters import SearchFilters
 from search.retrieval.scripts import fold
 from search.scope import Scope, resolve_scope
@@ -29,12 +29,9 @@ from search.scope import Scope, resolve_scope
 DEFAULT_LIMIT: Final = 10
 MAX_LIMIT: Final = 50
 
-_FIRST_MIRROR_S = 2.0
 # Of so many places one is for words, and so many chunks are read back for one place.
 _PLACES_A_WORD = 3
 _READ_A_PLACE = 2
-# No text has it: what begins with some characters lies between them and them with it.
-_LAST_CHARACTER = "\U0010ffff"
 
 Kind = Literal["title", "heading", "word"]
 
@@ -74,16 +71,14 @@ def suggest(workspace: Workspace, text: str, *, reader: Reader, limit: int = DEF
         return Suggestions(query=text)
     scope = resolve_scope(workspace, SearchFilters(), reader)
     titles = _titles(scope, typed, limit)
-    if scope.head_seq and not node.mirror_seq(workspace.pk):
-        node.build_first_mirror(workspace.pk, limit_s=_FIRST_MIRROR_S)
+    node.ensure_mirror(workspace.pk, scope.head_seq)
+    reading = mirror_reading(workspace, scope)
     try:
-        entitled, completing = _looked_up(
-            mirror_reading(workspace, scope), typed, limit if len(titles) < limit else 0
-        )
+        entitled, completing = _looked_up(reading, typed, limit if len(titles) < limit else 0)
+        standing = read_hits(scope, list(dict.fromkeys([*entitled, *completing])))
+        words = _words(typed, reading, standing.values() if completing else ())
     except (MirrorError, apsw.InterruptError):
         return Suggestions(query=text, suggestions=tuple(titles[:limit]), degraded=("lexical",))
-    standing = read_hits(scope, list(dict.fromkeys([*entitled, *completing.chunk_ids])))
-    words = _words(typed, completing, standing.values())
     headings = _once([*titles, *_headings(typed, standing.values())], typed)
     places = max(limit - len(words), limit - limit // _PLACES_A_WORD)
     return Suggestions(query=text, suggestions=(*headings[:places], *words)[:limit])
@@ -94,7 +89,7 @@ def _titles(scope: Scope, typed: Typed, limit: int) -> list[Suggestion]:
     visible = Document.objects.in_workspace(scope.workspace_id).filter(scope.document_conditions())
     beginning = " ".join(typed.text.lower().split())
     found = (
-        visible.filter(title_folded__gte=beginning, title_folded__lt=beginning + _LAST_CHARACTER)
+        visible.filter(title_folded__gte=beginning, title_folded__lt=beginning + LAST_CHARACTER)
         .order_by(Length("title"), "title_folded", "path", "doc_id")
         .values_list("title", "doc_id", "path")
     )
@@ -104,7 +99,7 @@ def _titles(scope: Scope, typed: Typed, limit: int) -> list[Suggestion]:
     ]
 
 
-def _looked_up(reading: MirrorReading, typed: Typed, limit: int) -> tuple[list[str], Completions]:
+def _looked_up(reading: MirrorReading, typed: Typed, limit: int) -> tuple[list[str], list[str]]:
     """Give the chunks whose title or heading fits best, and those to complete from. Raises MirrorError."""
     with reading.connection() as connection:
         vocabulary = Vocabulary(reading, connection)
@@ -149,13 +144,16 @@ def _once(found: Iterable[Suggestion], typed: Typed) -> list[Suggestion]:
     return list(once.values())
 
 
-def _words(typed: Typed, completing: Completions, chunks: Iterable[StandingChunk]) -> list[Suggestion]:
-    """Give a completion for each term as most chunks write it, the commonest term first."""
+def _words(typed: Typed, reading: MirrorReading, chunks: Iterable[StandingChunk]) -> list[Suggestion]:
+    """Give a completion for each term as most chunks write it, the commonest first. Raises MirrorError."""
     forms: dict[str, Counter[str]] = {}
-    for chunk in chunks if completing.chunk_ids else ():
+    for chunk in chunks:
         for word in typed.completing(" ".join((chunk.title, *chunk.heading_path, chunk.text))):
             forms.setdefault(query_tokens(word)[0], Counter())[word] += 1
-    counts = completing.chunk_counts
+    if not forms:
+        return []
+    with reading.connection() as connection:
+        counts = Vocabulary(reading, connection).chunk_counts(forms)
     terms = sorted(forms, key=lambda term: (-counts.get(term, 0), term))
     words = (min(forms[term], key=lambda word: (-forms[term][word], word)) for term in terms)
     return [Suggestion(kind="word", text=typed.completed(word)) for word in words]

@@ -6,7 +6,7 @@ from celery import shared_task
 from django.conf import settings
 
 from kebab.people.models import Workspace
-from kebab.tenancy.acting import acting_everywhere, acting_in
+from kebab.tenancy.acting import acting_everywhere
 from search.changelog import prune_changes
 from search.mirror.errors import MirrorBusy
 from search.mirror.files import MirrorFiles
@@ -19,8 +19,7 @@ def sync_mirror_task(workspace_id: str) -> None:
     id_ = uuid.UUID(workspace_id)
     files = MirrorFiles.of(settings.KEBAB_MIRROR_DIR, id_)
     try:
-        with acting_in(id_):
-            sync_mirror(files, id_)
+        sync_mirror(files, id_)
     except MirrorBusy:
         return  # whoever is at it sees this change too, or the next look does
     except Workspace.DoesNotExist:

@@ -7,6 +7,7 @@ from typing import Any
 
 from kebab.cli.errors import CliError, Exit
 from kebab.people.models import Workspace
+from kebab.uuids import as_uuid
 from search import node
 from search.mirror.contents import mirrored_chunks
 from search.mirror.errors import MirrorError
@@ -46,7 +47,7 @@ class IndexState:
 def find_document(workspace: Workspace, id_or_path: str) -> Document:
     """Give the document with this id or path. Raises CliError, with the ids to choose from where many fit."""
     documents = Document.objects.in_workspace(workspace).select_related("source", "version")
-    doc_id = as_id(id_or_path)
+    doc_id = as_uuid(id_or_path)
     found = list(documents.filter(doc_id=doc_id)) if doc_id else []
     found = found or list(documents.filter(path=id_or_path).order_by("id"))
     if not found:
@@ -61,20 +62,12 @@ def find_document(workspace: Workspace, id_or_path: str) -> Document:
 
 def find_chunk(workspace: Workspace, chunk_id: str) -> Chunk:
     """Give the chunk with this id. Raises CliError."""
-    wanted = as_id(chunk_id)
+    wanted = as_uuid(chunk_id)
     chunks = Chunk.objects.in_workspace(workspace).select_related("document__source", "document__version")
     chunk = None if wanted is None else chunks.filter(chunk_id=wanted).first()
     if chunk is None:
         raise _missing(workspace, "chunk", chunk_id)
     return chunk
-
-
-def as_id(text: str) -> uuid.UUID | None:
-    """Give the id that `text` is, None when it is none."""
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        return None
 
 
 def document_facts(workspace: Workspace, document: Document) -> dict[str, Any]:

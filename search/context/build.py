@@ -13,7 +13,7 @@ from search.context.request import Budget, ContextRequest, Surroundings
 from search.context.standing import read_chunks
 from search.context.texts import SegmentTexts
 from search.context.types import BudgetUse, ContextPack, CountedBy, PackedDocument, PackedText
-from search.engine import search
+from search.engine import milliseconds_since, scope_from, search_in
 from search.models import Chunk
 from search.retrieval.expansion import (
     IMPORT_FACTOR,
@@ -26,7 +26,7 @@ from search.retrieval.expansion import (
 from search.retrieval.filters import TrustLevel
 from search.retrieval.packing import PackedFile, Segment, pack
 from search.retrieval.types import SearchHit
-from search.scope import Scope, resolve_scope
+from search.scope import Scope
 
 
 def build_context_pack(
@@ -39,8 +39,8 @@ def build_context_pack(
     NotSearchableYet, Workspace.DoesNotExist.
     """
     started = time.perf_counter()
-    result = search(workspace, request.query, reader=reader, min_seq=min_seq, with_snippets=False)
-    scope = resolve_scope(workspace, request.query.filters, reader)
+    scope = scope_from(workspace, request.query.filters, reader, min_seq)
+    result = search_in(workspace, scope, request.query, with_snippets=False)
     found = _expanded(scope, result.hits, request.surroundings)
     packed = _pack(workspace, found, request.budget)
     return ContextPack(
@@ -50,7 +50,7 @@ def build_context_pack(
         index_version=result.index_version,
         seq=result.seq,
         lag=result.lag,
-        took_ms=round((time.perf_counter() - started) * 1000, 3),
+        took_ms=milliseconds_since(started),
         degraded=result.degraded,
         warnings=(*result.warnings, *_too_small(found, packed, request.budget)),
         rerank=result.rerank,

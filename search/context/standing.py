@@ -9,7 +9,7 @@ from django.db.models import F, Func, Q, QuerySet, TextField, Value
 
 from search.context.imports import Import
 from search.models import Chunk, Document
-from search.scope import Scope
+from search.scope import Scope, chunks_in
 
 # Of all imports of all hits in one place, so many paths and folders are looked for.
 _MAX_CANDIDATES: Final = 5_000
@@ -31,11 +31,7 @@ class Place:
 
 def standing_chunks(scope: Scope) -> "QuerySet[Chunk]":
     """Give the queryset of chunks that a search under `scope` could find."""
-    chunks: QuerySet[Chunk] = Chunk.objects.in_workspace(scope.workspace_id).filter(
-        scope.document_conditions("document__"), document__workspace=scope.workspace_id
-    )
-    kinds = [kind.value for kind in scope.filters.kind]
-    return chunks.filter(kind__in=kinds) if kinds else chunks
+    return chunks_in(scope.workspace_id, scope.chunk_values)
 
 
 def standing_documents(scope: Scope) -> "QuerySet[Document]":

@@ -3,7 +3,7 @@
 from search.corpus.drafts import ChunkDraft, DocumentDraft, Place
 from search.corpus.remove import delete_documents
 from search.corpus.replace import Outcome, Written, replace_document, replace_documents, restate_document
-from search.corpus.sources import ensure_source, ensure_version
+from search.corpus.sources import ensure_source, ensure_version, find_or_make_source
 
 __all__ = [
     "ChunkDraft",
@@ -14,6 +14,7 @@ __all__ = [
     "delete_documents",
     "ensure_source",
     "ensure_version",
+    "find_or_make_source",
     "replace_document",
     "replace_documents",
     "restate_document",

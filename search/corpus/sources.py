@@ -10,12 +10,19 @@ from search.models import Source, SourceVersion
 def ensure_source(
     workspace: Workspace, key: str, *, kind: str, config: dict[str, Any] | None = None
 ) -> Source:
-    """Give the source `key` of the workspace, made if it isn't there.
+    """Give the source `key` of the workspace, made if it isn't there; see `find_or_make_source`."""
+    return find_or_make_source(workspace, key, kind=kind, config=config)[0]
+
+
+def find_or_make_source(
+    workspace: Workspace, key: str, *, kind: str, config: dict[str, Any] | None = None
+) -> tuple[Source, bool]:
+    """Give the source `key` of the workspace and whether it is new: of two at once one makes it.
 
     Raises SourceMismatch when it is there and reads something else.
     """
     wanted = config or {}
-    source, _ = Source.objects.in_workspace(workspace).get_or_create(
+    source, is_new = Source.objects.in_workspace(workspace).get_or_create(
         key=key, defaults={"workspace": workspace, "kind": kind, "config": wanted, "title": key}
     )
     if source.kind != kind or (wanted and source.config != wanted):
@@ -23,7 +30,7 @@ def ensure_source(
             f"Source {key!r} already reads {source.kind} {source.config or ''}".rstrip()
             + "; choose another name for this one."
         )
-    return source
+    return source, is_new
 
 
 def ensure_version(source: Source, tag: str = "") -> SourceVersion:

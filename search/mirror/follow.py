@@ -10,7 +10,7 @@ import psycopg
 from django.db import Error, close_old_connections, connection
 
 from kebab.people.models import Workspace
-from kebab.tenancy.acting import acting_everywhere, acting_in
+from kebab.tenancy.acting import acting_everywhere
 from search.changelog import CHANNEL
 from search.mirror import connections, sync
 from search.mirror.errors import MirrorBusy, MirrorError
@@ -75,8 +75,7 @@ class MirrorFollower:
     def _sync(self, workspace_id: uuid.UUID) -> None:
         files = MirrorFiles.of(self._root, workspace_id)
         try:
-            with acting_in(workspace_id):
-                report = sync.sync_mirror(files, workspace_id)
+            report = sync.sync_mirror(files, workspace_id)
             if report.is_settled:
                 self._applied[workspace_id] = report.applied_seq
         except MirrorBusy:

@@ -1,6 +1,7 @@
 """The lexical leg: all terms first, then some, by bm25, from one read transaction on the mirror."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import apsw
@@ -13,9 +14,9 @@ from search.mirror.errors import MirrorError
 from search.mirror.filters import Clause, collection_clause, filter_clause, source_clause
 from search.mirror.postings import Collection, Contribution, Scores
 from search.mirror.reading import MirrorReading
-from search.mirror.sync import applied_seq
 from search.retrieval.errors import InvalidQuery, LegTimeout, shown
 from search.retrieval.match import (
+    Frequencies,
     Unit,
     check_prefixes,
     check_size,
@@ -53,9 +54,10 @@ _BEST = (
 _COUNT = "SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ? {clause}"
 _CHUNK_IDS = "SELECT c.chunk, c.chunk_id FROM json_each(?) v CROSS JOIN chunks c ON c.chunk = v.value"
 _CHUNK_ROWS = "SELECT c.chunk_id, c.chunk FROM json_each(?) v CROSS JOIN chunks c ON c.chunk_id = v.value"
-_SNIPPET = (
-    "SELECT snippet(chunks_fts, 3, ?, ?, '…', ?) FROM chunks_fts WHERE chunks_fts MATCH ?"
-    " AND rowid = (SELECT chunk FROM chunks WHERE chunk_id = ?) {clause}"
+_SNIPPETS = (
+    "SELECT c.chunk_id, snippet(chunks_fts, 3, ?, ?, '…', ?) FROM json_each(?) v"
+    " CROSS JOIN chunks c ON c.chunk_id = v.value CROSS JOIN chunks_fts"
+    " WHERE chunks_fts MATCH ? AND chunks_fts.rowid = c.chunk {clause}"
 )
 
 
@@ -108,8 +110,8 @@ class LexicalLeg:
         """
         try:
             with self._reading.connection() as connection:
-                self.seq = applied_seq(connection)
-                self.match = self._compiled(connection)
+                self.seq = self._reading.seq(connection)
+                self.match = self.match or self._compiled(connection)
                 if self.match is None:
                     return []
                 if self.match.is_raw:
@@ -126,7 +128,7 @@ class LexicalLeg:
         try:
             with self._reading.connection() as connection:
                 match = self.match or self._compiled(connection)
-                rows = dict(connection.execute(_CHUNK_ROWS, (_json(f'"{id_}"' for id_ in chunk_ids),)))
+                rows = dict(connection.execute(_CHUNK_ROWS, (json.dumps(list(chunk_ids)),)))
                 if match is None or match.is_raw:
                     return dict.fromkeys(chunk_ids, 0.0)
                 ranking = self._scored(connection, match, Clause())
@@ -144,23 +146,20 @@ class LexicalLeg:
         try:
             with self._reading.connection() as connection:
                 match = self.match or self._compiled(connection)
-                clause = source_clause(self._reading.scope)
-                snippet = _SNIPPET.format(clause=clause.sql)
-                shape = (OPEN_MARK, CLOSE_MARK, snippet_words(snippet_chars))
-                for chunk_id in chunk_ids if match else ():
-                    values = (*shape, match.widest, chunk_id, *clause.values)
-                    row = connection.execute(snippet, values).fetchone()
-                    if row is not None:
-                        found[chunk_id] = row[0]
+                if match is not None:
+                    shape = (OPEN_MARK, CLOSE_MARK, snippet_words(snippet_chars))
+                    clause = source_clause(self._reading.scope)
+                    values = (*shape, json.dumps(list(chunk_ids)), match.widest, *clause.values)
+                    found.update(connection.execute(_SNIPPETS.format(clause=clause.sql), values))
         except (MirrorError, apsw.InterruptError):
             pass  # the text from Postgres serves as well
         return found
 
     def _compiled(self, connection: apsw.Connection) -> Match | None:
-        def frequency(term: str) -> int:
-            return self._reading.collection(connection).frequency(connection, term)
+        def frequencies(terms: Iterable[str]) -> dict[str, int]:
+            return self._reading.collection(connection).frequencies(connection, terms)
 
-        return compile_match(self._text, frequency)
+        return compile_match(self._text, frequencies)
 
     def _raw(self, connection: apsw.Connection, match: Match, clause: Clause, limit: int) -> list[Candidate]:
         narrowed = self._reading.narrowed_collection(connection)
@@ -228,17 +227,14 @@ class LexicalLeg:
                 yield unit, scores.of_phrase(connection.execute(matches, values).fetchall())
 
 
-def compile_match(text: str, document_frequency: Callable[[str], int]) -> Match | None:
-    """Give what `text` matches; None when it has nothing to look for. Raises InvalidQuery.
-
-    `document_frequency` says how many chunks of a collection have an index term.
-    """
+def compile_match(text: str, frequencies: Frequencies) -> Match | None:
+    """Give what `text` matches; None when it has nothing to look for. Raises InvalidQuery."""
     parsed = parse_query(text)
     if parsed.raw is not None:
         check_size(parsed.raw)
         check_prefixes(parsed.raw)
         return Match(every=parsed.raw, some="", is_raw=True)
-    plain = match_of(parsed.terms, analysis, document_frequency)
+    plain = match_of(parsed.terms, analysis, frequencies)
     if plain is None:
         return None
     every, some = compile_all(plain.every), compile_any(plain.some)
@@ -269,8 +265,4 @@ def _best(
 
 
 def _chunk_ids(connection: apsw.Connection, rows: Iterable[int]) -> dict[int, str]:
-    return dict(connection.execute(_CHUNK_IDS, (_json(map(str, rows)),)))
-
-
-def _json(literals: Iterable[str]) -> str:
-    return f"[{','.join(literals)}]"
+    return dict(connection.execute(_CHUNK_IDS, (json.dumps(list(rows)),)))

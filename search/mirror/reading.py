@@ -30,18 +30,20 @@ class MirrorReading:
         self._pool = pool
         self._limit_s = limit_s
         self._deadline = 0.0
+        self._seq: int | None = None
         self._collection: Collection | None = None
 
     @contextmanager
     def connection(self) -> Iterator[apsw.Connection]:
         """Give a connection; past the limit SQLite raises InterruptError. Raises MirrorError."""
         self._deadline = time.monotonic() + self._limit_s
-        self._collection = None
+        self._seq = self._collection = None
         path = self._files.current()
         try:
             with self._pool.reader(path) as connection:
                 connection.set_progress_handler(self.is_late, _STEPS)
-                bind_path_filter(connection, self.scope.filters.path_glob)
+                if self.scope.filters.path_glob:  # else no statement names it
+                    bind_path_filter(connection, self.scope.filters.path_glob)
                 connection.execute("BEGIN")
                 try:
                     yield connection
@@ -54,6 +56,12 @@ class MirrorReading:
             self._files.withdraw(path)
             raise
 
+    def seq(self, connection: apsw.Connection) -> int:
+        """Give the number up to which a connection, one that was given here, shows the log."""
+        if self._seq is None:
+            self._seq = applied_seq(connection)
+        return self._seq
+
     def collection(self, connection: apsw.Connection) -> Collection:
         """Give the chunks that the query is ranked among, all that its reader may read, whatever its filters.
 
@@ -62,7 +70,7 @@ class MirrorReading:
         if self._collection is None:
             readable = self.scope.readable
             keys = None if readable is None else readable.keys
-            self._collection = self._pool.collections.get(connection, applied_seq(connection), keys)
+            self._collection = self._pool.collections.get(connection, self.seq(connection), keys)
         return self._collection
 
     def narrowed_collection(self, connection: apsw.Connection) -> Collection | None:

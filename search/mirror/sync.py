@@ -12,6 +12,7 @@ from pathlib import Path
 
 import apsw
 
+from kebab.tenancy.acting import acting_in
 from search.mirror import connections, schema, snapshot
 from search.mirror.apply import Applier
 from search.mirror.errors import MirrorAbsent, MirrorDamaged, MirrorOutdated
@@ -37,10 +38,12 @@ class SyncReport:
 def sync_mirror(files: MirrorFiles, workspace_id: uuid.UUID, *, wait_s: float = 0.0) -> SyncReport:
     """Bring the mirror to the log's present end, building or rebuilding it where it can't follow.
 
+    It acts in that workspace, wherever its caller acts.
+
     Raises MirrorBusy when another process of this node is at it for longer than `wait_s`, and
     Workspace.DoesNotExist when the workspace is gone.
     """
-    with files.writing(wait_s):
+    with files.writing(wait_s), acting_in(workspace_id):
         try:
             report = _follow(files.current(), workspace_id)
         except MirrorAbsent:
@@ -59,8 +62,11 @@ def rebuild_mirror(
     wait_s: float = 30.0,
     on_document: Callable[[], None] = lambda: None,
 ) -> SyncReport:
-    """Make a new generation from Postgres and switch readers to it; searches go on meanwhile."""
-    with files.writing(wait_s):
+    """Make a new generation from Postgres and switch readers to it; searches go on meanwhile.
+
+    It acts in that workspace, wherever its caller acts. Raises as `sync_mirror`.
+    """
+    with files.writing(wait_s), acting_in(workspace_id):
         return _build(files, workspace_id, on_document)
 
 

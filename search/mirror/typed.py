@@ -1,8 +1,7 @@
 """Chunks for what somebody is still typing: headings that may fit it, and texts that may complete it."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from heapq import nsmallest
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from search.analysis import analysed_phrase, is_prefix, query_tokens
 from search.mirror.vocabulary import Vocabulary, of_terms
@@ -32,14 +31,6 @@ class Outline:
     headings: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Completions:
-    """Chunks with words that complete the last one, and how many chunks have each of their terms."""
-
-    chunk_ids: tuple[str, ...] = ()
-    chunk_counts: Mapping[str, int] = field(default_factory=dict)
-
-
 def outlines(vocabulary: Vocabulary, words: Sequence[str]) -> list[Outline]:
     """Give chunks whose title or headings may have words that begin with `words`, folded and not empty."""
     expression = " AND ".join(map(_beginning, words))
@@ -49,19 +40,18 @@ def outlines(vocabulary: Vocabulary, words: Sequence[str]) -> list[Outline]:
     return [Outline(chunk_id, tuple(breadcrumb.split(SEPARATOR))) for chunk_id, breadcrumb in rows]
 
 
-def completions(vocabulary: Vocabulary, words: Sequence[str]) -> Completions:
+def completions(vocabulary: Vocabulary, words: Sequence[str]) -> list[str]:
     """Give chunks with common words that begin with the last of `words`, and with the others as they are."""
     *before, last = words
     if is_unspaced(last[0]) or len(last) < _MIN_COMPLETED_CHARS:
-        return Completions()
-    counts = vocabulary.counts_beginning([last]) | vocabulary.chunk_counts(_stems(last))
+        return []
     if before:
         expression = " AND ".join([*map(quoted, before), _beginning(last)])
         found = vocabulary.sample(expression, _COMPLETIONS * _SAMPLED)
     else:
-        common = nsmallest(_COMPLETIONS, counts, key=lambda term: (-counts[term], term))
+        common = vocabulary.commonest(last, _stems(last), _COMPLETIONS)
         found = [one for term in common for one in vocabulary.sample(of_terms(term), _SAMPLED)]
-    return Completions(tuple(dict.fromkeys(each.chunk_id for each in found)), counts)
+    return list(dict.fromkeys(each.chunk_id for each in found))
 
 
 def _beginning(word: str) -> str:

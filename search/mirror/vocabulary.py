@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Iterable
+from heapq import nsmallest
 
 import apsw
 
@@ -9,10 +10,11 @@ from search.analysis import analysed_phrase
 from search.mirror import postings
 from search.mirror.filters import Clause, filter_clause
 from search.mirror.reading import MirrorReading
+from search.retrieval.completion import LAST_CHARACTER
 from search.retrieval.definitions import Passage
 
-# Behind every letter.
-_LAST = "\U0010ffff"
+# Posting lists that are counted at a time in a part of the mirror.
+_NARROWED = 64
 
 _BEGINNING = (
     "SELECT v.term, v.doc FROM json_each(?) b CROSS JOIN chunks_vocab v"
@@ -36,21 +38,46 @@ class Vocabulary:
         """Give those of `terms` that any chunk has, each with the number of chunks that have it."""
         if self._narrowed is not None:
             return self._narrowed.frequencies(self.connection, terms)
-        return dict(self.connection.execute(_OF_TERMS, (json.dumps(sorted(set(terms))),)))
+        return self._of_terms(terms)
 
     def counts_beginning(
-        self, beginnings: Collection[str], *, like: Callable[[list[str]], Iterable[str]] = iter
+        self, beginnings: Collection[str], *, like: Callable[[list[str]], Iterable[str]]
     ) -> dict[str, int]:
         """Give the terms that begin with any of `beginnings`, each with the number of chunks that have it.
 
         Only those that `like` keeps of them, going by their letters.
         """
-        values = (json.dumps(sorted(beginnings)), _LAST)
-        known: dict[str, int] = dict(self.connection.execute(_BEGINNING, values))
+        known = self._beginning(beginnings)
         kept = like(list(known))
         if self._narrowed is not None:
             return self._narrowed.frequencies(self.connection, kept)
         return {term: known[term] for term in kept}
+
+    def commonest(self, beginning: str, others: Collection[str], limit: int) -> list[str]:
+        """Give the `limit` terms that most chunks have, then by letters, of those that begin so and `others`.
+
+        More chunks than in the whole mirror no part of it has, so that a part's lists are read from the
+        longest on, until no other can come among the first.
+        """
+        bounds = self._beginning([beginning]) | self._of_terms(others)
+        ranked = sorted((-count, term) for term, count in bounds.items())
+        if self._narrowed is None:
+            return [term for _, term in ranked[:limit]]
+        best: list[tuple[int, str]] = []
+        for batch in (ranked[at : at + _NARROWED] for at in range(0, len(ranked), _NARROWED)):
+            if len(best) == limit and best[-1] < batch[0]:
+                break
+            counts = self._narrowed.frequencies(self.connection, [term for _, term in batch])
+            best = nsmallest(limit, [*best, *((-count, term) for term, count in counts.items())])
+        return [term for _, term in best]
+
+    def _beginning(self, beginnings: Collection[str]) -> dict[str, int]:
+        """Give the terms that begin with any of these, counted in the whole mirror."""
+        return dict(self.connection.execute(_BEGINNING, (json.dumps(sorted(beginnings)), LAST_CHARACTER)))
+
+    def _of_terms(self, terms: Iterable[str]) -> dict[str, int]:
+        """Give these terms, counted in the whole mirror."""
+        return dict(self.connection.execute(_OF_TERMS, (json.dumps(sorted(set(terms))),)))
 
     def sample(self, expression: str, limit: int) -> list[Passage]:
         """Give the first `limit` chunks that `expression` matches under the filters."""

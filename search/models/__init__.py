@@ -4,7 +4,14 @@ from search.models import lookups  # noqa: F401  registers them
 from search.models.change import Change
 from search.models.chunk import Chunk
 from search.models.document import Document, MediaKind, Trust
-from search.models.source import Source, SourceKind, SourceReader, SourceState, SourceVersion
+from search.models.source import (
+    Source,
+    SourceKind,
+    SourceReader,
+    SourceState,
+    SourceVersion,
+    is_readable,
+)
 from search.models.vector import ChunkVector, EmbeddingSpace, SpaceState
 
 __all__ = [
@@ -21,4 +28,5 @@ __all__ = [
     "SourceVersion",
     "SpaceState",
     "Trust",
+    "is_readable",
 ]

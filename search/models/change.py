@@ -2,7 +2,8 @@
 
 from django.db import models
 
-from search.models.tenant import TenantQuerySet, workspace_key
+from kebab.tenancy.fields import workspace_key
+from search.models.tenant import TenantQuerySet
 
 
 class Change(models.Model):

@@ -4,7 +4,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Lower
 
-from search.models.tenant import TenantQuerySet, tenant_key, workspace_key
+from kebab.tenancy.fields import tenant_key, workspace_key
+from search.models.tenant import TenantQuerySet
 
 MAX_PATH_CHARS = 1_000
 MAX_TITLE_CHARS = 500

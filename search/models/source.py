@@ -8,9 +8,10 @@ from django.db import IntegrityError, models, transaction
 
 from kebab.people.models.workspace import SLUG
 from kebab.people.reader import Reader
+from kebab.tenancy.fields import tenant_key, workspace_key
 from search.libraries.ids import MAX_ID_CHARS, first_free, git_library_id, library_id_of
 from search.libraries.trust import Standing, trust_score
-from search.models.tenant import TenantQuerySet, tenant_key, workspace_key
+from search.models.tenant import TenantQuerySet
 
 #: Of a source, and of a version.
 MAX_TITLE_CHARS = 300
@@ -41,11 +42,7 @@ class SourceQuerySet(TenantQuerySet):
 
     def readable_by(self, reader: Reader) -> Self:
         """Only the sources that `reader` may read; the others don't exist for them."""
-        if reader.reads_all:
-            return self
-        readers = SourceReader.objects.filter(source=models.OuterRef("pk"), group__in=reader.groups)
-        mine = readers.filter(workspace=models.OuterRef("workspace"))
-        return self.filter(models.Q(is_restricted=False) | models.Exists(mine))
+        return self if reader.reads_all else self.filter(is_readable(list(reader.groups)))
 
 
 class Source(models.Model):
@@ -166,17 +163,30 @@ class SourceReader(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = workspace_key()
     source = tenant_key("search.Source", "readers")
-    group = models.ForeignKey("people.Group", models.CASCADE, related_name="+")
+    group = tenant_key("people.Group", "+")
 
     objects = TenantQuerySet.as_manager()
 
     class Meta:
+        # For what a group reads, and for its deletion.
+        indexes = (models.Index(fields=("workspace", "group"), name="source_reader_by_group"),)
         constraints = (
             models.UniqueConstraint(fields=("workspace", "source", "group"), name="source_reader_once"),
         )
 
     def __str__(self) -> str:
         return f"group {self.group_id} reads source {self.source_id}"
+
+
+def is_readable(groups: list[uuid.UUID] | models.Expression) -> models.Q:
+    """Give the condition that members of `groups`, who don't read all, may know of a source.
+
+    The one place that says so; `groups` may be a slot of a statement.
+    """
+    readers = SourceReader.objects.filter(
+        workspace=models.OuterRef("workspace"), source=models.OuterRef("pk"), group__pk__any_of=groups
+    )
+    return models.Q(is_restricted=False) | models.Q(models.Exists(readers))
 
 
 class SourceVersion(models.Model):

@@ -19,22 +19,3 @@ class TenantQuerySet(models.QuerySet):  # type: ignore[type-arg]  # one queryset
     def in_workspace(self, workspace: Workspace | uuid.UUID) -> Self:
         """Only the rows of `workspace`. Every query on tenant data starts here."""
         return self.filter(workspace_id=workspace if isinstance(workspace, uuid.UUID) else workspace.pk)
-
-
-def workspace_key(**options: object) -> models.ForeignKey:  # type: ignore[type-arg]
-    """Give the workspace column of a tenant model; constraint and index are the migration's."""
-    return models.ForeignKey(
-        Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+", **options
-    )
-
-
-def tenant_key(model: str, related_name: str, **options: object) -> models.ForeignKey:  # type: ignore[type-arg]
-    """Give a reference to another tenant row of the same workspace; the migration makes it composite."""
-    return models.ForeignKey(
-        model,
-        models.DO_NOTHING,
-        db_constraint=False,
-        db_index=False,
-        related_name=related_name,
-        **options,
-    )

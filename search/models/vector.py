@@ -4,7 +4,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from pgvector.django import HalfVectorField
 
-from search.models.tenant import TenantQuerySet, tenant_key, workspace_key
+from kebab.tenancy.fields import tenant_key, workspace_key
+from search.models.tenant import TenantQuerySet
 
 
 class SpaceState(models.TextChoices):

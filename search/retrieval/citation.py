@@ -152,7 +152,7 @@ def citation_from_span(path: str, section: str | None, span: Mapping[str, object
     try:
         return _from_span(path, section, span or {})
     except (InvalidCitation, KeyError, TypeError, ValueError, OverflowError):
-        logger.warning("Document %s has no citable span (%s); citing its first line.", path, shown(span))
+        logger.warning("A document has no citable span (%s); citing its first line.", shown(span))
         return Citation(kind="line", path=path, section=section, start=1, end=1)
 
 

@@ -8,6 +8,9 @@ from itertools import accumulate, islice
 from search.retrieval.scripts import RUN, fold, is_unspaced
 from search.retrieval.storable import storable
 
+#: Stands behind every other: what begins with some characters lies between them and them with it.
+LAST_CHARACTER = "\U0010ffff"
+
 # More words narrow a search no further, and longer ones are none.
 _MAX_WORDS = 8
 _MAX_WORD_CHARS = 64

@@ -7,9 +7,8 @@ Outside a string FTS5 knows no such quote, so nothing that FTS5 accepts is lost.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import chain, islice
 from typing import Protocol
 
@@ -40,6 +39,10 @@ _OPERATORS = {"and", "or", "not", "near"}
 _STRING = re.compile(r'"[^"]*"')
 # A bareword is tried from its first character alone, in one go: from each of them, time would be quadratic.
 _PREFIX = re.compile(r'(?:"([^"]*)"|(?<![^\s"()*+^:{},])([^\s"()*+^:{},]++))\s*\*')
+
+
+#: Gives how many chunks have each of some index terms; of a term that none has, nothing.
+Frequencies = Callable[[Iterable[str]], Mapping[str, int]]
 
 
 class Analysis(Protocol):
@@ -161,22 +164,19 @@ def check_prefixes(raw: str) -> None:
             )
 
 
-def match_of(
-    terms: Sequence[str], analysis: Analysis, document_frequency: Callable[[str], int]
-) -> PlainMatch | None:
+def match_of(terms: Sequence[str], analysis: Analysis, frequencies: Frequencies) -> PlainMatch | None:
     """Give what the terms of a plain query match; None when none of them has an index term.
 
-    `document_frequency` of an index term is asked for when there are too many.
+    `frequencies` is asked when there are too many terms.
     """
     wanted = _searchable(terms)
     if not wanted:
         return None
     language = language_of(chain.from_iterable(map(words_of, wanted)))
-    every = cap_units(units_of(wanted, analysis, language), analysis, document_frequency)
+    every = cap_units(units_of(wanted, analysis, language), analysis, frequencies)
     pieces = _content([unit.term for unit in every], analysis, language)
-    return PlainMatch(
-        every=every, some=cap_units(units_of(pieces, analysis, language), analysis, document_frequency)
-    )
+    some = cap_units(units_of(pieces, analysis, language), analysis, frequencies)
+    return PlainMatch(every=every, some=some)
 
 
 def index_terms(terms: Sequence[str], analysis: Analysis) -> frozenset[str]:
@@ -230,23 +230,25 @@ def quoted(term: str) -> str:
     return '"' + _printable(term).replace('"', '""') + '"'
 
 
-def cap_units(
-    units: Sequence[Unit], analysis: Analysis, document_frequency: Callable[[str], int]
-) -> tuple[Unit, ...]:
+def cap_units(units: Sequence[Unit], analysis: Analysis, frequencies: Frequencies) -> tuple[Unit, ...]:
     """Keep at most 32 distinct index terms' worth of units, the rarest, in their order; all of a short query.
 
-    `document_frequency` is asked only when there are more, once an index term. What occurs nowhere counts as
-    the commonest: it can find nothing. A unit of more than 32 index terms is taken apart into its pieces.
+    `frequencies` is asked only when there are more, once for all. What occurs nowhere counts as the
+    commonest: it can find nothing. A unit of more than 32 index terms is taken apart into its pieces.
     """
-    if len(frozenset().union(*(unit.tokens for unit in units))) <= MAX_TOKENS:
+    if len(_tokens_of(units)) <= MAX_TOKENS:
         return tuple(units)
     fitting = dict.fromkeys(piece for unit in units for piece in _fitting(unit, analysis))
     looked_up = list(islice(fitting, _MAX_LOOKED_UP))
-    frequency_of = cache(document_frequency)
-    frequency = {unit: min(map(frequency_of, unit.tokens)) for unit in looked_up}
+    counts = frequencies(_tokens_of(looked_up))
+    frequency = {unit: min(counts.get(token, 0) for token in unit.tokens) for unit in looked_up}
     rarest_first = sorted(looked_up, key=lambda unit: (not frequency[unit], frequency[unit]))
     kept = _within_limit(rarest_first)
     return tuple(unit for unit in looked_up if unit in kept)
+
+
+def _tokens_of(units: Iterable[Unit]) -> frozenset[str]:
+    return frozenset().union(*(unit.tokens for unit in units))
 
 
 def _fitting(unit: Unit, analysis: Analysis) -> tuple[Unit, ...]:

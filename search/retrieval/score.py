@@ -8,6 +8,8 @@ _JUST_BELOW_ONE = math.nextafter(1.0, 0.0)
 def lexical_score(bm25: float) -> float:
     """Give `-bm25 / (1 + |bm25|)`, in [0, 1), for SQLite's bm25, which is negative and better when lower.
 
+    Neighbouring floats may come out in the other order, by the last bit: ranks go by bm25.
+
     Raises: ValueError for a bm25 that is not finite.
     """
     if not math.isfinite(bm25):

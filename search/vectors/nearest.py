@@ -6,22 +6,19 @@ the exact scan answers, so that a filter never makes the list shorter than `limi
 """
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from functools import cache
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from django.conf import settings
-from django.db import connection, transaction
 from django.db.models import BigIntegerField, QuerySet, UUIDField
 from django.db.models.functions import Cast
 from pgvector import HalfVector
 from pgvector.django import CosineDistance, HalfVectorField
 
-from search.models import Chunk, ChunkVector, SourceVersion
-from search.scope import Scope, conditions
+from search.models import ChunkVector, SourceVersion
+from search.scope import Scope, chunks_in, slots
 from search.statements import Slot, Statement, compiled
 from search.vectors.spaces import LiveSpace
 
@@ -47,12 +44,11 @@ def nearest_chunks(
     values |= {"space": space.space_id, "vector": _literal(query_vector), "limit": limit}
     if space.is_indexed:
         ef_search = min(_MOST_EF_SEARCH, max(_EF_SEARCH, 2 * limit))
-        with _limited({"hnsw.ef_search": str(ef_search), "hnsw.iterative_scan": "strict_order"}):
-            found = _by_index(narrowing, space.dim).rows(values)
+        options = {"hnsw.ef_search": str(ef_search), "hnsw.iterative_scan": "strict_order"}
+        found = _by_index(narrowing, space.dim).rows(values, _time_limit() | options)
         if len(found) >= limit:
             return _with_similarity(sorted(found, key=lambda row: (row[1], row[0])))
-    with _limited():
-        return _with_similarity(_exactly(narrowing).rows(values))
+    return _with_similarity(_exactly(narrowing).rows(values, _time_limit()))
 
 
 def similarities(
@@ -71,10 +67,8 @@ def similarities(
     narrowing: Narrowing = frozenset()
     if scope.sources is not None:
         narrowing, values["versions"] = frozenset({"source"}), _listed(_versions(scope))
-    with _limited():
-        return {
-            id_.hex: similarity for id_, similarity in _with_similarity(_of_chunks(narrowing).rows(values))
-        }
+    found = _of_chunks(narrowing).rows(values, _time_limit())
+    return {id_.hex: similarity for id_, similarity in _with_similarity(found)}
 
 
 def _literal(vector: np.ndarray) -> str:
@@ -82,9 +76,7 @@ def _literal(vector: np.ndarray) -> str:
 
 
 def _narrowing(scope: Scope) -> tuple[Narrowing, dict[str, Any]]:
-    values = scope.values
-    if scope.filters.kind:
-        values["kind"] = [kind.value for kind in scope.filters.kind]
+    values = scope.chunk_values
     narrowing = frozenset(values)
     values["workspace"] = scope.workspace_id
     if _ON_VERSIONS & narrowing:
@@ -97,12 +89,19 @@ _ON_VERSIONS = frozenset({"source", "version"})
 
 
 def _versions(scope: Scope) -> list[uuid.UUID]:
-    versions = SourceVersion.objects.in_workspace(scope.workspace_id)
-    if scope.sources is not None:
-        versions = versions.filter(source__pk__any_of=list(scope.sources.ids))
-    if scope.version_tags:
-        versions = versions.filter(tag__in=scope.version_tags)
-    return list(versions.values_list("pk", flat=True))
+    values = {name: value for name, value in scope.values.items() if name in _ON_VERSIONS}
+    rows = _versions_of(frozenset(values)).rows({"workspace": scope.workspace_id, **values})
+    return [id_ for (id_,) in rows]
+
+
+@cache
+def _versions_of(narrowing: Narrowing) -> Statement:
+    versions = SourceVersion.objects.filter(workspace_id=_WORKSPACE)
+    if "source" in narrowing:
+        versions = versions.filter(source__pk__any_of=Slot("source"))
+    if "version" in narrowing:
+        versions = versions.filter(tag__any_of=Slot("version"))
+    return compiled(versions.values_list("pk"))
 
 
 def _listed(ids: Iterable[uuid.UUID]) -> str:
@@ -135,27 +134,13 @@ def _rows(narrowing: Narrowing) -> "QuerySet[ChunkVector]":
     if narrowing & _ON_VERSIONS:
         rows = rows.filter(version_id__any_of=Slot("versions"))
     if narrowing - _ON_VERSIONS:
-        rows = rows.filter(chunk_id__in=_chunks(narrowing).values("chunk_id"))
+        rows = rows.filter(chunk_id__in=chunks_in(_WORKSPACE, slots(narrowing)).values("chunk_id"))
     return rows
 
 
-def _chunks(narrowing: Narrowing) -> "QuerySet[Chunk]":
-    chunks = Chunk.objects.filter(workspace_id=_WORKSPACE, document__workspace=_WORKSPACE)
-    if "kind" in narrowing:
-        chunks = chunks.filter(kind__any_of=Slot("kind"))
-    slots = {name: Slot(name) for name in sorted(narrowing - {"kind"})}
-    return chunks.filter(conditions(slots, _WORKSPACE, "document__"))
-
-
-@contextmanager
-def _limited(options: Mapping[str, str] = MappingProxyType({})) -> Iterator[None]:
-    """Run a query under search's own time limit, and `options`, for the length of a transaction."""
-    settings_ = {"statement_timeout": f"{settings.KEBAB_SEARCH_STATEMENT_LIMIT_MS}ms", **options}
-    calls = ", ".join(["set_config(%s, %s, true)"] * len(settings_))
-    with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute(f"SELECT {calls}", [text for item in settings_.items() for text in item])
-        yield
+def _time_limit() -> dict[str, str]:
+    """Search's own, as PostgreSQL's option."""
+    return {"statement_timeout": f"{settings.KEBAB_SEARCH_STATEMENT_LIMIT_MS}ms"}
 
 
 def _with_similarity(rows: Sequence[tuple[uuid.UUID, float]]) -> list[tuple[uuid.UUID, float]]:

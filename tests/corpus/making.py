@@ -5,9 +5,10 @@ from itertools import count
 from typing import Any
 
 from ingest.chunking.types import ChunkDraft
-from kebab.people.models import Workspace
+from kebab.people.models import Group, Workspace
 from search.corpus import DocumentDraft, Place, Written, ensure_source, ensure_version, replace_document
 from search.identifiers import content_hash
+from search.models import Source, SourceReader
 
 _numbers = count(1)
 
@@ -75,6 +76,13 @@ def write(
     return replace_document(
         make_place(workspace, path, source=source, version=version), draft(*texts, **fields)
     )
+
+
+def restrict(source: Source, *groups: Group) -> None:
+    """Let these groups alone read the source."""
+    Source.objects.filter(pk=source.pk).update(is_restricted=True)
+    for group in groups:
+        SourceReader.objects.create(workspace_id=source.workspace_id, source=source, group=group)
 
 
 def write_each(workspace: Workspace, texts: Sequence[str], **fields: Any) -> list[Written]:

@@ -6,6 +6,7 @@ from functools import partial
 import pytest
 
 from kebab.people.models import Workspace
+from kebab.tenancy.acting import acting_nowhere
 from search.corpus import delete_documents, restate_document
 from search.mirror.apply import Applier
 from search.mirror.checksum import postgres_checksum
@@ -23,6 +24,14 @@ def test_the_first_sync_builds_the_mirror(workspace, files):
     report = sync_mirror(files, workspace.pk)
     assert (report.applied_seq, report.documents, report.was_rebuilt) == (1, 1, True)
     assert texts(files) == {"a.md": ["one", "two"]}
+
+
+@pytest.mark.parametrize("follow", [sync_mirror, rebuild_mirror])
+def test_following_acts_in_the_workspace_wherever_its_caller_acts(workspace, files, follow):
+    write(workspace, "a.md", "one")
+    with acting_nowhere():
+        assert follow(files, workspace.pk).documents == 1
+    assert texts(files) == {"a.md": ["one"]}
 
 
 def test_an_empty_workspace_has_a_mirror_too(workspace, files):

@@ -167,8 +167,7 @@ def test_a_terms_frequency_is_the_number_of_its_chunks_over_all_parts(mirror):
     for n in range(9):
         apply(mirror, document(f"{n:02x}", ["pear", "pear apple"]))
     whole = Collection(read_chunk_table(mirror))
-    assert whole.frequency(mirror, "pear") == 18
-    assert whole.frequency(mirror, "nowhere") == 0
+    assert whole.frequencies(mirror, ["pear", "nowhere"]) == {"pear": 18}
 
 
 def test_a_chunk_that_changes_its_kind_is_of_the_new_one(mirror):

@@ -26,8 +26,8 @@ def top_ten_agreement(workspace: Workspace, queries: list[str]) -> float:
         reading = mirror_reading(workspace, scope)
         with reading.connection() as connection:
             connection.set_progress_handler(None)
-            frequency = partial(reading.collection(connection).frequency, connection)
-            match = compile_match(query, frequency)
+            frequencies = partial(reading.collection(connection).frequencies, connection)
+            match = compile_match(query, frequencies)
             if match is None:
                 continue
             values = (BREADCRUMB_WEIGHT, TEXT_WEIGHT, match.widest, match.every)

@@ -1,11 +1,13 @@
 """Lists are kept for a while, for their owner, and only so much for each."""
 
+from unittest.mock import patch
+
 import pytest
 import redis
 from django.conf import settings as django_settings
 
+from kebab.stack import redis_client
 from kebab.stack.addresses import redis_client_url
-from search import cursor_store
 from search.cursor_store import KEEP_S, CursorStore
 
 
@@ -53,15 +55,28 @@ def test_what_is_forgotten_is_gone_with_its_count(client, owner):
     assert client.keys(f"kebab:cursor*:{owner}*") == []
 
 
-def test_a_redis_that_failed_is_left_in_peace_for_a_second(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "ask", [lambda store: store.keep("owner", "a", b"list"), lambda store: store.find("owner", "a")]
+)
+def test_a_redis_that_failed_is_left_in_peace_for_a_second(ask, tmp_path, monkeypatch):
     now = 100.0
-    monkeypatch.setattr(cursor_store, "monotonic", lambda: now)
+    monkeypatch.setattr(redis_client, "monotonic", lambda: now)
     store = CursorStore(redis.Redis(unix_socket_path=str(tmp_path / "nothing.sock")))
 
     with pytest.raises(redis.ConnectionError, match=r"nothing\.sock"):
-        store.keep("owner", "a", b"list")
+        ask(store)
     with pytest.raises(redis.ConnectionError, match="a moment ago"):
-        store.keep("owner", "a", b"list")
+        ask(store)
     now = 102.0
     with pytest.raises(redis.ConnectionError, match=r"nothing\.sock"):
-        store.keep("owner", "a", b"list")
+        ask(store)
+
+
+def test_a_full_redis_keeps_nothing_and_still_gives_what_it_has(client, owner):
+    store = CursorStore(client)
+    store.keep(owner, "a", b"list")
+    full = redis.exceptions.OutOfMemoryError("OOM command not allowed")
+    with patch.object(client, "execute_command", side_effect=full), pytest.raises(redis.RedisError):
+        store.keep(owner, "b", b"list")
+
+    assert store.find(owner, "a") == b"list"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from kebab.people.workspaces import change_workspace
+from kebab.people.workspaces import store_settings
 from search import engine
 from search.embedders.hashing import HashEmbedder
 from search.models import EmbeddingSpace
@@ -144,7 +144,7 @@ def test_every_candidate_has_both_scores_where_the_legs_overlap_only_in_part(orc
 
 def test_the_workspace_s_fusion_is_used_and_a_request_goes_before_it(orchard):
     rrf = ask(orchard, "apple harvest", Mode.HYBRID)
-    change_workspace(orchard, settings={"fusion": "convex"})
+    store_settings(orchard, {"fusion": "convex"})
     orchard.refresh_from_db()
     convex = ask(orchard, "apple harvest", Mode.HYBRID)
     assert [hit.score for hit in convex.hits] != [hit.score for hit in rrf.hits]

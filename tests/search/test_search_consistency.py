@@ -7,6 +7,7 @@ import pytest
 from django.core.files.storage import default_storage
 
 from kebab.people.deletion import delete_workspace
+from kebab.people.operator import the_operator
 from search import node
 from search.blobs import blob_name, keep_blob
 from search.mirror.sync import sync_mirror
@@ -87,7 +88,7 @@ def test_a_node_builds_a_mirror_when_it_is_first_asked(workspace):
 def test_a_node_whose_first_mirror_takes_long_answers_without_it(workspace, monkeypatch):
     write(workspace, "a.md", "apple")
     embed(workspace)
-    monkeypatch.setattr("search.engine._FIRST_MIRROR_S", 0)
+    monkeypatch.setattr("search.node._FIRST_MIRROR_S", 0)
     with node.mirror_files(workspace.pk).writing():
         lexical, hybrid = ask(workspace, "apple"), ask(workspace, "apple", Mode.HYBRID)
     assert (lexical.degraded, lexical.hits, lexical.lag) == (("lexical",), (), 1)
@@ -150,6 +151,6 @@ def test_deleting_a_workspace_removes_mirror_and_blobs(workspace):
     sync(workspace)
     name = blob_name(workspace.pk, keep_blob(workspace.pk, b"apple"))
     assert default_storage.exists(name)
-    delete_workspace(workspace)
+    delete_workspace(the_operator(workspace))
     assert not node.mirror_files(workspace.pk).directory.exists()
     assert not default_storage.exists(name)

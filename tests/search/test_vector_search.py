@@ -5,13 +5,15 @@ from functools import partial
 
 import numpy as np
 import pytest
-from django.db import connection
+from django.db import connection, connections, transaction
+from psycopg.errors import LockNotAvailable
 
 from kebab.people.reader import Reader
 from kebab.tenancy.owner import owner_connection
+from kebab.tenancy.roles import OWNER
 from search.embedders.hashing import HashEmbedder
 from search.embedding import query_embedder
-from search.models import EmbeddingSpace
+from search.models import ChunkVector, EmbeddingSpace
 from search.retrieval.filters import SearchFilters
 from search.retrieval.types import Mode
 from search.scope import resolve_scope
@@ -172,6 +174,38 @@ def test_a_small_space_has_no_index(workspace, settings):
     assert live_space(workspace).is_indexed is False
 
 
+@pytest.mark.parametrize("owner", ["the application's role", "unreachable"])
+def test_a_worker_without_the_owner_scans_without_an_index_and_says_so(
+    owner, shared_workspace, settings, caplog, monkeypatch
+):
+    settings.KEBAB_EXACT_SCAN_LIMIT = 100
+    write(shared_workspace, "a.md", *combinations(100))
+    space = embed(shared_workspace)
+    used = connections["default"].settings_dict
+    address = used if owner != "unreachable" else {**used, "HOST": "127.0.0.1", "PORT": "1"}
+    monkeypatch.setattr(connections[OWNER], "settings_dict", address)
+
+    assert not ensure_index(space)
+    assert "scanned without an index; set KEBAB_OWNER_DATABASE_URL" in caplog.text
+    assert live_space(shared_workspace).is_indexed is False
+    assert nearest(shared_workspace, query_embedder().embed_query("alpha beta"), 10)
+
+
+def test_a_build_that_is_broken_off_says_why_and_the_next_one_makes_good(indexed, caplog, monkeypatch):
+    monkeypatch.setattr("kebab.tenancy.owner._LOCK_LIMIT_MS", 50)
+    space = EmbeddingSpace.objects.get(is_indexed=True)
+    drop_index(space)
+    EmbeddingSpace.objects.update(is_indexed=False)
+    space.refresh_from_db()
+    with transaction.atomic():
+        ChunkVector.objects.update(space=space)  # the build waits for whoever writes vectors
+        with pytest.raises(LockNotAvailable):
+            ensure_index(space)
+
+    assert "KEBAB_OWNER_DATABASE_URL" not in caplog.text
+    assert ensure_index(space)
+
+
 def test_an_index_that_a_crash_left_invalid_is_built_again(indexed):
     space = EmbeddingSpace.objects.get(is_indexed=True)
     EmbeddingSpace.objects.update(is_indexed=False)
@@ -228,6 +262,25 @@ def test_a_filter_never_shortens_the_list_while_matches_exist(indexed):
         assert len(hits) == 8
         assert {hit.doc_path for hit in hits} == {"rare.md"}
     assert len(ask(indexed, "kappa", Mode.VECTOR, k=300).hits) == 300
+
+
+def test_a_scan_that_takes_too_long_is_stopped_alone(shared_workspace, settings):
+    write(shared_workspace, "a.md", "apple")
+    sync(shared_workspace)
+    embed(shared_workspace)
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW statement_timeout")
+        usual = cursor.fetchone()
+    settings.KEBAB_SEARCH_STATEMENT_LIMIT_MS = 50
+    with owner_connection() as owner, owner.transaction():
+        owner.execute(f"LOCK TABLE {ChunkVector._meta.db_table} IN ACCESS EXCLUSIVE MODE")
+        result = ask(shared_workspace, "apple", Mode.HYBRID)
+
+    assert (paths(result), result.degraded) == (["a.md"], ("vector",))
+    # The limit has ended with the statement.
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW statement_timeout")
+        assert cursor.fetchone() == usual != ("50ms",)
 
 
 def test_the_stored_vectors_give_the_similarity_of_any_chunk(indexed):

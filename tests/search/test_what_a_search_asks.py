@@ -5,11 +5,17 @@ from contextlib import contextmanager
 import pytest
 from django.db import connection
 
+from kebab.people.reader import Reader
+from search import hits
+from search.engine import lexical_leg
+from search.mirror import lexical, reading
 from search.mirror.connections import ReaderPool
-from search.mirror.lexical import LexicalLeg
+from search.mirror.lexical import LexicalLeg, compile_match
 from search.models import Chunk, ChunkVector
+from search.retrieval.filters import SearchFilters
 from search.retrieval.types import Mode
-from tests.corpus.making import write_each
+from search.scope import resolve_scope
+from tests.corpus.making import write, write_each
 from tests.search.asking import ask, embed, sync
 
 IDS_ASKED = f'"{Chunk._meta.db_table}"."chunk_id" = ANY'
@@ -98,6 +104,78 @@ def test_the_read_back_is_by_index(orchard):
         plan = "\n".join(line for (line,) in cursor.fetchall())
 
     assert "Seq Scan" not in plan
+
+
+@pytest.mark.parametrize(("filters", "count"), [({}, 4), ({"lang": ("en",)}, 4), ({"source": ("up",)}, 5)])
+def test_a_hybrid_search_asks_for_scope_vectors_candidates_and_hits(orchard, sent, filters, count):
+    write(orchard, "other.md", "apple", source="up", lang="en")
+    sync(orchard)
+    embed(orchard)
+    sent.clear()
+
+    assert ask(orchard, "apple", Mode.HYBRID, **filters).hits
+    # With sources or versions chosen, the vectors are those of versions that are looked up before.
+    assert len(sent) == count
+
+
+def test_a_mirror_is_asked_once_what_it_shows(orchard, read):
+    ask(orchard, "apple", Mode.HYBRID)
+
+    assert len([sql for sql in read if "FROM meta" in sql]) == 1
+
+
+def test_the_snippets_of_all_hits_are_one_statement(orchard, read):
+    found = ask(orchard, "apple", k=10).hits
+
+    assert all(hit.highlights for hit in found) and len(found) == 10
+    assert len([sql for sql in read if "snippet(" in sql]) == 1
+
+
+def test_how_rare_the_words_of_a_page_are_is_one_statement(orchard, read):
+    ask(orchard, " ".join(["apple", *(f"w{number}" for number in range(600))]))
+
+    assert len([sql for sql in read if "length(p.entries)" in sql]) == 1
+
+
+def test_a_mirror_knows_patterns_of_paths_only_where_a_query_has_some(orchard, monkeypatch):
+    bound = []
+    monkeypatch.setattr(reading, "bind_path_filter", lambda connection, patterns: bound.append(patterns))
+    ask(orchard, "apple")
+
+    assert bound == []
+
+
+def test_a_refill_reads_the_query_no_more(orchard, monkeypatch):
+    compiled = []
+
+    def noted(*given):
+        compiled.append(given)
+        return compile_match(*given)
+
+    monkeypatch.setattr(lexical, "compile_match", noted)
+    leg = lexical_leg(orchard, resolve_scope(orchard, SearchFilters(), Reader()), "apple")
+
+    assert [len(leg.search(limit)) for limit in (10, 20)] == [10, 20]
+    assert len(compiled) == 1
+
+
+def test_no_snippet_is_made_of_what_is_gone(orchard, monkeypatch):
+    asked = []
+    snippets, read_hits = LexicalLeg.snippets, hits.read_hits
+
+    def noted(leg, chunk_ids, snippet_chars):
+        asked.extend(chunk_ids)
+        return snippets(leg, chunk_ids, snippet_chars)
+
+    def without_the_first(scope, chunk_ids):
+        return read_hits(scope, chunk_ids[1:])
+
+    monkeypatch.setattr(LexicalLeg, "snippets", noted)
+    monkeypatch.setattr(hits, "read_hits", without_the_first)
+    result = ask(orchard, "apple", k=3)
+
+    assert asked == [hit.chunk_id for hit in result.hits]
+    assert len(asked) == 2
 
 
 @pytest.mark.parametrize("mode", [Mode.LEXICAL, Mode.HYBRID])

@@ -14,7 +14,9 @@ from kebab.cli.errors import CliError
 from kebab.cli.parser import subverb
 from kebab.cli.resolve import the_workspace
 from kebab.cli.verb import BaseVerb
+from kebab.people import audit
 from kebab.people.models import Workspace
+from kebab.people.operator import the_operator
 from kebab.stack.heartbeat import Heartbeat
 from kebab.stack.models import ProcessRole
 from kebab.stack.temporary import borrowed_stack
@@ -43,7 +45,7 @@ class Command(BaseVerb):
             self._rebuild(options["workspace"])
 
     def _rebuild(self, named: str | None) -> None:
-        workspaces = Workspace.objects.all() if named is None else [the_workspace(named)]
+        workspaces = Workspace.objects.all() if named is None else [self.act_in(the_workspace(named))]
         rows = [self._rebuild_one(workspace) for workspace in workspaces]
         if self.as_json:
             self.print_json({"schema_version": "mirror_rebuild.v1", "mirrors": rows})
@@ -51,6 +53,7 @@ class Command(BaseVerb):
             self._show(rows)
 
     def _rebuild_one(self, workspace: Workspace) -> dict[str, Any]:
+        audit.record(the_operator(workspace), "mirror.rebuild_asked", workspace.slug)
         files = MirrorFiles.of(settings.KEBAB_MIRROR_DIR, workspace.pk)
         total = Document.objects.in_workspace(workspace).count()
         started = time.perf_counter()

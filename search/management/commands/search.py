@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from kebab.cli.errors import CliError, Exit
+from kebab.cli.parser import add_workspace
 from kebab.cli.resolve import the_workspace
 from kebab.cli.verb import BaseVerb
 from kebab.people.models import Workspace
@@ -32,7 +33,7 @@ class Command(BaseVerb):
         asked = parser.add_mutually_exclusive_group(required=True)
         asked.add_argument("query", nargs="?")
         asked.add_argument("--cursor", metavar="C", help="the page behind this cursor; only -k goes with it")
-        parser.add_argument("--workspace", metavar="W", help="slug or id; not needed when there is only one")
+        add_workspace(parser)
         parser.add_argument("--mode", choices=[mode.value for mode in Mode], help="default: hybrid")
         parser.add_argument(
             "--fusion", choices=[fusion.value for fusion in Fusion], help="default: the workspace's"
@@ -64,7 +65,7 @@ class Command(BaseVerb):
         )
 
     def run_verb(self, *, workspace: str | None, **options: Any) -> int:
-        scope = the_workspace(workspace)
+        scope = self.act_in(the_workspace(workspace))
         result = _answer(scope, options)
         if self.as_json:
             self.print_json(result_to_wire(result))

@@ -13,18 +13,14 @@ from threading import Lock
 import apsw
 import numpy as np
 
-from search.mirror.postings.entries import ENTRY, Postings, rows_of
-from search.mirror.postings.read import ChunkTable, read_chunk_table, read_postings
+from search.mirror.postings.entries import ENTRY, Postings, are_among, rows_of
+from search.mirror.postings.read import ChunkTable, read_chunk_table, read_entries, read_postings
 
 _OF_SOURCES = "SELECT doc FROM documents WHERE source_key IN (SELECT value FROM json_each(?))"
-_ENTRIES = (
-    "SELECT p.term, p.entries FROM parts q CROSS JOIN json_each(?) t CROSS JOIN postings p"
-    " ON p.part = q.part AND p.term = t.value"
-)
 # A blob's length is known without reading it.
-_FREQUENCY = (
-    "SELECT coalesce(sum(length(p.entries)), 0) FROM parts q CROSS JOIN postings p"
-    " ON p.part = q.part AND p.term = ?"
+_SIZES = (
+    "SELECT p.term, length(p.entries) FROM parts q CROSS JOIN json_each(?) t CROSS JOIN postings p"
+    " ON p.part = q.part AND p.term = t.value"
 )
 
 
@@ -57,22 +53,19 @@ class Collection:
         narrowed = {term: postings.among(self.members) for term, postings in found.items()}
         return {term: postings for term, postings in narrowed.items() if len(postings.rows)}
 
-    def frequency(self, connection: apsw.Connection, term: str) -> int:
-        """Give how many of its chunks have an index term. Raises MirrorDamaged."""
-        if self.members is not None:
-            return self.frequencies(connection, [term]).get(term, 0)
-        size_bytes: int = connection.execute(_FREQUENCY, (term,)).fetchone()[0]
-        return size_bytes // ENTRY.itemsize
-
     def frequencies(self, connection: apsw.Connection, terms: Iterable[str]) -> dict[str, int]:
-        """Give how many of its chunks have each of `terms`, without those that none has."""
-        counts: Counter[str] = Counter()
-        for term, entries in connection.execute(_ENTRIES, (json.dumps(sorted(set(terms))),)):
-            counts[term] += self._belonging(rows_of(entries))
-        return {term: count for term, count in counts.items() if count}
+        """Give how many of its chunks have each of `terms`, without those that none has.
 
-    def _belonging(self, rows: np.ndarray) -> int:
-        return len(rows) if self.members is None else int(np.count_nonzero(self.members[rows]))
+        In one statement. Raises MirrorDamaged.
+        """
+        counts: Counter[str] = Counter()
+        if self.members is None:
+            for term, size_bytes in connection.execute(_SIZES, (json.dumps(sorted(set(terms))),)):
+                counts[term] += size_bytes // ENTRY.itemsize
+        else:
+            for term, entries in read_entries(connection, terms):
+                counts[term] += int(np.count_nonzero(are_among(rows_of(entries), self.members)))
+        return {term: count for term, count in counts.items() if count}
 
 
 class RecentCollections:

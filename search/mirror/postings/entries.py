@@ -35,9 +35,7 @@ class Postings:
 
     def among(self, members: np.ndarray) -> "Postings":
         """Give those of the rows that `members`, (n,) bool by row, holds. Raises MirrorDamaged."""
-        if len(self.rows) and self.rows[-1] >= len(members):
-            raise MirrorDamaged("A posting list names chunks that there are not.")
-        kept = members[self.rows]
+        kept = are_among(self.rows, members)
         return Postings(self.rows[kept], self.in_breadcrumb[kept], self.in_text[kept])
 
     @staticmethod
@@ -49,6 +47,16 @@ class Postings:
             entries["in_breadcrumb"].astype(np.float64),
             entries["in_text"].astype(np.float64),
         )
+
+
+def are_among(rows: np.ndarray, members: np.ndarray) -> np.ndarray:
+    """Give (n,) bool, whether `members`, (m,) bool by row, holds each of `rows`. Raises MirrorDamaged.
+
+    `rows` are ascending.
+    """
+    if len(rows) and rows[-1] >= len(members):
+        raise MirrorDamaged("A posting list names chunks that there are not.")
+    return members[rows]
 
 
 def without_rows(blob: bytes, rows: np.ndarray) -> bytes:

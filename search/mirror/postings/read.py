@@ -1,7 +1,8 @@
 """Reading posting lists and the table of chunks, in the caller's transaction."""
 
 import json
-from collections.abc import Collection, Iterable
+import math
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 import apsw
@@ -20,6 +21,7 @@ _BLOCKS = "SELECT block, lengths, docs, kinds FROM blocks ORDER BY block"
 #: bm25's constants, as FTS5 has them.
 K1 = 1.2
 _B = 0.75
+_LEAST_IDF = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,17 @@ def read_chunk_table(connection: apsw.Connection) -> ChunkTable:
 def read_postings(connection: apsw.Connection, terms: Iterable[str]) -> dict[str, Postings]:
     """Give the postings of those of `terms` that any chunk has. Raises MirrorDamaged."""
     blobs: dict[str, list[bytes]] = {}
-    for term, entries in connection.execute(_ENTRIES, (json.dumps(sorted(terms)),)):
+    for term, entries in read_entries(connection, terms):
         blobs.setdefault(term, []).append(entries)
     return {term: Postings.unpacked(found) for term, found in blobs.items()}
+
+
+def read_entries(connection: apsw.Connection, terms: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    """Give the parts of the posting lists of `terms`, those of one term in ascending order."""
+    return connection.execute(_ENTRIES, (json.dumps(sorted(set(terms))),))
+
+
+def idf(chunk_count: int, having: int) -> float:
+    """Give what a term that `having` of `chunk_count` chunks have is worth, as FTS5 has it: never nothing."""
+    worth = math.log((chunk_count - having + 0.5) / (having + 0.5))
+    return worth if worth > 0 else _LEAST_IDF

@@ -7,7 +7,6 @@ S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and B
 the floor as in https://sqlite.org/fts5.html#the_bm25_function and its source.
 """
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -15,9 +14,7 @@ import numpy as np
 
 from search.mirror.errors import MirrorDamaged
 from search.mirror.postings.entries import Postings
-from search.mirror.postings.read import K1, ChunkTable
-
-_LEAST_IDF = 1e-6
+from search.mirror.postings.read import K1, ChunkTable, idf
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +57,8 @@ class Scores:
         if len(rows) > self._count or rows.max() >= len(self._damping):
             raise MirrorDamaged("A posting list names chunks that there are not.")
         frequency = self._weights[0] * postings.in_breadcrumb + self._weights[1] * postings.in_text
-        idf = math.log((self._count - len(rows) + 0.5) / (len(rows) + 0.5))
         scores = (frequency * (K1 + 1.0)) / (frequency + self._damping[rows])
-        return Contribution(rows, (idf if idf > 0 else _LEAST_IDF) * scores)
+        return Contribution(rows, idf(self._count, len(rows)) * scores)
 
     def of_phrase(self, matches: Sequence[tuple[int, float]]) -> Contribution:
         """Take over what FTS5 scored, lower being better."""

@@ -19,7 +19,7 @@ def marked(table, text, expression):
 
 
 def asked(table, text, query):
-    match = match_of(parse_query(query).terms, analysis, lambda token: 1)
+    match = match_of(parse_query(query).terms, analysis, lambda terms: dict.fromkeys(terms, 1))
     return match and marked(table, text, compile_all(match.every))
 
 
