@@ -2,16 +2,11 @@
 
 from typing import Final
 
-#: The queue of each task that has one of its own choosing.
+#: The queue of each task that waits elsewhere than in the default one, `maintenance`.
 TASK_ROUTES: Final = {
     "ingest.run_job": {"queue": "ingest"},
     "ingest.run_embedding": {"queue": "embed"},
     "search.sync_mirror": {"queue": "mirror"},
-    "ingest.sweep": {"queue": "maintenance"},
-    "ingest.request_due_syncs": {"queue": "maintenance"},
-    "ingest.end_spaces": {"queue": "maintenance"},
-    "ingest.release_expired": {"queue": "maintenance"},
-    "search.prune_changes": {"queue": "maintenance"},
 }
 #: Seconds between two runs; a message that nobody took by then is worth nothing.
 BEAT_SCHEDULE: Final = {

@@ -13,38 +13,32 @@ import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
 from kebab.accounts.configuration import checked_rate, mail_settings, networks, oidc_issuer, site_url
-from kebab.environment import at_least_one as _at_least_one
-from kebab.environment import claim as _claim
-from kebab.environment import header_text as _header_text
-from kebab.environment import items as _items
-from kebab.environment import keys as _keys
-from kebab.environment import text as _text
-from kebab.environment import whole_number as _whole_number
+from kebab.environment import at_least_one, claim, header_text, items, keys, text, whole_number
 from kebab.operating import appearance
 from kebab.schedule import BEAT_SCHEDULE, TASK_ROUTES
 from kebab.stack import addresses, secrets
 from kebab.stack.paths import DataDirectory
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-DEBUG = _claim("KEBAB_DEBUG", False)
+DEBUG = claim("KEBAB_DEBUG", False)
 
 # --- Where things are -------------------------------------------------------------------------------------
-KEBAB_DATA_DIR = Path(_text("KEBAB_DATA_DIR") or BASE_DIR / ".kebab").expanduser().resolve()
-KEBAB_RUNTIME_DIR = _text("KEBAB_RUNTIME_DIR")
-KEBAB_MIRROR_DIR = Path(_text("KEBAB_MIRROR_DIR") or DataDirectory(KEBAB_DATA_DIR).mirrors)
-KEBAB_NODE_ID = _text("KEBAB_NODE_ID") or socket.gethostname()
-KEBAB_HOST = _text("KEBAB_HOST", "127.0.0.1")
-KEBAB_PORT = _whole_number("KEBAB_PORT", 8000)
-KEBAB_FOLDER_ROOTS = [Path(part).resolve() for part in _items("KEBAB_FOLDER_ROOTS", os.pathsep)]
+KEBAB_DATA_DIR = Path(text("KEBAB_DATA_DIR") or BASE_DIR / ".kebab").expanduser().resolve()
+KEBAB_RUNTIME_DIR = text("KEBAB_RUNTIME_DIR")
+KEBAB_MIRROR_DIR = Path(text("KEBAB_MIRROR_DIR") or DataDirectory(KEBAB_DATA_DIR).mirrors)
+KEBAB_NODE_ID = text("KEBAB_NODE_ID") or socket.gethostname()
+KEBAB_HOST = text("KEBAB_HOST", "127.0.0.1")
+KEBAB_PORT = whole_number("KEBAB_PORT", 8000)
+KEBAB_FOLDER_ROOTS = [Path(part).resolve() for part in items("KEBAB_FOLDER_ROOTS", os.pathsep)]
 
 # --- Embedded or external servers -------------------------------------------------------------------------
-KEBAB_EMBEDDED_POSTGRES = not _text("DATABASE_URL")
-KEBAB_EMBEDDED_REDIS = not _text("REDIS_URL")
-KEBAB_POSTGRES_USER = _text("KEBAB_POSTGRES_USER")
+KEBAB_EMBEDDED_POSTGRES = not text("DATABASE_URL")
+KEBAB_EMBEDDED_REDIS = not text("REDIS_URL")
+KEBAB_POSTGRES_USER = text("KEBAB_POSTGRES_USER")
 
 
 def _secret_key() -> str:
-    given = _text("KEBAB_SECRET_KEY")
+    given = text("KEBAB_SECRET_KEY")
     if given:
         return given
     if KEBAB_EMBEDDED_POSTGRES:
@@ -53,7 +47,7 @@ def _secret_key() -> str:
 
 
 def _encryption_keys() -> list[str]:
-    given = _items("KEBAB_ENCRYPTION_KEYS")
+    given = items("KEBAB_ENCRYPTION_KEYS")
     if given or not KEBAB_EMBEDDED_POSTGRES:
         return given
     return [secrets.load_or_create(KEBAB_DATA_DIR).encryption_key]
@@ -63,15 +57,15 @@ def _database(url: str, options: str, *, engine: str, **more: Any) -> dict[str, 
     config: dict[str, Any] = dict(dj_database_url.parse(url, engine=engine))
     config["CONN_MAX_AGE"] = 0
     config["OPTIONS"] = {**config.get("OPTIONS", {}), "options": options, **more}
-    config["TEST"] = {"NAME": _text("KEBAB_TEST_DATABASE") or None}
+    config["TEST"] = {"NAME": text("KEBAB_TEST_DATABASE") or None}
     return config
 
 
 def _databases() -> dict[str, dict[str, Any]]:
     """The database as the application's role, behind row-level security, and as the tables' owner."""
     embedded = [KEBAB_DATA_DIR, KEBAB_RUNTIME_DIR]
-    url = _text("DATABASE_URL") or addresses.database_url(*embedded)
-    owner_url = _text("KEBAB_OWNER_DATABASE_URL") or _text("DATABASE_URL")
+    url = text("DATABASE_URL") or addresses.database_url(*embedded)
+    owner_url = text("KEBAB_OWNER_DATABASE_URL") or text("DATABASE_URL")
     application = _database(
         url,
         f"-c statement_timeout={KEBAB_STATEMENT_TIMEOUT_MS} -c lock_timeout=5000"
@@ -90,82 +84,82 @@ def _databases() -> dict[str, dict[str, Any]]:
     return {"default": application, "owner": owner}
 
 
-KEBAB_WEB_WORKERS = _whole_number("KEBAB_WEB_WORKERS", 2)
-KEBAB_WEB_THREADS = _whole_number("KEBAB_WEB_THREADS", 8)
-KEBAB_WORKER_SLOTS = _whole_number("KEBAB_WORKER_SLOTS", 2)
-KEBAB_STATEMENT_TIMEOUT_MS = _whole_number("KEBAB_STATEMENT_TIMEOUT_MS", 30_000)
+KEBAB_WEB_WORKERS = whole_number("KEBAB_WEB_WORKERS", 2)
+KEBAB_WEB_THREADS = whole_number("KEBAB_WEB_THREADS", 8)
+KEBAB_WORKER_SLOTS = whole_number("KEBAB_WORKER_SLOTS", 2)
+KEBAB_STATEMENT_TIMEOUT_MS = whole_number("KEBAB_STATEMENT_TIMEOUT_MS", 30_000)
 
 SECRET_KEY = _secret_key()
 # The first seals credentials of sources, all of them open what was sealed; see kebab/sealing.py.
 KEBAB_ENCRYPTION_KEYS = _encryption_keys()
 DATABASES = _databases()
-REDIS_URL = _text("REDIS_URL") or addresses.redis_url(KEBAB_DATA_DIR, KEBAB_RUNTIME_DIR)
+REDIS_URL = text("REDIS_URL") or addresses.redis_url(KEBAB_DATA_DIR, KEBAB_RUNTIME_DIR)
 
 # --- Search and ingestion ---------------------------------------------------------------------------------
-KEBAB_EMBEDDER = _text("KEBAB_EMBEDDER", "default")
+KEBAB_EMBEDDER = text("KEBAB_EMBEDDER", "default")
 # More that workspaces may choose; how one is written: search/embedders/spec.py.
-KEBAB_EMBEDDERS = _text("KEBAB_EMBEDDERS").split()
-KEBAB_EMBED_URL = _text("KEBAB_EMBED_URL")
-KEBAB_EMBED_API_KEYS = _keys("KEBAB_EMBED_API_KEY")
+KEBAB_EMBEDDERS = text("KEBAB_EMBEDDERS").split()
+KEBAB_EMBED_URL = text("KEBAB_EMBED_URL")
+KEBAB_EMBED_API_KEYS = keys("KEBAB_EMBED_API_KEY")
 # A space that was live is kept full for so long, so that one command goes back to it.
-KEBAB_KEEP_SPACE_DAYS = _whole_number("KEBAB_KEEP_SPACE_DAYS", 7)
-KEBAB_EMBED_THREADS = _whole_number("KEBAB_EMBED_THREADS", os.cpu_count() or 1)
-KEBAB_PARSERS = _whole_number("KEBAB_PARSERS", min(4, os.cpu_count() or 1))
-KEBAB_LEG_LIMIT_MS = _whole_number("KEBAB_LEG_LIMIT_MS", 250)
+KEBAB_KEEP_SPACE_DAYS = whole_number("KEBAB_KEEP_SPACE_DAYS", 7)
+KEBAB_EMBED_THREADS = whole_number("KEBAB_EMBED_THREADS", os.cpu_count() or 1)
+KEBAB_PARSERS = whole_number("KEBAB_PARSERS", min(4, os.cpu_count() or 1))
+KEBAB_LEG_LIMIT_MS = whole_number("KEBAB_LEG_LIMIT_MS", 250)
 KEBAB_SEARCH_STATEMENT_LIMIT_MS = 2_000
-KEBAB_RERANKER = _text("KEBAB_RERANKER", "none")
-KEBAB_RERANK_URL = _text("KEBAB_RERANK_URL")
-KEBAB_RERANK_MODEL = _text("KEBAB_RERANK_MODEL")
-KEBAB_RERANK_API_KEY = _text("KEBAB_RERANK_API_KEY")
-KEBAB_RERANK_LIMIT_MS = _whole_number("KEBAB_RERANK_LIMIT_MS", 1_500)
+KEBAB_RERANKER = text("KEBAB_RERANKER", "none")
+KEBAB_RERANK_URL = text("KEBAB_RERANK_URL")
+KEBAB_RERANK_MODEL = text("KEBAB_RERANK_MODEL")
+KEBAB_RERANK_API_KEY = text("KEBAB_RERANK_API_KEY")
+KEBAB_RERANK_LIMIT_MS = whole_number("KEBAB_RERANK_LIMIT_MS", 1_500)
 # Names whose addresses may be private when Kebab sends requests there.
-KEBAB_PRIVATE_HOSTS = frozenset(name.lower() for name in _items("KEBAB_PRIVATE_HOSTS"))
+KEBAB_PRIVATE_HOSTS = frozenset(name.lower() for name in items("KEBAB_PRIVATE_HOSTS"))
 # As OpenSSL has them, for git too, which reads others: authorities to trust in place of the machine's.
-SSL_CERT_FILE = _text("SSL_CERT_FILE")
-SSL_CERT_DIR = _text("SSL_CERT_DIR")
+SSL_CERT_FILE = text("SSL_CERT_FILE")
+SSL_CERT_DIR = text("SSL_CERT_DIR")
 KEBAB_WAIT_LIMIT_S = 30
-KEBAB_BULK_LIMIT_S = _whole_number("KEBAB_BULK_LIMIT_S", 10)
+KEBAB_BULK_LIMIT_S = whole_number("KEBAB_BULK_LIMIT_S", 10)
 # Ranked lists kept in Redis for one caller's next pages, in a quarter of an hour: some 7,000 of 190 hits.
-KEBAB_CURSOR_LIMIT_BYTES = _whole_number("KEBAB_CURSOR_LIMIT_BYTES", 64_000_000)
+KEBAB_CURSOR_LIMIT_BYTES = whole_number("KEBAB_CURSOR_LIMIT_BYTES", 64_000_000)
 # What the copy of one git repository may take on this node's disk, and how long one fetch.
-KEBAB_GIT_LIMIT_BYTES = _whole_number("KEBAB_GIT_LIMIT_BYTES", 2_000_000_000)
-KEBAB_GIT_LIMIT_S = _whole_number("KEBAB_GIT_LIMIT_S", 600)
+KEBAB_GIT_LIMIT_BYTES = whole_number("KEBAB_GIT_LIMIT_BYTES", 2_000_000_000)
+KEBAB_GIT_LIMIT_S = whole_number("KEBAB_GIT_LIMIT_S", 600)
 # How often one site is asked by all workers together, how long for one page, and who answers for it: an
 # address of the web or a mail address, which goes into the User-Agent.
-KEBAB_CRAWL_REQUESTS_PER_S = _at_least_one("KEBAB_CRAWL_REQUESTS_PER_S", 2)
-KEBAB_CRAWL_LIMIT_S = _at_least_one("KEBAB_CRAWL_LIMIT_S", 60)
-KEBAB_CRAWL_CONTACT = _header_text("KEBAB_CRAWL_CONTACT")
-KEBAB_UPLOAD_LIMIT_BYTES = _whole_number("KEBAB_UPLOAD_LIMIT_BYTES", 100_000_000)
-KEBAB_ARCHIVE_LIMIT_BYTES = _whole_number("KEBAB_ARCHIVE_LIMIT_BYTES", 500_000_000)
-KEBAB_ARCHIVE_UNPACKED_LIMIT_BYTES = _whole_number("KEBAB_ARCHIVE_UNPACKED_LIMIT_BYTES", 2_000_000_000)
-KEBAB_ARCHIVE_MEMBER_LIMIT = _whole_number("KEBAB_ARCHIVE_MEMBER_LIMIT", 50_000)
+KEBAB_CRAWL_REQUESTS_PER_S = at_least_one("KEBAB_CRAWL_REQUESTS_PER_S", 2)
+KEBAB_CRAWL_LIMIT_S = at_least_one("KEBAB_CRAWL_LIMIT_S", 60)
+KEBAB_CRAWL_CONTACT = header_text("KEBAB_CRAWL_CONTACT")
+KEBAB_UPLOAD_LIMIT_BYTES = whole_number("KEBAB_UPLOAD_LIMIT_BYTES", 100_000_000)
+KEBAB_ARCHIVE_LIMIT_BYTES = whole_number("KEBAB_ARCHIVE_LIMIT_BYTES", 500_000_000)
+KEBAB_ARCHIVE_UNPACKED_LIMIT_BYTES = whole_number("KEBAB_ARCHIVE_UNPACKED_LIMIT_BYTES", 2_000_000_000)
+KEBAB_ARCHIVE_MEMBER_LIMIT = whole_number("KEBAB_ARCHIVE_MEMBER_LIMIT", 50_000)
 # How long an upload that was not ingested can be tried again.
-KEBAB_KEEP_UPLOAD_DAYS = _whole_number("KEBAB_KEEP_UPLOAD_DAYS", 7)
+KEBAB_KEEP_UPLOAD_DAYS = whole_number("KEBAB_KEEP_UPLOAD_DAYS", 7)
 # An HNSW index is worth its build above this many vectors of a workspace; below it the exact scan wins.
-KEBAB_EXACT_SCAN_LIMIT = _whole_number("KEBAB_EXACT_SCAN_LIMIT", 20_000)
-KEBAB_LEASE_S = _whole_number("KEBAB_LEASE_S", 45)
+KEBAB_EXACT_SCAN_LIMIT = whole_number("KEBAB_EXACT_SCAN_LIMIT", 20_000)
+KEBAB_LEASE_S = whole_number("KEBAB_LEASE_S", 45)
 # Set by drills alone; see kebab/failpoints.py.
-KEBAB_FAILPOINT = _text("KEBAB_FAILPOINT")
-KEBAB_WITHOUT = frozenset(_items("KEBAB_WITHOUT"))
+KEBAB_FAILPOINT = text("KEBAB_FAILPOINT")
+KEBAB_WITHOUT = frozenset(items("KEBAB_WITHOUT"))
 
 # --- Signing in, limits -----------------------------------------------------------------------------------
-KEBAB_OIDC_CLIENT_ID = _text("KEBAB_OIDC_CLIENT_ID")
-KEBAB_OIDC_CLIENT_SECRET = _text("KEBAB_OIDC_CLIENT_SECRET")
-KEBAB_OIDC_ISSUER = oidc_issuer(_text("KEBAB_OIDC_ISSUER"), KEBAB_OIDC_CLIENT_ID, KEBAB_OIDC_CLIENT_SECRET)
-KEBAB_OIDC_NAME = _text("KEBAB_OIDC_NAME", "single sign-on")
+KEBAB_OIDC_CLIENT_ID = text("KEBAB_OIDC_CLIENT_ID")
+KEBAB_OIDC_CLIENT_SECRET = text("KEBAB_OIDC_CLIENT_SECRET")
+KEBAB_OIDC_ISSUER = oidc_issuer(text("KEBAB_OIDC_ISSUER"), KEBAB_OIDC_CLIENT_ID, KEBAB_OIDC_CLIENT_SECRET)
+KEBAB_OIDC_NAME = text("KEBAB_OIDC_NAME", "single sign-on")
 # Whether the provider's people get accounts by signing in; else they must have been invited before.
-KEBAB_OIDC_SIGNUP = _claim("KEBAB_OIDC_SIGNUP", False)
+KEBAB_OIDC_SIGNUP = claim("KEBAB_OIDC_SIGNUP", False)
 # Proxies whose X-Forwarded-For is believed.
-KEBAB_TRUSTED_PROXIES = networks("KEBAB_TRUSTED_PROXIES", _items("KEBAB_TRUSTED_PROXIES"))
-KEBAB_RATE_LIMIT = checked_rate("KEBAB_RATE_LIMIT", _text("KEBAB_RATE_LIMIT", "30000/minute"))
-KEBAB_BAD_TOKEN_LIMIT = checked_rate("KEBAB_BAD_TOKEN_LIMIT", _text("KEBAB_BAD_TOKEN_LIMIT", "60/minute"))
+KEBAB_TRUSTED_PROXIES = networks("KEBAB_TRUSTED_PROXIES", items("KEBAB_TRUSTED_PROXIES"))
+KEBAB_RATE_LIMIT = checked_rate("KEBAB_RATE_LIMIT", text("KEBAB_RATE_LIMIT", "30000/minute"))
+KEBAB_BAD_TOKEN_LIMIT = checked_rate("KEBAB_BAD_TOKEN_LIMIT", text("KEBAB_BAD_TOKEN_LIMIT", "60/minute"))
 # A request waits no longer for Redis to count it; together with the way there it is below 50 ms.
 KEBAB_COUNT_LIMIT_MS = 25
 # Failures from one address of the network: for one account, and for all together.
 KEBAB_SIGN_IN_LIMITS = {
-    "account": checked_rate("KEBAB_SIGN_IN_LIMIT", _text("KEBAB_SIGN_IN_LIMIT", "10/15 minutes")),
+    "account": checked_rate("KEBAB_SIGN_IN_LIMIT", text("KEBAB_SIGN_IN_LIMIT", "10/15 minutes")),
     "address": checked_rate(
-        "KEBAB_SIGN_IN_ADDRESS_LIMIT", _text("KEBAB_SIGN_IN_ADDRESS_LIMIT", "100/15 minutes")
+        "KEBAB_SIGN_IN_ADDRESS_LIMIT", text("KEBAB_SIGN_IN_ADDRESS_LIMIT", "100/15 minutes")
     ),
 }
 KEBAB_MAIL_LIMITS = {"account": "5/hour", "address": "20/hour"}
@@ -176,9 +170,9 @@ KEBAB_UNKNOWN_PEOPLE_LIMIT = "20/hour"
 
 # --- Django -----------------------------------------------------------------------------------------------
 # What links in mails begin with; empty: what the request was addressed to.
-KEBAB_URL = site_url(_text("KEBAB_URL"))
-ALLOWED_HOSTS = _items("KEBAB_ALLOWED_HOSTS") or ["127.0.0.1", "localhost", "[::1]"]
-CSRF_TRUSTED_ORIGINS = _items("KEBAB_TRUSTED_ORIGINS")
+KEBAB_URL = site_url(text("KEBAB_URL"))
+ALLOWED_HOSTS = items("KEBAB_ALLOWED_HOSTS") or ["127.0.0.1", "localhost", "[::1]"]
+CSRF_TRUSTED_ORIGINS = items("KEBAB_TRUSTED_ORIGINS")
 ROOT_URLCONF = "kebab.urls"
 ASGI_APPLICATION = "kebab.asgi.application"
 WSGI_APPLICATION = "kebab.wsgi.application"
@@ -193,7 +187,6 @@ FORMAT_MODULE_PATH = "kebab.operating.formats"
 STATIC_URL = "static/"
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
-LOGOUT_REDIRECT_URL = "login"
 APPEND_SLASH = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = KEBAB_UPLOAD_LIMIT_BYTES + 1_000_000
 
@@ -287,8 +280,8 @@ ACCOUNT_RATE_LIMITS = False
 SOCIALACCOUNT_ADAPTER = "kebab.accounts.oidc.adapters.ProviderAdapter"
 
 # Not to the console: what the web process prints is a log, and a log holds no links that set passwords.
-globals().update(mail_settings(_text("KEBAB_EMAIL_URL"), DataDirectory(KEBAB_DATA_DIR).mail))
-DEFAULT_FROM_EMAIL = SERVER_EMAIL = _text("KEBAB_EMAIL_FROM", "kebab@localhost")
+globals().update(mail_settings(text("KEBAB_EMAIL_URL"), DataDirectory(KEBAB_DATA_DIR).mail))
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = text("KEBAB_EMAIL_FROM", "kebab@localhost")
 
 STORAGES = {
     "default": {
@@ -304,7 +297,7 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 # Behind a proxy that speaks TLS, KEBAB_HTTPS=1 turns on secure cookies, HSTS and the redirect.
-_HTTPS = _claim("KEBAB_HTTPS", False)
+_HTTPS = claim("KEBAB_HTTPS", False)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = _HTTPS
 SECURE_HSTS_SECONDS = 31_536_000 if _HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _HTTPS
@@ -338,6 +331,8 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "COMPONENT_SPLIT_REQUEST": True,
+    # A PATCH says itself which of its fields may be left out.
+    "COMPONENT_SPLIT_PATCH": False,
     "ENUM_NAME_OVERRIDES": {
         "InvitationState": "kebab.people.models.invitation.InvitationState",
         "ChunkKind": ["code", "info"],
@@ -385,7 +380,7 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": _text("KEBAB_LOG_LEVEL", "INFO")},
+    "root": {"handlers": ["stderr"], "level": text("KEBAB_LOG_LEVEL", "INFO")},
     "loggers": {
         "django.request": {"level": "ERROR"},
         # Whatever KEBAB_LOG_LEVEL says: these would tell secrets, as values of SQL and in addresses.

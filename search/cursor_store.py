@@ -1,17 +1,11 @@
 """Where cursors keep their lists: Redis, for a while, and only so much for one caller."""
 
-import logging
-from functools import cache
-from time import monotonic
+from functools import cache, partial
 
 import redis
 from django.conf import settings
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
-from kebab.stack.addresses import redis_client_url
-
-logger = logging.getLogger(__name__)
+from kebab.stack.redis_client import Pause, quick_redis
 
 #: A list answers for fifteen minutes after it was made or last read; the sixteenth is for slow ways.
 KEEP_S = 16 * 60
@@ -36,24 +30,21 @@ class CursorStore:
 
     def __init__(self, client: redis.Redis) -> None:
         self._client = client
-        self._keep = client.register_script(_KEEP)
-        self._paused_until = 0.0
+        self._script = client.register_script(_KEEP)
+        # Two: a Redis that is full takes nothing, and still gives what it has.
+        self._keeping = Pause(_PAUSE_S, meanwhile="no list is kept")
+        self._finding = Pause(_PAUSE_S, meanwhile="no list is found")
 
     def keep(self, owner: str, name: str, content: bytes) -> bool:
         """Keep `content`; False when its owner has kept as much as it may. Raises RedisError."""
-        if monotonic() < self._paused_until:
-            raise redis.ConnectionError("Redis failed a moment ago.")
         keys = [f"kebab:cursor:{owner}:{name}", f"kebab:cursors-of:{owner}"]
-        try:
-            return bool(self._keep(keys=keys, args=[content, KEEP_S, settings.KEBAB_CURSOR_LIMIT_BYTES]))
-        except redis.RedisError as error:
-            logger.warning("no list is kept for the next %g s: %s", _PAUSE_S, error)
-            self._paused_until = monotonic() + _PAUSE_S
-            raise
+        values = [content, KEEP_S, settings.KEBAB_CURSOR_LIMIT_BYTES]
+        return bool(self._keeping.ask(partial(self._script, keys=keys, args=values)))
 
     def find(self, owner: str, name: str) -> bytes | None:
         """Give what is kept, for another sixteen minutes; None when there is none. Raises RedisError."""
-        return self._client.getex(f"kebab:cursor:{owner}:{name}", ex=KEEP_S)  # type: ignore[return-value]
+        find = partial(self._client.getex, f"kebab:cursor:{owner}:{name}", ex=KEEP_S)
+        return self._finding.ask(find)  # type: ignore[return-value]
 
     def forget(self, owners: str) -> None:
         """Remove what all owners keep whose names begin so. Raises RedisError."""
@@ -64,9 +55,4 @@ class CursorStore:
 @cache
 def cursor_store() -> CursorStore:
     """Give this process's store."""
-    # A connection that Redis closed while it was idle is made anew, once.
-    retry = Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,))
-    url = redis_client_url(settings.REDIS_URL)
-    return CursorStore(
-        redis.Redis.from_url(url, socket_timeout=_LIMIT_S, socket_connect_timeout=_LIMIT_S, retry=retry)
-    )
+    return CursorStore(quick_redis(settings.REDIS_URL, connect_limit_s=_LIMIT_S, answer_limit_s=_LIMIT_S))

@@ -16,7 +16,7 @@ ApiError                      status  code
 └── ServiceUnavailable        503     service_unavailable
 
 `search` and `ingest` keep trees of their own, whose classes carry `status` and `code`, and register their
-roots with `register_error_tree`; HTTP, the command line and MCP then treat them like these.
+roots with `register_error_tree`; HTTP and the command line then treat them like these.
 """
 
 from collections.abc import Mapping, Sequence

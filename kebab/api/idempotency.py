@@ -40,13 +40,11 @@ Post = Callable[..., HttpResponseBase]
 Recheck = Callable[[Any, Any], None]
 
 
-def idempotent(
-    *, withhold: Sequence[str] = (), recheck: Recheck = lambda view, body: None
-) -> Callable[[Post], Post]:
+def idempotent(*, recheck: Recheck | None, withhold: Sequence[str] = ()) -> Callable[[Post], Post]:
     """Decorate the `post` of an `ApiView`. Fields in `withhold` are never stored: a replay has null there.
 
     A replay is given to who may still make the request. Where the answer is about something that not all of
-    them may know of, `recheck` refuses it to those who may not any more.
+    them may know of, `recheck` refuses it to those who may not any more; None: they all may.
     """
 
     def decorate(post: Post) -> Post:
@@ -57,7 +55,8 @@ def idempotent(
                 return post(view, request, *args, **kwargs)
             row, is_ours = _claim(view, request, key)
             if not is_ours:
-                recheck(view, row.body)
+                if recheck is not None:
+                    recheck(view, row.body)
                 return _replay(row)
             with _Attempt(row=row, withhold=tuple(withhold)) as attempt:
                 return attempt.keep(post(view, request, *args, **kwargs))

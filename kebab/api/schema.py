@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from django.conf import settings
-from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.extensions import OpenApiAuthenticationExtension, OpenApiSerializerExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter, inline_serializer
 from rest_framework import serializers
@@ -70,11 +70,23 @@ class KebabSchema(AutoSchema):
 
 _IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
-    str,
+    {"type": "string", "pattern": "^[!-~]([ -~]{0,198}[!-~])?$"},
     OpenApiParameter.HEADER,
     description="Your own name for this request. Sent again with the same body within 24 hours it is not done"
     " twice: the first answer is repeated, marked `Idempotency-Replayed: true`.",
 )
+
+
+class StrictScheme(OpenApiSerializerExtension):
+    """Bodies that refuse what they don't know say so."""
+
+    target_class = "kebab.api.serializers.StrictSerializer"
+    match_subclasses = True
+
+    def map_serializer(self, auto_schema: AutoSchema, direction: Any) -> dict[str, Any]:
+        """Give the schema."""
+        found: dict[str, Any] = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
+        return {**found, "additionalProperties": False} if direction == "request" else found
 
 
 class TokenScheme(OpenApiAuthenticationExtension):

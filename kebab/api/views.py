@@ -69,7 +69,7 @@ class ApiView(APIView):
         if caller is None:
             raise NotAuthenticated
         self.caller = caller
-        count_request(caller.identity)
+        count_request(request, caller.identity)
         self.admit(request)
         if "HTTP_TRANSFER_ENCODING" in request.META:
             raise LengthRequired

@@ -36,6 +36,12 @@ def subverb(verbs: Any, name: str, description: str) -> argparse.ArgumentParser:
     return parser
 
 
+def add_workspace(parser: argparse.ArgumentParser, **options: Any) -> None:
+    """Let a parser take `--workspace`, which `the_workspace` resolves."""
+    text = "slug or id; not needed when there is only one"
+    parser.add_argument("--workspace", metavar="W", help=text, **options)
+
+
 def add_json_flag(parser: argparse.ArgumentParser, **options: Any) -> None:
     """Let a parser take `--json`."""
     text = "print JSON on stdout, and errors as error.v1 on stderr"

@@ -4,7 +4,7 @@ import argparse
 import os
 import signal
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TextIO
 
@@ -14,9 +14,10 @@ from rich.console import Console
 from kebab.cli.console import people_console, write_json
 from kebab.cli.errors import Exit, report
 from kebab.cli.parser import VerbParser, add_json_flag
+from kebab.people.models import Workspace
 from kebab.stack.plan import Roles
 from kebab.stack.temporary import borrowed_stack
-from kebab.tenancy.acting import acting_everywhere, acting_nowhere
+from kebab.tenancy.acting import acting_everywhere, acting_in, acting_nowhere
 
 _INTERRUPTED = 128 + signal.SIGINT
 
@@ -28,7 +29,7 @@ class BaseVerb(BaseCommand):
     `self.console` prints there. Progress and remarks go to `self.remarks`, which is stderr.
     """
 
-    #: Whether it acts in all workspaces; else in none, as what serves others does.
+    #: Whether it acts in all workspaces, until it says which; else in none, as what serves others does.
     acts_everywhere: ClassVar[bool] = True
     #: The embedded servers, or the whole stack with its workers, run while `run_verb` does.
     needs: ClassVar[Literal["servers", "workers"] | None] = None
@@ -48,6 +49,19 @@ class BaseVerb(BaseCommand):
     def print_json(self, document: Any) -> None:
         """Print one JSON document on a line of stdout."""
         write_json(self._stdout, document)
+
+    def act_in(self, workspace: Workspace) -> Workspace:
+        """See and write the rows of this workspace alone from here on; give it."""
+        self._acting.enter_context(acting_in(workspace.pk))
+        return workspace
+
+    def answer(self, facts: dict[str, Any], message: str) -> int:
+        """Print what has been done, as `facts` or as people read it, and give the exit code."""
+        if self.as_json:
+            self.print_json(facts)
+        else:
+            self.console.print(message)
+        return Exit.DONE
 
     @property
     def console(self) -> Console:
@@ -92,7 +106,8 @@ class BaseVerb(BaseCommand):
 
     def _outcome(self, options: dict[str, Any]) -> int:
         try:
-            with self._stack(), acting_everywhere() if self.acts_everywhere else acting_nowhere():
+            with self._stack(), ExitStack() as self._acting:
+                self._acting.enter_context(acting_everywhere() if self.acts_everywhere else acting_nowhere())
                 return int(self.run_verb(**options) or Exit.DONE)
         except KeyboardInterrupt:
             return _INTERRUPTED

@@ -19,7 +19,7 @@ from kebab.health.versions import (
     sqlite_version,
 )
 from kebab.limits.checks import check_proxies
-from kebab.tenancy.checks import check_roles, check_walls
+from kebab.tenancy.checks import WALLS, check_roles, check_walls
 
 MIN_POSTGRES = (15,)
 MIN_PGVECTOR = (0, 8, 4)
@@ -34,7 +34,7 @@ def register() -> None:
     register_check("pgvector", check_pgvector)
     register_check("redis", check_redis)
     register_check("migrations", check_migrations)
-    register_check("row-level security", check_walls)
+    register_check(WALLS, check_walls)
     register_check("sqlite", check_sqlite)
     system_checks.register(check_roles, deploy=True)
     system_checks.register(check_proxies, deploy=True)

@@ -20,6 +20,19 @@ def client_address(request: HttpRequest) -> str | None:
 
     X-Forwarded-For counts only as far as it was written by proxies that `KEBAB_TRUSTED_PROXIES` names.
     """
+    address = _client(request)
+    return None if address is None else str(address)
+
+
+def client_network(request: HttpRequest) -> str:
+    """Give what limits count as one client: the address, or the /64 of an IPv6 one; `unknown` without any."""
+    address = _client(request)
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(ipaddress.ip_network((address, _OWN_NETWORK_BITS), strict=False))
+    return "unknown" if address is None else str(address)
+
+
+def _client(request: HttpRequest) -> Address | None:
     address = _parsed(request.META.get("REMOTE_ADDR", ""))
     if "HTTP_X_FORWARDED_FOR" in request.META:
         _look_at_proxy(address)
@@ -27,15 +40,7 @@ def client_address(request: HttpRequest) -> str | None:
         if address is None or not _is_trusted(address):
             break
         address = named
-    return None if address is None else str(address)
-
-
-def client_network(request: HttpRequest) -> str:
-    """Give what limits count as one client: the address, or the /64 of an IPv6 one; `unknown` without any."""
-    address = _parsed(client_address(request) or "")
-    if isinstance(address, ipaddress.IPv6Address):
-        return str(ipaddress.ip_network((address, _OWN_NETWORK_BITS), strict=False))
-    return "unknown" if address is None else str(address)
+    return address
 
 
 def _look_at_proxy(address: Address | None) -> None:

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from kebab.api.errors import Problem, RateLimited, TooLarge
 from kebab.api.problems import answer, problem_of
 from kebab.limits.client import client_network
-from kebab.limits.rules import count_request
+from kebab.limits.rules import count_request, is_counted
 
 #: The most bytes that a form of a page or of the admin may have.
 FORM_LIMIT_BYTES = 1_000_000
@@ -30,10 +30,15 @@ class LimitPages:
         if request.path.startswith(_UNCOUNTED):
             return self._get_response(request)
         try:
-            _check(request)
+            _check_size(request)
+            if not _is_known_to_api(request):
+                _count(request)
+            response = self._get_response(request)
+            if not is_counted(request):  # no view of the API, or refused before it knew the caller
+                _count(request)
         except (RateLimited, TooLarge) as error:
             return _refusal(request, error)
-        return self._get_response(request)
+        return response
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         """Give the page for a limit that a view has met."""
@@ -54,17 +59,21 @@ def _refusal(request: HttpRequest, error: Exception) -> HttpResponse:
     return answer(error, {"request": request}) if is_api else refusal_page(request, error)
 
 
-def _check(request: HttpRequest) -> None:
+def _check_size(request: HttpRequest) -> None:
     if not request.path.startswith(_API) and _length(request) > FORM_LIMIT_BYTES:
         raise TooLarge(f"A form may have at most {FORM_LIMIT_BYTES} bytes.")
-    if request.path.startswith(_COUNTING_API) and _is_known_to_api(request):
-        return
+
+
+def _count(request: HttpRequest) -> None:
     user = request.user
-    count_request(f"user:{user.pk}" if user.is_authenticated else f"address:{client_network(request)}")
+    name = f"user:{user.pk}" if user.is_authenticated else f"address:{client_network(request)}"
+    count_request(request, name)
 
 
 def _is_known_to_api(request: HttpRequest) -> bool:
-    """Whether the API counts the request under a token, good or bad, or under a person."""
+    """Whether the API is to count the request under a token, good or bad, or under a person."""
+    if not request.path.startswith(_COUNTING_API):
+        return False
     scheme, _, _ = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
     return scheme.lower() == "bearer" or request.user.is_authenticated
 

@@ -12,10 +12,19 @@ from kebab.api.errors import RateLimited
 from kebab.limits.client import client_network
 from kebab.limits.limiter import limiter
 
+# What a request says of itself that has been counted; no header can become this.
+_COUNTED = "kebab.counted"
 
-def count_request(name: str) -> None:
+
+def is_counted(request: HttpRequest) -> bool:
+    """Whether the request has been counted under anybody."""
+    return _COUNTED in request.META
+
+
+def count_request(request: HttpRequest, name: str) -> None:
     """Count a request of a caller, whose name no other has. Raises RateLimited."""
-    _count(_written(settings.KEBAB_RATE_LIMIT), "requests", name, said="You ask too often.")
+    request.META[_COUNTED] = True
+    count(written(settings.KEBAB_RATE_LIMIT), "requests", name, said="You ask too often.")
 
 
 def count_bad_token(request: HttpRequest) -> None:
@@ -23,20 +32,21 @@ def count_bad_token(request: HttpRequest) -> None:
 
     It is called after a token has failed, so that a good one is taken from any address at any time.
     """
-    limit = _written(settings.KEBAB_BAD_TOKEN_LIMIT)
+    request.META[_COUNTED] = True
+    limit = written(settings.KEBAB_BAD_TOKEN_LIMIT)
     said = "Too many unknown, expired or revoked tokens came from this address."
-    _count(limit, "bad-tokens", client_network(request), said=said)
+    count(limit, "bad-tokens", client_network(request), said=said)
 
 
 def count_mail(request: HttpRequest) -> None:
     """Count what makes Kebab write an e-mail against the address that asks for it. Raises RateLimited."""
-    limit = _written(settings.KEBAB_MAIL_LIMITS["address"])
-    _count(limit, "mails", client_network(request), said="Too many e-mails were asked for from this address.")
+    limit = written(settings.KEBAB_MAIL_LIMITS["address"])
+    count(limit, "mails", client_network(request), said="Too many e-mails were asked for from this address.")
 
 
 def may_mail(email: str) -> bool:
     """Count an e-mail to `email`; whether it is one that may still be sent."""
-    return limiter().hit(_written(settings.KEBAB_MAIL_LIMITS["account"]), "mails-to", _fingerprint(email))
+    return limiter().hit(written(settings.KEBAB_MAIL_LIMITS["account"]), "mails-to", fingerprint(email))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,33 +60,38 @@ class SignInAttempt:
     request: HttpRequest
     email: str
 
-    def check(self) -> None:
-        """Raises RateLimited when too many before this one have failed."""
-        for limit, name in self._counted():
-            if not limiter().has_room(limit, *name):
-                raise _refusal(limit, name, "Too many attempts to sign in from here have failed.")
+    def count(self) -> None:
+        """Count it before the password is looked at, so that many at once are no more than one by one.
 
-    def failed(self) -> None:
-        """Count this one."""
+        Raises RateLimited when too many before this one have failed.
+        """
         for limit, name in self._counted():
-            limiter().hit(limit, *name)
+            count(limit, *name, said="Too many attempts to sign in from here have failed.")
 
     def succeeded(self) -> None:
-        """Forget the failures of this account from this address: they were its owner's."""
-        limit, name = self._counted()[0]
-        limiter().forget(limit, *name)
+        """Take it back, and forget the failures of this account from this address: they were its owner's."""
+        (account_limit, account_name), (address_limit, address_name) = self._counted()
+        limiter().forget(account_limit, *account_name)
+        limiter().take_back(address_limit, *address_name)
 
     def _counted(self) -> tuple[tuple[RateLimitItem, tuple[str, ...]], ...]:
         network = client_network(self.request)
         limits = settings.KEBAB_SIGN_IN_LIMITS
         return (
-            (_written(limits["account"]), ("sign-ins", network, _fingerprint(self.email))),
-            (_written(limits["address"]), ("sign-ins", network)),
+            (written(limits["account"]), ("sign-ins", network, fingerprint(self.email))),
+            (written(limits["address"]), ("sign-ins", network)),
         )
 
 
-def _count(limit: RateLimitItem, *name: str, said: str) -> None:
+def count(limit: RateLimitItem, *name: str, said: str) -> None:
+    """Count one more under `name`. Raises RateLimited, which begins with `said`."""
     if not limiter().hit(limit, *name):
+        raise _refusal(limit, name, said)
+
+
+def check_room(limit: RateLimitItem, *name: str, said: str) -> None:
+    """Raises RateLimited, which begins with `said`, when one more under `name` would not be counted."""
+    if not limiter().has_room(limit, *name):
         raise _refusal(limit, name, said)
 
 
@@ -90,11 +105,12 @@ def _in_words(seconds: int) -> str:
     return f"{count} {unit}{'' if count == 1 else 's'}"
 
 
-def _fingerprint(email: str) -> str:
+def fingerprint(email: str) -> str:
     """Stand for an e-mail address, which Redis needn't know."""
     return hashlib.sha256(email.strip().lower().encode(errors="surrogatepass")).hexdigest()
 
 
 @cache
-def _written(limit: str) -> RateLimitItem:
+def written(limit: str) -> RateLimitItem:
+    """Give the limit that a text like `100/minute` stands for."""
     return parse(limit)

@@ -1,6 +1,6 @@
 """What `kebab doctor` and `manage.py check --deploy` say about row-level security."""
 
-from typing import Any
+from typing import Any, Final
 
 from django.apps import apps
 from django.core import checks
@@ -10,17 +10,21 @@ from django.db.models import Model
 from kebab.health.checks import CheckResult, CheckStatus
 from kebab.tenancy.roles import OWNER, application_role
 
-_NAME = "row-level security"
+#: What `check_walls` is called.
+WALLS: Final = "row-level security"
 _REMEDY = (
     "Have DATABASE_URL name a role that owns nothing (CREATE ROLE … LOGIN NOSUPERUSER NOBYPASSRLS), "
     "KEBAB_OWNER_DATABASE_URL the role that owns the tables, and run: kebab init"
 )
 _RIGHTS = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
 _OWNED = "SELECT relname FROM pg_class WHERE oid = ANY(%s::regclass[]) AND pg_has_role(relowner, 'USAGE')"
+# One policy that lets a row pass is enough, so that each must ask where the statement acts.
 _OPEN = """
-SELECT relname FROM pg_class WHERE oid = ANY(%s::regclass[]) AND NOT (
-    relrowsecurity AND relforcerowsecurity
-    AND EXISTS (SELECT 1 FROM pg_policy WHERE polrelid = pg_class.oid)
+SELECT relname FROM pg_class c WHERE oid = ANY(%s::regclass[]) AND NOT (
+    relrowsecurity AND relforcerowsecurity AND coalesce((
+        SELECT bool_and(coalesce(pg_get_expr(polqual, polrelid) LIKE '%%kebab.workspace_id%%', true)
+            AND coalesce(pg_get_expr(polwithcheck, polrelid) LIKE '%%kebab.workspace_id%%', true))
+        FROM pg_policy WHERE polrelid = c.oid AND polpermissive), false)
 ) ORDER BY relname
 """
 
@@ -32,7 +36,7 @@ def tenant_models() -> list[type[Model]]:
 
 
 def unwalled_tables() -> list[str]:
-    """Give the tenant tables that have no policy, or don't hold everybody to it."""
+    """Give the tenant tables without policy, with one that all rows pass, or that don't hold all to it."""
     with connection.cursor() as cursor:
         cursor.execute(_OPEN, [_tables()])
         return [name for (name,) in cursor.fetchall()]
@@ -43,7 +47,7 @@ def check_walls(repair: bool = False) -> CheckResult:
     unwalled = unwalled_tables()
     if unwalled:
         detail = f"no policy holds for {', '.join(unwalled[:5])}"
-        return CheckResult(name=_NAME, status=CheckStatus.FAILED, detail=detail, remedy="Run: kebab init")
+        return CheckResult(name=WALLS, status=CheckStatus.FAILED, detail=detail, remedy="Run: kebab init")
     with connection.cursor() as cursor:
         cursor.execute(_RIGHTS)
         passes_walls = cursor.fetchone()[0]
@@ -52,11 +56,11 @@ def check_walls(repair: bool = False) -> CheckResult:
     role = application_role()
     if passes_walls:
         detail = f"the role {role} passes every policy: a superuser, or with BYPASSRLS"
-        return CheckResult(name=_NAME, status=CheckStatus.FAILED, detail=detail, remedy=_REMEDY)
+        return CheckResult(name=WALLS, status=CheckStatus.FAILED, detail=detail, remedy=_REMEDY)
     if owned:
         detail = f"holds, but the role {role} may switch it off: it owns {len(owned)} tables"
-        return CheckResult(name=_NAME, status=CheckStatus.WARNING, detail=detail, remedy=_REMEDY)
-    return CheckResult(name=_NAME, status=CheckStatus.OK, detail=f"holds for the role {role}")
+        return CheckResult(name=WALLS, status=CheckStatus.WARNING, detail=detail, remedy=_REMEDY)
+    return CheckResult(name=WALLS, status=CheckStatus.OK, detail=f"holds for the role {role}")
 
 
 def check_roles(app_configs: Any, **_: Any) -> list[checks.CheckMessage]:

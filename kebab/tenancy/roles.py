@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from django.db import connections
+from django.db import connections, transaction
 from psycopg import sql
 
 #: The aliases under which the database is the owner's (for migrations and grants), and the application's.
@@ -16,15 +16,18 @@ _GRANTS: Final = (
     "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {role}",
     "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT USAGE ON SEQUENCES TO {role}",
 )
-# Of tables and functions that an early migration has not made yet. What was done stays written down; which
-# migrations there were is the owner's to say.
-_GRANTS_ON: Final = {
+# What was done stays written down; which migrations there were is the owner's to say.
+_REVOCATIONS: Final = {
     "people_auditevent": "REVOKE UPDATE, DELETE ON people_auditevent FROM {role}",
     "django_migrations": "REVOKE INSERT, UPDATE, DELETE ON django_migrations FROM {role}",
-    "kebab_drop_vector_index": "GRANT EXECUTE ON FUNCTION kebab_drop_vector_index(bigint) TO {role}",
-    "kebab_analyze": "GRANT EXECUTE ON FUNCTION kebab_analyze(regclass[]) TO {role}",
 }
-_IS_THERE: Final = "SELECT to_regclass(%(name)s) IS NOT NULL OR to_regproc(%(name)s) IS NOT NULL"
+# An early migration has not made them yet.
+_IS_THERE: Final = "SELECT to_regclass(%s) IS NOT NULL"
+# Made by migrations for the application: what only the owner may do, and one thing of it each.
+_FUNCTIONS: Final = r"""
+SELECT oid::regprocedure::text FROM pg_proc
+WHERE pronamespace = 'public'::regnamespace AND proname LIKE 'kebab\_%'
+"""
 _MAY_ALL_CREATE: Final = "SELECT has_schema_privilege('public', 'public', 'CREATE')"
 
 
@@ -37,13 +40,17 @@ def grant_to_application() -> None:
     """Let the application's role use the tables as they are now; the owner says so, after migrations."""
     if application_role() == connections[OWNER].settings_dict["USER"]:
         return
-    with connections[OWNER].cursor() as cursor:
+    # At once: what is granted on all tables is never there without what is taken back of it.
+    with transaction.atomic(using=OWNER), connections[OWNER].cursor() as cursor:
         for grant in _GRANTS:
             _tell(cursor, grant)
-        for name, grant in _GRANTS_ON.items():
-            cursor.execute(_IS_THERE, {"name": name})
+        for name, revocation in _REVOCATIONS.items():
+            cursor.execute(_IS_THERE, [name])
             if cursor.fetchone()[0]:
-                _tell(cursor, grant)
+                _tell(cursor, revocation)
+        cursor.execute(_FUNCTIONS)
+        for (function,) in cursor.fetchall():
+            _tell(cursor, f"GRANT EXECUTE ON FUNCTION {function} TO {{role}}")
         cursor.execute(_MAY_ALL_CREATE)
         if cursor.fetchone()[0]:  # as in databases made before PostgreSQL 15
             cursor.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")

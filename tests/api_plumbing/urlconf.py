@@ -83,7 +83,7 @@ class NotesView(WorkspaceView):
         notes = AuditEvent.objects.filter(workspace=self.workspace, action="note")
         return page.response(notes, lambda row: {"id": row.id, "text": row.subject})
 
-    @idempotent(withhold=("secret",))
+    @idempotent(recheck=None, withhold=("secret",))
     def post(self, request, ws):
         fields = strict_body(request, NewNote)
         if fields["text"] == "refuse":

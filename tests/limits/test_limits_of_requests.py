@@ -116,6 +116,32 @@ def test_a_token_is_not_held_up_by_strangers_from_its_address(settings, address,
     assert ask(address, token).status_code == 200
 
 
+@pytest.mark.parametrize("path", ["/api/v1/schemas/search_hit.v1", "/api/v1/nowhere"])
+@pytest.mark.parametrize("caller", ["a bad token", "a good token", "a person"])
+def test_what_no_view_of_the_api_counts_is_counted_too(settings, address, db, path, caller):
+    settings.KEBAB_RATE_LIMIT = "2/minute"
+    client, token = Client(REMOTE_ADDR=address), BAD_TOKEN
+    if caller == "a person":
+        client.force_login(make_member(make_workspace(), Role.VIEWER))
+    if caller == "a good token":
+        _, token = mint_token(make_workspace(), scopes=["search"])
+    headers = {} if caller == "a person" else {"Authorization": f"Bearer {token}"}
+    statuses = [client.get(path, headers=headers).status_code for _ in range(2)]
+
+    assert 429 not in statuses
+    check_problem(client.get(path, headers=headers), "too often")
+
+
+def test_a_post_without_its_csrf_token_is_counted(settings, address, db):
+    settings.KEBAB_RATE_LIMIT = "2/minute"
+    client = Client(REMOTE_ADDR=address, enforce_csrf_checks=True)
+    client.force_login(make_member(make_workspace(), Role.VIEWER))
+
+    assert [client.post("/api/v1/workspaces").status_code for _ in range(2)] == [403, 403]
+    check_problem(client.post("/api/v1/workspaces"), "too often")
+    check_problem(client.get("/api/v1/workspaces"), "too often")
+
+
 def test_a_large_body_of_the_api_is_no_form(address, db):
     _, token = mint_token(make_workspace(), scopes=["search"])
     client = APIClient(REMOTE_ADDR=address)
@@ -220,6 +246,38 @@ def test_who_gets_in_begins_anew(few, owner, address):
     client.post("/logout")
 
     assert [try_password(client).status_code for _ in range(2)] == [200, 200]
+
+
+def test_a_failed_attempt_asks_the_limiter_three_times(few, owner, address):
+    client, asked = Client(REMOTE_ADDR=address), []
+    for password in (WRONG, WRONG, WRONG, WRONG, PASSWORD):
+        with patch.object(Limiter, "_ask", autospec=True, side_effect=Limiter._ask) as ask_limiter:
+            try_password(client, password)
+        asked.append(ask_limiter.call_count)
+
+    # To count the request, the account's attempt and the address's; or how long to wait.
+    assert asked == [3, 3, 3, 3, 3]
+
+
+def test_who_gets_in_uses_up_nothing_of_the_address(few, owner, address):
+    statuses = [try_password(Client(REMOTE_ADDR=address), PASSWORD).status_code for _ in range(8)]
+
+    assert statuses == [302] * 8
+    assert try_password(Client(REMOTE_ADDR=address)).status_code == 200
+
+
+def test_attempts_at_the_same_time_are_no_more_than_one_by_one(few, owner, address):
+    looked_at = []
+
+    def look_at(request, username, password):
+        looked_at.append(password)
+        if len(looked_at) < 10:  # another comes before this one is found wrong
+            try_password(Client(REMOTE_ADDR=address))
+
+    with patch("kebab.accounts.signing_in.authenticate", side_effect=look_at):
+        try_password(Client(REMOTE_ADDR=address))
+
+    assert len(looked_at) == 3
 
 
 def test_a_refused_attempt_does_not_even_hash(few, owner, address):

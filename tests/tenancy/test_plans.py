@@ -47,8 +47,9 @@ def asked_by(action):
     found = []
 
     def note(execute, sql, params, many, context):
-        if sql.startswith(("SELECT", "WITH")) and "search_" in sql:
-            found.append(context["cursor"].cursor.mogrify(sql, params))
+        *options, query = sql.split(";")  # `SET LOCAL`, each with one value
+        if query.startswith(("SELECT", "WITH")) and "search_" in query:
+            found.append(context["cursor"].cursor.mogrify(query, (params or [])[len(options) :]))
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(note):

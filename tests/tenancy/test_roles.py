@@ -7,10 +7,10 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from kebab.health.checks import CheckStatus
-from kebab.tenancy import checks
+from kebab.tenancy import checks, roles
 from kebab.tenancy.owner import owner_connection
 from kebab.tenancy.policies import wall
-from kebab.tenancy.roles import OWNER, application_role
+from kebab.tenancy.roles import OWNER, application_role, grant_to_application
 from tests.tenancy.tenants import MODELS
 
 
@@ -52,6 +52,52 @@ def test_a_forgotten_policy_is_told_of(db, monkeypatch):
     assert "people_user" in found.detail
 
 
+@pytest.mark.parametrize(
+    "policy", ["USING (true)", "FOR INSERT WITH CHECK (true)", "USING (true) WITH CHECK (id IS NOT NULL)"]
+)
+def test_a_policy_that_lets_all_pass_is_told_of(policy, transactional_db, monkeypatch):
+    with owner_connection() as owner, owner.transaction(force_rollback=True):
+        monkeypatch.setattr(checks, "connection", _Django(owner))
+        owner.execute(f"CREATE POLICY by_hand ON people_group {policy}")
+
+        assert checks.unwalled_tables() == ["people_group"]
+
+
+def test_a_policy_that_narrows_opens_nothing(transactional_db, monkeypatch):
+    with owner_connection() as owner, owner.transaction(force_rollback=True):
+        monkeypatch.setattr(checks, "connection", _Django(owner))
+        owner.execute("CREATE POLICY by_hand ON people_group AS RESTRICTIVE USING (name <> '')")
+
+        assert checks.unwalled_tables() == []
+
+
+@pytest.mark.django_db(transaction=True, databases=["default", "owner"])
+def test_what_migrations_make_for_the_application_it_may_call():
+    made = "CREATE FUNCTION kebab_of_tomorrow(number int) RETURNS int LANGUAGE sql RETURN number"
+    with owner_connection() as owner:
+        owner.execute(f"{made}; REVOKE EXECUTE ON FUNCTION kebab_of_tomorrow(int) FROM PUBLIC")
+        try:
+            grant_to_application()
+            assert asked("SELECT kebab_of_tomorrow(%s)", 5) == [(5,)]
+        finally:
+            owner.execute("DROP FUNCTION kebab_of_tomorrow(int)")
+
+
+@pytest.mark.django_db(transaction=True, databases=["default", "owner"])
+def test_granting_anew_lends_no_right_for_a_moment(monkeypatch):
+    told, may_change = roles._tell, []
+
+    def tell(cursor, grant):
+        told(cursor, grant)
+        may_change.append(asked("SELECT has_table_privilege('people_auditevent', 'UPDATE, DELETE')")[0][0])
+
+    monkeypatch.setattr(roles, "_tell", tell)
+    grant_to_application()
+
+    assert len(may_change) > len(roles._GRANTS)
+    assert not any(may_change)
+
+
 def test_the_doctor_says_that_the_wall_stands(db):
     assert checks.check_walls().status is CheckStatus.OK
 
@@ -65,11 +111,12 @@ def test_the_doctor_says_that_the_wall_stands(db):
         "CREATE TABLE public.mine ()",
         "CREATE ROLE another",
         "INSERT INTO django_migrations (app, name, applied) VALUES ('people', 'x', now())",
-        f"SET ROLE {'kebab_owner'}",
+        "SET ROLE kebab_owner",
     ],
 )
 def test_the_role_cannot_go_round_the_wall(statement, db):
-    with pytest.raises(DatabaseError), transaction.atomic(), connection.cursor() as cursor:
+    refusal = pytest.raises(DatabaseError, match=r"permission denied|must be owner|row-level security policy")
+    with refusal, transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(statement)
 
 

@@ -19,7 +19,7 @@ _HEALTH_LIMIT_S = 10
 class Command(BaseVerb):
     """Serves `kebab.asgi` with uvicorn, in `KEBAB_WEB_WORKERS` processes that share the port."""
 
-    help = "Serve the API, the pages and MCP."
+    help = "Serve the API and the pages."
     acts_everywhere = False
 
     def add_arguments(self, parser: CommandParser) -> None:

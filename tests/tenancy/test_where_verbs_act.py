@@ -1,0 +1,61 @@
+"""A verb for one workspace acts in it: the second wall stands behind the command line, too."""
+
+import io
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+
+from kebab.cli.verb import BaseVerb
+from kebab.tenancy.acting import EVERYWHERE, acting_in_setting
+
+ROWS = ("search_", "ingest_", "people_group", "people_membership", "people_apitoken")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("list", "documents"),
+        ("list", "jobs"),
+        ("member", "list"),
+        ("group", "list"),
+        ("token", "list"),
+        ("quarantine",),
+        ("search", "secret"),
+        ("inspect", "doc", "guide.md"),
+        ("source", "restrict", "docs", "--open"),
+        ("reembed", "status"),
+    ],
+    ids=" ".join,
+)
+def test_a_verb_for_one_workspace_acts_in_it(words, alpha, beta, mirrors):
+    acted = {}
+
+    def note(execute, sql, params, many, context):
+        table = next((name for name in ROWS if f'FROM "{name}' in sql), None)
+        if table is not None:
+            acted.setdefault(acting_in_setting(), sql)
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(note):
+        try:
+            call_command(*words, "--workspace", "alpha", stdout=io.StringIO(), stderr=io.StringIO())
+        except SystemExit as end:
+            assert end.code in (0, 1)
+
+    assert set(acted) == {str(alpha.id)}, acted
+    assert acting_in_setting() == EVERYWHERE
+
+
+def test_a_verb_acts_in_its_workspace_until_it_ends(alpha):
+    class Verb(BaseVerb):
+        def run_verb(self, **_):
+            before = acting_in_setting()
+            self.act_in(alpha.workspace)
+            self.seen = [before, acting_in_setting()]
+
+    verb = Verb()
+    call_command(verb)
+    assert verb.seen == [EVERYWHERE, str(alpha.id)]
+    assert acting_in_setting() == EVERYWHERE
