@@ -21,6 +21,7 @@ from kebab.operating.paging import CappedPaginator
 from kebab.operating.site import site
 from kebab.operating.tenants import IN_WORKSPACE, WORKSPACE_FILTER, TenantAdmin, chosen_workspace
 from kebab.people.models import Workspace
+from kebab.uuids import as_uuid
 from search import index_admin  # noqa: F401  registers it
 from search.identifiers import document_id
 from search.models import Chunk, Document, Source, SourceReader, SourceVersion
@@ -101,8 +102,7 @@ class SourceAdmin(TenantAdmin):
         if not source.is_restricted:
             return "All members"
         readers = SourceReader.objects.in_workspace(source.workspace_id).filter(source=source)  # type: ignore[attr-defined]
-        groups = [(shown.link(reader.group),) for reader in readers.select_related("group").order_by("pk")]
-        return shown.rows(groups, "Group") if groups else "Nobody but owners and admins"
+        return shown.groups(readers, none="Nobody but owners and admins")
 
     @admin.display(description="configuration")
     def config_shown(self, source: Source) -> Any:
@@ -136,7 +136,7 @@ class SourceAdmin(TenantAdmin):
 
     def find(self, request: HttpRequest, term: str) -> QuerySet[Source]:
         """Give the sources with this id or key; in a workspace, those whose key begins so."""
-        id_ = _as_uuid(term)
+        id_ = as_uuid(term)
         if id_ is not None:
             return self.in_scope(request).filter(pk=id_)
         exactly = chosen_workspace(request) is None
@@ -173,7 +173,7 @@ class _VersionFilter(TextFilter):  # type: ignore[misc]
         """Give those of the version. Raises IncorrectLookupParameters for what is no id."""
         if not self.value():
             return queryset
-        version_id = _as_uuid(self.value())
+        version_id = as_uuid(self.value() or "")
         if version_id is None:
             raise IncorrectLookupParameters
         return queryset.filter(version_id=version_id)
@@ -310,7 +310,7 @@ class DocumentAdmin(TenantAdmin):
     def find(self, request: HttpRequest, term: str) -> QuerySet[Document]:
         """Give the document with this id, those at this path, else the newest whose title begins so."""
         documents = self.in_scope(request)
-        id_ = _as_uuid(term)
+        id_ = as_uuid(term)
         if id_ is not None:
             return documents.filter(doc_id=id_)
         by_path = documents.filter(doc_id__in=_ids_at(chosen_workspace(request), term))
@@ -333,10 +333,3 @@ def _ids_at(workspace_id: uuid.UUID | None, path: str) -> list[uuid.UUID]:
         return []
     versions = SourceVersion.objects.in_workspace(workspace).values_list("source__key", "tag")  # type: ignore[attr-defined]
     return [document_id(workspace.corpus_id, key, tag, path) for key, tag in versions[:_VERSIONS_SOUGHT]]
-
-
-def _as_uuid(text: str | None) -> uuid.UUID | None:
-    try:
-        return uuid.UUID(text or "")
-    except ValueError:
-        return None

@@ -4,7 +4,6 @@ from typing import Any
 
 from django import forms
 from django.contrib.auth.forms import AuthenticationForm, SetPasswordForm
-from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
@@ -63,29 +62,16 @@ class ChangePasswordForm(NewPasswordForm):
         return password
 
 
-class JoinForm(forms.Form):
+class JoinForm(NewPasswordForm):
     """What an invited person without an account gives: a name to be shown, and a password, twice."""
 
     display_name = forms.CharField(max_length=200, required=False)
-    new_password1 = _password_field()
-    new_password2 = _password_field()
+    field_order = ("display_name", "new_password1", "new_password2")
 
-    def __init__(self, *args: Any, email: str, **kwargs: Any) -> None:
-        self._email = email
-        super().__init__(*args, **kwargs)
+    def __init__(self, email: str, *args: Any, **kwargs: Any) -> None:
+        super().__init__(User(email=email), *args, **kwargs)
 
-    def clean(self) -> dict[str, Any]:
-        """Hold the password against the policy, the address and the name."""
-        given: dict[str, Any] = self.cleaned_data
-        password, again = given.get("new_password1"), given.get("new_password2")
-        if password and again and password != again:
-            self.add_error("new_password2", "The two passwords are not the same.")
-        elif password:
-            self._check(password, str(given.get("display_name", "")))
-        return given
-
-    def _check(self, password: str, display_name: str) -> None:
-        try:
-            validate_password(password, User(email=self._email, display_name=display_name))
-        except ValidationError as error:
-            self.add_error("new_password2", error)
+    def clean_display_name(self) -> str:
+        """Hold the password against the name, too."""
+        self.user.display_name = self.cleaned_data["display_name"]
+        return str(self.user.display_name)

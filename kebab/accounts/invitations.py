@@ -1,7 +1,5 @@
 """The page on which invitations are accepted, by who has an account and by who gets one so."""
 
-from typing import Any
-
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -11,7 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
 from kebab.accounts.forms import JoinForm
-from kebab.accounts.links import forget_link, held_secret
+from kebab.accounts.links import forget_link, held_secret, link_gone
 from kebab.accounts.oidc.provider import oidc_is_configured
 from kebab.accounts.signing_in import sign_in
 from kebab.api.errors import Conflict, NotFound
@@ -36,37 +34,34 @@ class InvitationPage(View):
     def get(self, request: HttpRequest) -> HttpResponse:
         """Give the page: a button, a form or the way to sign in, as the person needs."""
         invitation = find_invitation(held_secret(request, INVITATION_COOKIE))
-        return _gone(request) if invitation is None else _page(request, invitation)
+        return link_gone(request, "invitation") if invitation is None else _page(request, invitation)
 
     def post(self, request: HttpRequest) -> HttpResponse:
         """Make the person a member; who is somebody else is shown the page again."""
-        secret = held_secret(request, INVITATION_COOKIE)
-        invitation = find_invitation(secret)
+        invitation = find_invitation(held_secret(request, INVITATION_COOKIE))
         if invitation is None:
-            return _gone(request)
+            return link_gone(request, "invitation")
         try:
-            return self._accept(request, invitation, secret)
+            return self._accept(request, invitation)
         except NotFound:  # accepted, withdrawn or expired meanwhile
-            return _gone(request)
+            return link_gone(request, "invitation")
         except Conflict:  # the account was made meanwhile
             return redirect("invitation")
 
-    def _accept(self, request: HttpRequest, invitation: Invitation, secret: str) -> HttpResponse:
+    def _accept(self, request: HttpRequest, invitation: Invitation) -> HttpResponse:
         if _is_theirs(request, invitation):
-            accept_invitation(secret, request.user)  # type: ignore[arg-type]
+            accept_invitation(invitation, request.user)  # type: ignore[arg-type]
             return _joined(invitation)
         if request.user.is_authenticated or not needs_account(invitation):
             return _page(request, invitation)
-        form = JoinForm(request.POST, email=invitation.email)
+        form = JoinForm(invitation.email, request.POST)
         if not form.is_valid():
             return _page(request, invitation, form)
-        return _join(request, invitation, secret, form.cleaned_data)
-
-
-def _join(request: HttpRequest, invitation: Invitation, secret: str, given: dict[str, Any]) -> HttpResponse:
-    accept_as_new_user(secret, password=given["new_password1"], display_name=given["display_name"])
-    sign_in(request, User.objects.get(email=invitation.email), by="invitation")
-    return _joined(invitation)
+        given = form.cleaned_data
+        name, password = given["display_name"], given["new_password1"]
+        membership = accept_as_new_user(invitation, password=password, display_name=name)
+        sign_in(request, membership.user, by="invitation")
+        return _joined(invitation)
 
 
 def _joined(invitation: Invitation) -> HttpResponse:
@@ -78,17 +73,13 @@ def _page(request: HttpRequest, invitation: Invitation, form: JoinForm | None = 
     context = {
         "invitation": invitation,
         "is_theirs": _is_theirs(request, invitation),
-        "needs_account": needs_account(invitation),
+        "needs_account": form is not None or needs_account(invitation),
         "inviter": None if invitation.invited_by.startswith(OPERATOR_PREFIX) else invitation.invited_by,
         "provider": settings.KEBAB_OIDC_NAME if oidc_is_configured() else None,
-        "form": form or JoinForm(email=invitation.email),
+        "form": form or JoinForm(invitation.email),
     }
     return render(request, "accounts/invitation.html", context)
 
 
 def _is_theirs(request: HttpRequest, invitation: Invitation) -> bool:
     return isinstance(request.user, User) and request.user.email == invitation.email
-
-
-def _gone(request: HttpRequest) -> HttpResponse:
-    return render(request, "accounts/link_gone.html", {"page": "invitation"}, status=404)

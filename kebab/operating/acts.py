@@ -1,10 +1,10 @@
 """What operators do to rows: by the functions that every other door calls, after a question, written down."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
@@ -45,11 +45,9 @@ class Act:
     fits: Callable[[Any], bool] = lambda row: True
 
 
-def note(
-    request: HttpRequest, action: str, subject: str, workspace: Workspace | None = None, **detail: Any
-) -> None:
-    """Write into the audit log that the operator did `action` here."""
-    audit.record_person(request.user.email, action, subject, workspace=workspace, via="admin", **detail)  # type: ignore[union-attr]
+def note(request: HttpRequest, action: str, subject: str, **detail: Any) -> None:
+    """Write into the audit log that the operator did `action` here, to what belongs to no workspace."""
+    audit.record_person(request.user.email, action, subject, via="admin", **detail)  # type: ignore[union-attr]
 
 
 _offered: dict[type[models.Model], list[Act]] = defaultdict(list)
@@ -61,23 +59,23 @@ def offer(model: type[models.Model], *acts: Act) -> None:
 
 
 def acting(request: HttpRequest, workspace: Workspace) -> Access:
-    """Give the access with which the operator acts in a workspace: an owner's, under their own address."""
-    return operator_access(workspace, request.user.email)  # type: ignore[union-attr]
+    """Give the access with which the operator acts in a workspace: an owner's, under their own address.
+
+    The audit log says `via` the admin, where a member may have acted under the same address.
+    """
+    return operator_access(workspace, request.user.email, via="admin")  # type: ignore[union-attr]
 
 
 class Acting(ListAdmin):
     """An admin with what is offered for its model: on a row's page, and in the list on the rows ticked."""
-
-    #: Fields of the form whose values the audit log has, before and after a change; no secrets.
-    told_fields: ClassVar[Collection[str]] = ()
 
     @property
     def acts(self) -> Sequence[Act]:
         """What can be done to its rows."""
         return _offered[self.model]
 
-    def may(self, request: HttpRequest, act: Act) -> bool:
-        """Give whether the person may do it; a form for the row may be refused all the same."""
+    def may(self, request: HttpRequest, act: Act, row: Any = None) -> bool:
+        """Give whether the person may do it to `row`; None: to any row at all."""
         return bool(request.user.has_perm(f"{self.opts.app_label}.{act.permission}_{self.opts.model_name}"))  # type: ignore[union-attr]
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
@@ -105,41 +103,9 @@ class Acting(ListAdmin):
             context["actions_detail"] = self.buttons(request, row)
         return super().render_change_form(request, context, *args, **kwargs)
 
-    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
-        """Write that the operator added a row by its form."""
-        note(request, f"{self.opts.model_name}.added", self.subject_of(obj), id=str(obj.pk))
-        return super().log_addition(request, obj, message)
-
-    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
-        """Write that the operator changed a row by its form, which fields of it, and from what to what."""
-        workspace = obj if isinstance(obj, Workspace) else None
-        facts = {"fields": sorted(_changed(message, "fields")), "values": _changed(message, "values")}
-        action, subject = f"{self.opts.model_name}.changed", self.subject_of(obj)
-        note(request, action, subject, workspace, id=str(obj.pk), **facts)
-        return super().log_change(request, obj, message)
-
-    def subject_of(self, row: Any) -> str:
-        """Give what the audit log calls the row."""
-        return str(row)
-
-    def construct_change_message(
-        self, request: HttpRequest, form: Any, formsets: Any, add: bool = False
-    ) -> list[dict[str, Any]]:
-        """Give Django's note of a change, with the values of `told_fields` before and after."""
-        notes: list[dict[str, Any]] = super().construct_change_message(request, form, formsets, add)
-        before, after = form.initial, form.cleaned_data
-        values = [
-            {"field": name, "before": _told(before[name]), "after": _told(after[name])}
-            for name in form.changed_data
-            if name in self.told_fields and name in before
-        ]
-        for each in notes:
-            each.get("changed", {})["values"] = values
-        return notes
-
     def buttons(self, request: HttpRequest, row: Any) -> list[dict[str, Any]]:
         """Give the buttons of the acts that fit the row."""
-        return [self._button(act, row) for act in self.acts if self.may(request, act) and act.fits(row)]
+        return [self._button(act, row) for act in self.acts if self.may(request, act, row) and act.fits(row)]
 
     def act_view(self, request: HttpRequest, object_id: str, act_name: str) -> HttpResponse:
         """Ask, and on the answer do it. Raises Http404, PermissionDenied."""
@@ -147,7 +113,7 @@ class Acting(ListAdmin):
         row = self.get_object(request, unquote(object_id))
         if act is None or row is None:
             raise Http404
-        if not self.may(request, act) or not self.has_view_permission(request, row):
+        if not self.may(request, act, row) or not self.has_view_permission(request, row):
             raise PermissionDenied
         if request.method != "POST":
             return self.ask(request, act, [row])
@@ -181,18 +147,6 @@ class Acting(ListAdmin):
         )
 
 
-def _changed(notes: list[dict[str, Any]], what: str) -> list[Any]:
-    """Give the `fields` that Django's note of a change names, which are labels of the form, or `values`."""
-    return [each for note in notes for each in note.get("changed", {}).get(what, [])]
-
-
-def _told(value: Any) -> Any:
-    """Give a value of a form as JSON has it: rows by what they are called."""
-    if value is None or isinstance(value, bool | str):
-        return value
-    return sorted(map(str, value)) if isinstance(value, Iterable) else str(value)
-
-
 def _on_ticked(
     act: Act, admin: Acting, request: HttpRequest, rows: models.QuerySet[Any]
 ) -> HttpResponse | None:
@@ -208,6 +162,9 @@ def _on_ticked(
 
 def _do(admin: Acting, request: HttpRequest, act: Act, rows: Iterable[Any]) -> None:
     for row in rows:
+        if not admin.may(request, act, row):
+            messages.error(request, f"{row}: You may not do this to it.")
+            continue
         try:
             with transaction.atomic():
                 told = act.perform(request, row)

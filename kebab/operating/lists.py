@@ -12,6 +12,7 @@ from django.contrib import admin
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import BadRequest, ValidationError
 from django.db import models
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 from unfold.views import ChangeList
@@ -27,6 +28,15 @@ def window_of(rows: models.QuerySet[Any], column: str) -> models.Q | None:
     edges = rows.select_related(None).order_by(f"-{column}").values_list(column, flat=True)
     edge = next(iter(edges[WINDOW : WINDOW + 1]), None)
     return None if edge is None else models.Q(**{f"{column}__gt": edge})
+
+
+def _unindexed(column: Any) -> Any:
+    """Give an order like that of a column, by its name, which no index has."""
+    if not isinstance(column, str):
+        return column
+    name = column.lstrip("-")
+    value = Coalesce(name, name)
+    return value.desc() if column.startswith("-") else value.asc()
 
 
 class WindowedList(ChangeList):  # type: ignore[misc]
@@ -45,6 +55,11 @@ class WindowedList(ChangeList):  # type: ignore[misc]
         window = window_of(self.root_queryset.filter(**chosen), column)
         self.is_windowed = window is not None
         return rows if window is None else rows.filter(window)  # type: ignore[no-any-return]
+
+    def get_ordering(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> list[Any]:
+        """Give the order. What was searched for is sorted: an index of the order would be walked for it."""
+        ordering: list[Any] = super().get_ordering(request, queryset)
+        return [_unindexed(column) for column in ordering] if self.query else ordering
 
     def get_results(self, request: HttpRequest) -> None:
         """Take the rows of the page; the count of those that pass the filters stands for that of all."""

@@ -11,6 +11,8 @@ from django.utils.safestring import SafeString
 
 #: Stands for nothing.
 NONE = "–"
+#: Rows that a table on a row's page has at most.
+MOST_ROWS = 100
 
 
 def link(row: models.Model | None, text: str = "") -> SafeString | str:
@@ -62,6 +64,12 @@ def progress(done: int, total: int) -> SafeString | str:
         f"{done:,}",
         f"{total:,}",
     )
+
+
+def groups(named_by: models.QuerySet[Any], none: str = NONE) -> SafeString | str:
+    """Give the first groups that rows with a `group` name; `none` when there are none."""
+    first = named_by.select_related("group").order_by("pk")[:MOST_ROWS]
+    return rows([(link(row.group),) for row in first], "Group") if first else none
 
 
 def rows(cells: list[tuple[Any, ...]], *headings: str) -> SafeString | str:

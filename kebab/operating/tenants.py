@@ -28,17 +28,21 @@ def chosen_workspace(request: HttpRequest) -> uuid.UUID | None:
         return None
 
 
-class TenantAdmin(Acting, ReadOnly):
-    """Rows of a tenant table; its statements name workspaces, because no index begins with the id alone."""
-
-    scopes: ClassVar[Mapping[str, str]] = {IN_WORKSPACE: "workspace_id"}
-    list_filter: ClassVar[Any] = (WORKSPACE_FILTER,)
-    list_select_related: ClassVar[Any] = ("workspace",)
+class InWorkspace:
+    """What lists and pages say of a row's workspace."""
 
     @admin.display(description="workspace")
     def in_workspace(self, row: Any) -> Any:
         """The workspace."""
         return shown.link(row.workspace)
+
+
+class TenantAdmin(InWorkspace, Acting, ReadOnly):
+    """Rows of a tenant table; its statements name workspaces, because no index begins with the id alone."""
+
+    scopes: ClassVar[Mapping[str, str]] = {IN_WORKSPACE: "workspace_id"}
+    list_filter: ClassVar[Any] = (WORKSPACE_FILTER,)
+    list_select_related: ClassVar[Any] = ("workspace",)
 
     def get_object(self, request: HttpRequest, object_id: Any, from_field: str | None = None) -> Any:
         """Give the row with this id, sought in each workspace by the index; None when there is none."""

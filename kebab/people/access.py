@@ -1,8 +1,7 @@
 """Who is calling, and what they may do in which workspace: every door asks here."""
 
-import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
@@ -12,8 +11,10 @@ from kebab.api.errors import NotFound
 from kebab.people.models import ApiToken, GroupMember, Membership, Role, Scope, User, Workspace
 from kebab.people.models.workspace import SLUG
 from kebab.people.reader import OPERATOR, Reader
+from kebab.people.sessions import is_open
 from kebab.people.tokens import readable_tokens
 from kebab.tenancy.acting import acting_everywhere, acting_in
+from kebab.uuids import as_uuid
 
 _READ_ALL = frozenset({Role.ADMIN, Role.OWNER})
 _SCOPES_OF_ROLE: Mapping[Role, frozenset[Scope]] = {
@@ -26,12 +27,16 @@ _SCOPES_OF_ROLE: Mapping[Role, frozenset[Scope]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who asks: a person, a tool with a token, or who runs the command line. Exactly one of them is set."""
+    """Who asks: a person, a tool with a token, or an operator. Exactly one of these three is set."""
 
     user: User | None = None
     token: ApiToken | None = None
-    #: Whoever runs the command line on this machine, as the audit names them; never a request's caller.
+    #: Who acts by right of running Kebab, on the command line or in the admin, as the audit names them.
     operator: str | None = None
+    #: By which door an operator came, where their name alone doesn't tell.
+    via: str = ""
+    #: The session that a person's request came with; it is as good as a password.
+    session_key: str | None = field(default=None, repr=False, compare=False)
 
     @property
     def actor(self) -> str:
@@ -87,7 +92,10 @@ def caller_of(request: Any) -> Caller | None:
     token = getattr(request, "auth", None)
     if isinstance(token, ApiToken):
         return Caller(token=token)
-    return Caller(user=request.user) if request.user.is_authenticated else None
+    if not request.user.is_authenticated:
+        return None
+    session = getattr(request, "session", None)
+    return Caller(user=request.user, session_key=None if session is None else session.session_key)
 
 
 def access_of(request: Any, slug_or_id: str) -> Access:
@@ -105,7 +113,7 @@ def access_for(caller: Caller, slug_or_id: str) -> Access:
     """Give `caller`'s access to a workspace by its slug or UUID. Raises NotFound as `access_of` does."""
     if caller.token is not None:
         return _token_access(caller, caller.token, slug_or_id)
-    if not SLUG.regex.match(slug_or_id) and _as_uuid(slug_or_id) is None:
+    if not SLUG.regex.match(slug_or_id) and as_uuid(slug_or_id) is None:
         raise NotFound
     memberships = readable_memberships(caller.user).filter(workspace__in=Workspace.objects.named(slug_or_id))
     with acting_everywhere():
@@ -122,7 +130,8 @@ def readable_memberships(user: User | None) -> "QuerySet[Membership]":
 
 def with_groups(memberships: "QuerySet[Membership]") -> "QuerySet[Membership]":
     """Give each membership its `group_ids`, in the same query."""
-    groups = GroupMember.objects.filter(membership=OuterRef("pk")).order_by("group_id")
+    mine = GroupMember.objects.filter(workspace=OuterRef("workspace"), membership=OuterRef("pk"))
+    groups = mine.order_by("group_id")
     return memberships.annotate(group_ids=ArraySubquery(groups.values("group_id")))
 
 
@@ -150,7 +159,10 @@ def token_access(caller: Caller, token: Any) -> Access:
 
 
 def access_now(access: Access) -> Access | None:
-    """Give what has become of an access that was given before, in one query; None once it has ended."""
+    """Give what has become of an access that was given before; None once it, or its session, has ended.
+
+    One query, and one more for a person's session.
+    """
     caller = access.caller
     if caller.operator is not None:
         return access
@@ -159,15 +171,17 @@ def access_now(access: Access) -> Access | None:
             token = readable_tokens().filter(pk=caller.token.pk).first()
             return token_access(Caller(token=token), token) if token is not None and token.is_usable else None
         members = readable_memberships(caller.user).filter(workspace=access.workspace, user__is_active=True)
-        membership = members.first()
-        return None if membership is None else member_access(caller, membership)
+        membership = members.select_related("workspace", "user").first()
+        if membership is None or not is_open(caller.session_key, membership.user):
+            return None
+        return member_access(caller, membership)
 
 
-def operator_access(workspace: Workspace, operator: str) -> Access:
-    """Give the access of whoever runs the command line, `operator` to the audit: an owner's."""
+def operator_access(workspace: Workspace, operator: str, *, via: str = "") -> Access:
+    """Give the access of an operator, whom the audit calls `operator`, who came `via` a door: an owner's."""
     return Access(
         workspace=workspace,
-        caller=Caller(operator=operator),
+        caller=Caller(operator=operator, via=via),
         role=Role.OWNER,
         scopes=_SCOPES_OF_ROLE[Role.OWNER],
         reader=OPERATOR,
@@ -176,13 +190,6 @@ def operator_access(workspace: Workspace, operator: str) -> Access:
 
 def _token_access(caller: Caller, token: ApiToken, slug_or_id: str) -> Access:
     workspace = token.workspace
-    if slug_or_id != workspace.slug and _as_uuid(slug_or_id) != workspace.pk:
+    if slug_or_id != workspace.slug and as_uuid(slug_or_id) != workspace.pk:
         raise NotFound
     return token_access(caller, token)
-
-
-def _as_uuid(text: str) -> uuid.UUID | None:
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        return None

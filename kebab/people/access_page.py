@@ -24,7 +24,7 @@ class Explained(Acting):
     """An admin whose rows are somebody who has access; `caller_in` says who, and where."""
 
     def caller_in(self, request: HttpRequest, row: Any) -> tuple[Caller, Workspace | None]:
-        """Give who a row is to the API, and the workspace that is asked about; None until one is named."""
+        """Give who a row is to the API, and the workspace that is asked about where none is named."""
         raise NotImplementedError
 
     def get_urls(self) -> list[URLPattern]:
@@ -52,7 +52,8 @@ class Explained(Acting):
             raise Http404
         if not self.has_view_permission(request, row) or not request.user.has_perms(_PERMISSIONS):  # type: ignore[union-attr]
             raise PermissionDenied
-        caller, workspace = self.caller_in(request, row)
+        caller, default = self.caller_in(request, row)
+        workspace = _asked_workspace(request, default)
         context = {
             **self.admin_site.each_context(request),
             "title": f"Access of {caller.actor}",
@@ -68,16 +69,19 @@ class Explained(Acting):
         return reverse(name, args=(quote(row.pk),))
 
 
-def named_workspace(request: HttpRequest) -> Workspace | None:
-    """Give the workspace that the form of the page names, by slug or id."""
-    return Workspace.objects.named(request.GET.get("workspace", "").strip()).first()  # type: ignore[attr-defined, no-any-return]
+def _asked_workspace(request: HttpRequest, default: Workspace | None) -> Workspace | None:
+    """Give the workspace that the form of the page names, by slug or id; `default` where it names none."""
+    named = request.GET.get("workspace", "").strip()
+    return Workspace.objects.named(named).first() if named else default  # type: ignore[attr-defined, no-any-return]
 
 
 def _explained(request: HttpRequest, caller: Caller, workspace: Workspace | None) -> dict[str, Any]:
     """Give the report, or why there is none."""
     source, document = (request.GET.get(name, "").strip() for name in ("source", "document"))
     if workspace is None:
-        return {"error": "Name a workspace that there is." if request.GET.get("workspace") else ""}
+        return {
+            "error": "Name a workspace that there is." if request.GET.get("workspace", "").strip() else ""
+        }
     try:
         document_id = uuid.UUID(document) if document else None
         return {"report": explain_access(workspace, caller, document=document_id, source=source or None)}

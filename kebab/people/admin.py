@@ -1,27 +1,24 @@
-"""Who there is, in the Django admin: users, workspaces, members, groups, invitations, tokens, audit."""
+"""Who there is, in the Django admin: workspaces, members, groups, invitations, tokens; people and audit."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
-from django.contrib.auth.admin import UserAdmin
-from django.contrib.auth.forms import BaseUserCreationForm
 from django.core.exceptions import ValidationError
-from django.db import models, transaction
+from django.db import models
 from django.http import HttpRequest
-from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilter
-from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
 from kebab.api.errors import InvalidRequest
 from kebab.operating import shown
 from kebab.operating.acts import Act, Acting, acting, offer
 from kebab.operating.lists import FOUND, ReadOnly
 from kebab.operating.site import site
-from kebab.operating.tenants import IN_WORKSPACE, WORKSPACE_FILTER, TenantAdmin
-from kebab.people import audit_admin  # noqa: F401  registers it
+from kebab.operating.tenants import IN_WORKSPACE, WORKSPACE_FILTER, InWorkspace, TenantAdmin
+from kebab.people import audit_admin, person_admin  # noqa: F401  registers them
 from kebab.people.access import Caller
-from kebab.people.access_page import Explained, named_workspace
+from kebab.people.access_page import Explained
 from kebab.people.invitations import withdraw_invitation
 from kebab.people.issuing import take_back
 from kebab.people.members import remove_member
@@ -35,25 +32,8 @@ from kebab.people.models import (
     User,
     Workspace,
 )
-from kebab.people.tokens import readable_tokens
+from kebab.people.tokens import with_token_groups
 from kebab.people.workspaces import change_workspace, check_slug
-
-_RIGHTS = ("is_staff", "is_superuser", "user_permissions")
-_ROWS_SHOWN = 100
-
-
-class _NewPerson(UserCreationForm):  # type: ignore[misc]
-    class Meta(BaseUserCreationForm.Meta):
-        model = User
-        fields = ("email",)
-
-    def clean_email(self) -> str:
-        return str(self.cleaned_data["email"]).lower()
-
-
-class _ChangedPerson(UserChangeForm):  # type: ignore[misc]
-    def clean_email(self) -> str:
-        return str(self.cleaned_data["email"]).lower()
 
 
 class _RenamedWorkspace(forms.ModelForm):  # type: ignore[type-arg]
@@ -62,71 +42,6 @@ class _RenamedWorkspace(forms.ModelForm):  # type: ignore[type-arg]
             return check_slug(self.cleaned_data["slug"])
         except InvalidRequest as error:
             raise ValidationError(error.detail) from error
-
-
-@admin.register(User, site=site)
-class PersonAdmin(Explained, UserAdmin):  # type: ignore[misc, type-arg]
-    """People, who sign in with their address. None is deleted: what they did keeps their name."""
-
-    form, add_form, change_password_form = _ChangedPerson, _NewPerson, AdminPasswordChangeForm
-    ordering = ("-id",)
-    window_by = "id"
-    list_display = ("email", "display_name", "is_active", "is_staff", "last_login", "access_link")
-    search_fields = ("email",)
-    search_help_text = "How an address begins"
-    list_filter = (
-        ("is_active", BooleanRadioFilter),
-        ("is_staff", BooleanRadioFilter),
-        ("is_superuser", BooleanRadioFilter),
-    )
-    fieldsets = (
-        (None, {"fields": ("email", "password")}),
-        ("Person", {"fields": ("display_name", "member_of")}),
-        ("Rights here", {"fields": ("is_active", *_RIGHTS)}),
-        ("Dates", {"fields": ("last_login", "date_joined")}),
-    )
-    add_fieldsets = ((None, {"fields": ("email", "password1", "password2")}),)
-    filter_horizontal = ("user_permissions",)
-    told_fields = ("email", "display_name", "is_active", *_RIGHTS)
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        """Let only operators give rights: whoever may change people could make themselves one."""
-        always = ("member_of", "last_login", "date_joined")
-        return always if request.user.is_superuser else (*always, *_RIGHTS)  # type: ignore[union-attr]
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Keep staff from the accounts of other staff: with their password they would have their rights."""
-        has_rights = obj is not None and (obj.is_staff or obj.is_superuser)
-        may_reach = request.user.is_superuser or not has_rights or obj == request.user  # type: ignore[union-attr]
-        return may_reach and super().has_change_permission(request, obj)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Give False: a workspace could lose its owner. Deactivate instead, which ends their sessions."""
-        return False
-
-    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> Any:
-        """Set a password and write it down, both or neither."""
-        with transaction.atomic():
-            return super().user_change_password(request, id, form_url)
-
-    def subject_of(self, row: User) -> str:
-        """Give the address: people choose their names themselves."""
-        return str(row.email)
-
-    def find(self, request: HttpRequest, term: str) -> models.QuerySet[User]:
-        """Give the people whose address begins so."""
-        return User.objects.filter(email__startswith=term.lower())
-
-    def caller_in(self, request: HttpRequest, row: User) -> tuple[Caller, Workspace | None]:
-        """Give the person, and the workspace that the form names."""
-        return Caller(user=row), named_workspace(request)
-
-    @admin.display(description="member of")
-    def member_of(self, user: User) -> Any:
-        """Their first memberships."""
-        memberships = Membership.objects.filter(user=user).select_related("workspace").order_by("pk")
-        cells = [(shown.link(each.workspace), each.role) for each in memberships[:_ROWS_SHOWN]]
-        return shown.rows(cells, "Workspace", "Role")
 
 
 @admin.register(Workspace, site=site)
@@ -140,13 +55,12 @@ class WorkspaceAdmin(Acting):
     search_help_text = "How a slug begins, or an id"
     fields = ("slug", "name", "id", "corpus_id", "head_seq", "members_shown", "settings_shown", "created_at")
     readonly_fields = ("id", "corpus_id", "head_seq", "members_shown", "settings_shown", "created_at")
-    told_fields = ("slug", "name")
 
     @admin.display(description="members")
     def members_shown(self, workspace: Workspace) -> Any:
         """Its first members."""
         memberships = Membership.objects.filter(workspace=workspace).select_related("user").order_by("user")
-        cells = [(shown.link(each, each.user.email), each.role) for each in memberships[:_ROWS_SHOWN]]
+        cells = [(shown.link(each, each.user.email), each.role) for each in memberships[: shown.MOST_ROWS]]
         return shown.rows(cells, "Member", "Role")
 
     @admin.display(description="settings")
@@ -164,7 +78,7 @@ class WorkspaceAdmin(Acting):
 
     def save_model(self, request: HttpRequest, obj: Workspace, form: Any, change: bool) -> None:
         """Rename it as every door does."""
-        change_workspace(obj, slug=obj.slug, name=obj.name)
+        change_workspace(acting(request, obj), slug=obj.slug, name=obj.name)
 
     def find(self, request: HttpRequest, term: str) -> models.QuerySet[Workspace]:
         """Give the workspaces with this id, or whose slug begins so."""
@@ -173,7 +87,7 @@ class WorkspaceAdmin(Acting):
 
 
 @admin.register(Membership, site=site)
-class MembershipAdmin(Explained, ReadOnly):
+class MembershipAdmin(InWorkspace, Explained, ReadOnly):
     """Who belongs to which workspace: the newest people first, as the index on (workspace, user) has them."""
 
     list_display = ("__str__", "person", "in_workspace", "role", "created_at", "access_link")
@@ -187,8 +101,8 @@ class MembershipAdmin(Explained, ReadOnly):
     fields = ("person", "in_workspace", "role", "groups_shown", "created_at")
 
     def caller_in(self, request: HttpRequest, row: Membership) -> tuple[Caller, Workspace | None]:
-        """Give the person, in this workspace or the one that the form names."""
-        return Caller(user=row.user), named_workspace(request) or row.workspace
+        """Give the person, in this workspace."""
+        return Caller(user=row.user), row.workspace
 
     def find(self, request: HttpRequest, term: str) -> models.QuerySet[Membership]:
         """Give the memberships that each word fits: the beginning of the address, or the workspace's slug."""
@@ -204,16 +118,12 @@ class MembershipAdmin(Explained, ReadOnly):
         """The person."""
         return shown.link(membership.user, membership.user.email)
 
-    @admin.display(description="workspace")
-    def in_workspace(self, membership: Membership) -> Any:
-        """The workspace."""
-        return shown.link(membership.workspace)
-
     @admin.display(description="groups")
     def groups_shown(self, membership: Membership) -> Any:
         """The groups they are in."""
-        rows = GroupMember.objects.filter(membership=membership).select_related("group").order_by("pk")
-        return shown.rows([(shown.link(row.group),) for row in rows], "Group")
+        return shown.groups(
+            GroupMember.objects.filter(workspace=membership.workspace_id, membership=membership)
+        )
 
 
 @admin.register(Group, site=site)
@@ -227,15 +137,23 @@ class GroupAdmin(TenantAdmin):
     @admin.display(description="members")
     def members_shown(self, group: Group) -> Any:
         """Its first members."""
-        rows = GroupMember.objects.filter(group=group).select_related("membership__user").order_by("pk")
-        cells = [(shown.link(row.membership, row.membership.user.email),) for row in rows[:_ROWS_SHOWN]]
+        rows = (
+            GroupMember.objects.filter(workspace=group.workspace_id, group=group)
+            .select_related("membership__user")
+            .order_by("pk")
+        )
+        cells = [(shown.link(row.membership, row.membership.user.email),) for row in rows[: shown.MOST_ROWS]]
         return shown.rows(cells, "Member")
 
     @admin.display(description="tokens")
     def tokens_shown(self, group: Group) -> Any:
         """Its first tokens."""
-        rows = TokenGroup.objects.filter(group=group).select_related("token").order_by("pk")
-        return shown.rows([(shown.link(row.token),) for row in rows[:_ROWS_SHOWN]], "Token")
+        rows = (
+            TokenGroup.objects.filter(workspace=group.workspace_id, group=group)
+            .select_related("token")
+            .order_by("pk")
+        )
+        return shown.rows([(shown.link(row.token),) for row in rows[: shown.MOST_ROWS]], "Token")
 
 
 @admin.register(Invitation, site=site)
@@ -257,7 +175,7 @@ class InvitationAdmin(TenantAdmin):
 
 
 @admin.register(ApiToken, site=site)
-class ApiTokenAdmin(Explained, ReadOnly):
+class ApiTokenAdmin(InWorkspace, Explained, ReadOnly):
     """Tokens, without anything of their secrets."""
 
     list_display = (
@@ -288,14 +206,13 @@ class ApiTokenAdmin(Explained, ReadOnly):
         "last_used_at",
     )
 
-    @admin.display(description="workspace")
-    def in_workspace(self, token: ApiToken) -> Any:
-        """The workspace."""
-        return shown.link(token.workspace)
+    def get_queryset(self, request: HttpRequest) -> models.QuerySet[ApiToken]:
+        """Give tokens as access is asked of them."""
+        return with_token_groups(super().get_queryset(request).select_related("workspace"))
 
     def caller_in(self, request: HttpRequest, row: ApiToken) -> tuple[Caller, Workspace | None]:
-        """Give the token, in its workspace or the one that the form names."""
-        return Caller(token=readable_tokens().get(pk=row.pk)), named_workspace(request) or row.workspace
+        """Give the token, in its workspace."""
+        return Caller(token=row), row.workspace
 
     @admin.display(description="made by")
     def maker(self, token: ApiToken) -> Any:
@@ -305,8 +222,7 @@ class ApiTokenAdmin(Explained, ReadOnly):
     @admin.display(description="groups")
     def groups_shown(self, token: ApiToken) -> Any:
         """The groups it reads with."""
-        rows = TokenGroup.objects.filter(token=token).select_related("group").order_by("pk")
-        return shown.rows([(shown.link(row.group),) for row in rows], "Group")
+        return shown.groups(TokenGroup.objects.filter(workspace=token.workspace_id, token=token))
 
     def find(self, request: HttpRequest, term: str) -> models.QuerySet[ApiToken]:
         """Give the token that begins so: the rest of it, a secret, isn't looked at."""

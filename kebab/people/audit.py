@@ -32,18 +32,14 @@ def acting_from(request_address: str | None) -> Iterator[None]:
 
 def record(access: Access, action: str, subject: str = "", **detail: Any) -> None:
     """Write that the caller did `action` (`member.added`) to `subject`. `detail` never holds a secret."""
-    _write(access.workspace, access.actor, action, subject, detail)
-
-
-def record_operator(workspace: Workspace, action: str, subject: str = "", **detail: Any) -> None:
-    """Write that whoever runs the command line on this machine did `action` to `subject`."""
-    _write(workspace, operator(), action, subject, detail)
+    via = {"via": access.caller.via} if access.caller.via else {}
+    _write(access.workspace, access.actor, action, subject, {**detail, **via})
 
 
 def record_person(
     actor: str, action: str, subject: str = "", *, workspace: Workspace | None = None, **detail: Any
 ) -> None:
-    """Write what somebody did without an `Access`: signing in, failing to, accepting an invitation.
+    """Write what somebody did without an `Access`: signing in, accepting an invitation, making a workspace.
 
     `actor` is the address, as given where nobody has proved to be that person.
     """

@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 from django.db import transaction
 
+from kebab.people import audit
+from kebab.people.access import Access
 from kebab.people.models import Workspace
 
 _hooks: list[Callable[[Workspace], None]] = []
@@ -19,12 +21,13 @@ def register(hook: Callable[[Workspace], None]) -> None:
         _hooks.append(hook)
 
 
-def delete_workspace(workspace: Workspace) -> None:
-    """Delete `workspace` and everything in it. Writers wait for its row lock and then find it gone."""
+def delete_workspace(access: Access) -> None:
+    """Delete a workspace and everything in it. Writers wait for its row lock and then find it gone."""
     with transaction.atomic():
-        locked = Workspace.objects.select_for_update().filter(pk=workspace.pk).first()
+        locked = Workspace.objects.select_for_update().filter(pk=access.workspace.pk).first()
         if locked is None:
             return
+        audit.record(access, "workspace.deleted", f"{locked.slug} {locked.pk}")
         for hook in reversed(_hooks):  # ingest registers last and points at what search owns
             hook(locked)
         locked.delete()

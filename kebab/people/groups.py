@@ -92,7 +92,7 @@ def add_to_group(access: Access, group_id: uuid.UUID, user_id: int) -> None:
     with transaction.atomic():
         group, membership = _locked(access, group_id), _member(access, user_id)
         _, is_new = GroupMember.objects.get_or_create(
-            group=group, membership=membership, defaults={"workspace": access.workspace}
+            workspace=access.workspace, group=group, membership=membership
         )
         if is_new:
             audit.record(access, "group.member_added", membership.user.email, **_named(group))
@@ -102,9 +102,10 @@ def remove_from_group(access: Access, group_id: uuid.UUID, user_id: int) -> None
     """Take a member out of a group. Raises NotFound for a group, or for one who isn't in it."""
     with transaction.atomic():
         group, membership = _locked(access, group_id), _member(access, user_id)
-        deleted, _ = GroupMember.objects.filter(group=group, membership=membership).delete()
+        members = GroupMember.objects.filter(workspace=access.workspace, group=group)
+        deleted, _ = members.filter(membership=membership).delete()
         if not deleted:
-            raise NotFound
+            raise NotFound(f"{membership.user.email} is not in {group.name}.")
         audit.record(access, "group.member_removed", membership.user.email, **_named(group))
 
 
@@ -153,7 +154,8 @@ def _counted(groups: "QuerySet[Group]") -> "QuerySet[Group]":
 
 
 def _count(rows: type[models.Model]) -> Coalesce:
-    per_group = rows._default_manager.filter(group=OuterRef("pk")).order_by().values("group")
+    mine = rows._default_manager.filter(workspace=OuterRef("workspace"), group=OuterRef("pk"))
+    per_group = mine.order_by().values("group")
     counted = per_group.annotate(count=Count("*")).values("count")
     return Coalesce(Subquery(counted, output_field=IntegerField()), 0)
 

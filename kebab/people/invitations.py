@@ -14,17 +14,17 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 
-from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from kebab.api.errors import Conflict, FieldError, Forbidden, InvalidRequest, NotFound, Unprocessable
+from kebab.api.errors import Conflict, FieldError, Forbidden, InvalidRequest, NotFound
 from kebab.people import audit
 from kebab.people.access import Access
 from kebab.people.groups import groups_of
 from kebab.people.members import check_grant
 from kebab.people.models import Group, GroupMember, Invitation, Membership, Role, User
+from kebab.people.models.user import normal_address
 from kebab.tenancy.acting import acting_everywhere, acting_in
 
 LIFETIME = timedelta(days=7)
@@ -47,8 +47,8 @@ class Invited:
 def invite(access: Access, email: str, role: Role, groups: Collection[uuid.UUID] = ()) -> Invited:
     """Invite whoever has this address; an earlier invitation to it is withdrawn.
 
-    Raises InvalidRequest for what mail can't be sent to, Forbidden for a role above the caller's,
-    Unprocessable for groups that aren't there, Conflict for a member.
+    Raises InvalidRequest for what mail can't be sent to, Forbidden for a role above the caller's, given or
+    withdrawn, Unprocessable for groups that aren't there, Conflict for a member.
     """
     check_grant(access, role)
     address, secret = _sendable(email), secrets.token_urlsafe(32)
@@ -75,12 +75,13 @@ def invite(access: Access, email: str, role: Role, groups: Collection[uuid.UUID]
 def withdraw_invitation(access: Access, invitation_id: uuid.UUID) -> None:
     """Make an invitation's link useless, at once and for good; one that is past stays as it is.
 
-    Raises NotFound.
+    Raises NotFound, Forbidden for one to a role above the caller's.
     """
     with transaction.atomic():
         invitation = access.workspace.invitations.select_for_update().filter(pk=invitation_id).first()
         if invitation is None:
             raise NotFound
+        check_grant(access, Role(invitation.role))
         if invitation.accepted_at is not None or invitation.withdrawn_at is not None:
             return
         invitation.withdrawn_at = timezone.now()
@@ -111,42 +112,36 @@ def needs_account(invitation: Invitation) -> bool:
     return not User.objects.filter(email=invitation.email).exists()
 
 
-def accept_invitation(secret: str, user: User) -> Membership:
+def accept_invitation(invitation: Invitation, user: User) -> Membership:
     """Make `user`, who has signed in, a member; one who is a member already keeps role and groups.
 
-    Raises NotFound for anything but an open invitation, Forbidden for one to another address.
+    Who holds the link has shown the address to be theirs. Raises NotFound when the invitation isn't open any
+    more, Forbidden for one to another address.
     """
-    invitation = _found(secret)
     if user.email != invitation.email:
         raise Forbidden(
             f"This invitation is for {invitation.email}; you are signed in as {user.email}.",
             code="invited_is_another",
         )
     with acting_in(invitation.workspace_id), transaction.atomic():
-        return _accepted(_claimed(invitation), user)
+        membership = _accepted(_claimed(invitation), user)
+        if not user.has_proved_email:
+            user.prove_email()
+        return membership
 
 
-def accept_as_new_user(secret: str, *, password: str, display_name: str = "") -> Membership:
-    """Make an account for the invited address, and a member of it.
+def accept_as_new_user(invitation: Invitation, *, password: str, display_name: str = "") -> Membership:
+    """Make an account for the invited address, and a member of it; the caller has checked the password.
 
-    Raises NotFound for anything but an open invitation, Conflict when the address has an account (its owner
-    signs in instead), Unprocessable naming what is wrong with the password.
+    Raises NotFound when the invitation isn't open any more, Conflict when the address has an account: its
+    owner signs in instead.
     """
-    invitation = _found(secret)
-    _check_password(password, User(email=invitation.email, display_name=display_name))
     with acting_in(invitation.workspace_id), transaction.atomic():
         claimed = _claimed(invitation)
         user = _new_user(claimed, password, display_name)
         with acting_everywhere():  # an account belongs to no workspace
             audit.record_person(user.email, "account.created", user.email, by="invitation")
         return _accepted(claimed, user)
-
-
-def _found(secret: str) -> Invitation:
-    invitation = find_invitation(secret)
-    if invitation is None:
-        raise NotFound
-    return invitation
 
 
 def _claimed(invitation: Invitation) -> Invitation:
@@ -196,7 +191,7 @@ def _new_user(invitation: Invitation, password: str, display_name: str) -> User:
 
 def _sendable(email: str) -> str:
     """Give the address as it is kept. Raises InvalidRequest."""
-    address = email.strip().lower()
+    address = normal_address(email)
     try:
         Invitation._meta.get_field("email").clean(address, None)
         address.rpartition("@")[0].encode("ascii")
@@ -205,14 +200,6 @@ def _sendable(email: str) -> str:
         wrong = FieldError(field="email", message="No mail can be sent to this address.")
         raise InvalidRequest(f"No mail can be sent to {email[:254]!r}.", errors=[wrong]) from error
     return address
-
-
-def _check_password(password: str, user: User) -> None:
-    try:
-        validate_password(password, user)
-    except ValidationError as error:
-        wrong = [FieldError(field="password", message=message) for message in error.messages]
-        raise Unprocessable(" ".join(error.messages), code="password_refused", errors=wrong) from error
 
 
 def _check_no_member(access: Access, address: str) -> None:

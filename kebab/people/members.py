@@ -1,7 +1,7 @@
 """Who belongs to a workspace, and as what: the rules that keep every workspace owned and roles honest."""
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from kebab.api.errors import Conflict, Forbidden, NotFound, Unprocessable
@@ -30,7 +30,7 @@ def add_member(access: Access, email: str, role: Role) -> Membership:
     Conflict for one who is a member.
     """
     check_grant(access, role)
-    user = User.objects.filter(email=email.strip().lower(), is_active=True).first()
+    user = User.objects.with_address(email).filter(is_active=True).first()
     if user is None:
         raise Unprocessable(
             f"Nobody here has the address {email!r}; invite them, or have an operator create the user first.",
@@ -91,6 +91,15 @@ def usable_tokens_made_by(workspace: Workspace, user: User) -> int:
     """Give how many tokens that `user` made for the workspace still work."""
     fresh = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
     return workspace.tokens.filter(fresh, created_by=user, revoked_at=None).count()
+
+
+def owned_alone(user: User) -> "QuerySet[Workspace]":
+    """Give the workspaces of `user` that no other active person owns."""
+    others = Membership.objects.filter(
+        workspace=OuterRef("pk"), role=Role.OWNER, user__is_active=True
+    ).exclude(user=user)
+    owned = Workspace.objects.filter(memberships__user=user, memberships__role=Role.OWNER)
+    return owned.exclude(Exists(others)).order_by("slug")
 
 
 def _locked(access: Access, user_id: int) -> Membership:

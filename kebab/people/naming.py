@@ -15,7 +15,7 @@ _PREFIX = re.compile(r"\A(?:kbb_)?([a-z2-7]{12})(?:_.*)?\Z")
 
 def the_user(email: str) -> User:
     """Give the person with this address. Raises CliError."""
-    user = User.objects.filter(email=email.strip().lower()).first()
+    user = User.objects.with_address(email).first()
     if user is None:
         raise CliError(
             f"There is no user {email!r}. People come by invitation (kebab member invite); an operator comes"
@@ -28,7 +28,7 @@ def the_user(email: str) -> User:
 
 def the_member(workspace: Workspace, email: str) -> User:
     """Give the member of the workspace with this address. Raises CliError."""
-    user = User.objects.filter(memberships__workspace=workspace, email=email.strip().lower()).first()
+    user = User.objects.with_address(email).filter(memberships__workspace=workspace).first()
     if user is None:
         raise CliError(
             f"{email} is no member of {workspace.slug}; see: kebab member list",

@@ -7,9 +7,14 @@ from typing import Any
 from django.db.models.signals import post_save
 
 from kebab.people import audit
-from kebab.people.access import Access, operator_access
+from kebab.people.access import Access, Caller, operator_access
 from kebab.people.models import User, Workspace
 from kebab.tenancy.acting import acting_everywhere
+
+
+def operating_caller() -> Caller:
+    """Give whoever runs the command line on this machine, where there is no workspace yet."""
+    return Caller(operator=audit.operator())
 
 
 def the_operator(workspace: Workspace) -> Access:

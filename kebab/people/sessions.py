@@ -2,7 +2,11 @@
 
 import re
 
+from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends import db
+from django.utils.crypto import constant_time_compare
+
+from kebab.people.models import User
 
 _KEY = re.compile("[a-z0-9]{8,40}")
 
@@ -12,3 +16,17 @@ class SessionStore(db.SessionStore):
 
     def _validate_session_key(self, key: str | None) -> bool:
         return key is not None and _KEY.fullmatch(key) is not None
+
+
+def is_open(session_key: str | None, user: User) -> bool:
+    """Whether a session is still `user`'s, begun with the password of now; True for no session at all.
+
+    One query; none without a session.
+    """
+    if session_key is None:
+        return True
+    session = SessionStore(session_key)
+    begun_with = session.get(HASH_SESSION_KEY, "")
+    return session.get(SESSION_KEY) == str(user.pk) and constant_time_compare(
+        begun_with, user.get_session_auth_hash()
+    )

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from django.contrib.auth.backends import ModelBackend
 
-from kebab.api.errors import Forbidden, NotFound
-from kebab.api.permissions import Need
+from kebab.api.errors import Forbidden, InvalidRequest, NotFound
+from kebab.api.permissions import ADMINS, Need
 from kebab.people.access import Access, Caller, access_for
 from kebab.people.models import ApiToken, Group, Role, Scope, Workspace
 from kebab.people.operations import Operation, operations
@@ -64,13 +64,17 @@ class Asked:
 
     def refusal(self, need: Need) -> str:
         """Give why the caller is refused what needs `need`; empty when they aren't."""
+        is_allowed, why = self.answer(need)
+        return "" if is_allowed else why
+
+    def answer(self, need: Need) -> tuple[bool, str]:
+        """Give whether the caller may do what needs `need`, and why, or why not."""
         if self.access is None:
-            return self.barred
+            return False, self.barred
         try:
-            need.check(self.access)
+            return True, need.check(self.access)
         except Forbidden as error:
-            return str(error)
-        return ""
+            return False, str(error)
 
     def refusal_of(self, method: str, route: str) -> str:
         """Give why the caller is refused an operation of the API, like GET `/sources/{source_id}`."""
@@ -110,7 +114,7 @@ _NAMED: dict[Need, tuple[str, str]] = {
     Need(role=Role.VIEWER, scope=Scope.ASK): ("ask", "ask questions"),
     Need(role=Role.EDITOR, scope=Scope.INGEST): ("ingest", "add, change and delete sources and documents"),
     Need(role=Role.ADMIN, scope=Scope.MANAGE): ("manage", "change settings and the embedding model"),
-    Need(role=Role.ADMIN, scope=None): (
+    ADMINS: (
         "members",
         "manage members, groups, invitations and tokens; see audit",
     ),
@@ -130,8 +134,10 @@ def explain_access(
 ) -> AccessReport:
     """Give what `caller` can see and do; a token is one of `readable_tokens`.
 
-    Raises NotFound for a document or source that isn't there.
+    Raises NotFound for a document or source that isn't there, InvalidRequest for both at once.
     """
+    if document is not None and source is not None:
+        raise InvalidRequest("Give document or source, not both.")
     access, barred = _admitted(workspace, caller)
     asked = Asked(workspace=workspace, access=access, barred=barred, document=document, source=source)
     things = [thing for explain in _explainers for thing in explain(asked)]
@@ -176,25 +182,14 @@ def _permissions(asked: Asked) -> Iterator[Permission]:
         found.setdefault(operation.need, []).append(operation)
     for need, allowing in found.items():
         name, means = _NAMED.get(need) or (_unnamed(need), "")
-        refusal = asked.refusal(need)
+        is_allowed, why = asked.answer(need)
         yield Permission(
             name=name,
             means=means,
-            is_allowed=not refusal,
-            why=_grounds(asked.access, need) or refusal,
+            is_allowed=is_allowed,
+            why=why,
             operations=tuple(map(str, allowing)),
         )
-
-
-def _grounds(access: Access | None, need: Need) -> str:
-    """Say what there is for `need`; empty for who has nothing for it."""
-    if access is None:
-        return ""
-    if access.role is not None:
-        return f"The role is {access.role.value}; this needs {need.role.value}."
-    if need.scope == "any" and access.scopes:
-        return "The token has a scope."
-    return f"The token has the scope {need.scope}." if need.scope in access.scopes else ""
 
 
 def _unnamed(need: Need) -> str:

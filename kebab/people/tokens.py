@@ -77,7 +77,8 @@ def readable_tokens() -> "QuerySet[ApiToken]":
 
 def with_token_groups(tokens: "QuerySet[ApiToken]") -> "QuerySet[ApiToken]":
     """Give each token its `group_ids`, in the same query."""
-    groups = TokenGroup.objects.filter(token=OuterRef("pk")).order_by("group_id")
+    its_own = TokenGroup.objects.filter(workspace=OuterRef("workspace"), token=OuterRef("pk"))
+    groups = its_own.order_by("group_id")
     return tokens.annotate(group_ids=ArraySubquery(groups.values("group_id")))
 
 

@@ -33,7 +33,8 @@ class Provider(ThreadingHTTPServer):
         self.algorithm: str = "RS256"
         #: Replaces what an address answers: path to (status, bytes).
         self.broken: dict[str, tuple[int, bytes]] = {}
-        self.challenge = ""
+        #: By code that was given out.
+        self.challenges: dict[str, str] = {}
         self.token_requests = 0
 
     def approve(self, address: str) -> dict[str, str]:
@@ -43,8 +44,9 @@ class Provider(ThreadingHTTPServer):
         assert asked["client_id"] == CLIENT_ID and asked["response_type"] == "code"
         assert asked["code_challenge_method"] == "S256"
         assert {"openid", "email"} <= set(asked["scope"].split())
-        self.challenge = asked["code_challenge"]
-        return {"code": "a-code", "state": asked["state"]}
+        code = f"code-{len(self.challenges)}"
+        self.challenges[code] = asked["code_challenge"]
+        return {"code": code, "state": asked["state"]}
 
     def discovery(self) -> dict[str, Any]:
         """Describe itself."""
@@ -62,7 +64,8 @@ class Provider(ThreadingHTTPServer):
         self.token_requests += 1
         digest = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
         proof = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
-        if (form.get("code"), form.get("client_secret"), proof) != ("a-code", CLIENT_SECRET, self.challenge):
+        challenge = self.challenges.get(form.get("code", ""))
+        if (form.get("client_secret"), proof) != (CLIENT_SECRET, challenge):
             return 400, {"error": "invalid_grant"}
         return 200, {"access_token": "an-access-token", "token_type": "Bearer", "id_token": self.id_token()}
 

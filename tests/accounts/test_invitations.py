@@ -92,7 +92,7 @@ def test_the_link_works_once(visitor, invited):
     [
         ("short", None, "at least 12 characters"),
         ("ada@example.org", None, "too similar"),
-        (PASSWORD, "another password", "The two passwords are not the same."),
+        (PASSWORD, "another password", "The two password fields didn’t match."),
     ],
 )
 def test_a_bad_password_is_told_and_nothing_done(visitor, invited, password, again, said):

@@ -1,16 +1,21 @@
 """Signing in through an OpenID Connect provider, against a real one of the tests' own."""
 
+from functools import partial
+from threading import Barrier
+
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from django.contrib.auth import get_user
 from django.contrib.auth.models import Permission
 from django.test import Client
 
+from kebab.accounts.oidc import adapters
 from kebab.people.invitations import invite, withdraw_invitation
 from kebab.people.models import AuditEvent, Role, User
 from kebab.people.operator import the_operator
 from tests.accounts.people import PASSWORD, is_signed_in, sign_in
 from tests.accounts.provider import CLIENT_ID, CLIENT_SECRET, running_provider
+from tests.corpus.together import at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -101,6 +106,28 @@ def test_an_invited_person_comes_in_and_can_join(visitor, provider, workspace):
     assert AuditEvent.objects.filter(action="account.created", detail__by="oidc").count() == 1
 
 
+@pytest.mark.django_db(transaction=True)
+def test_two_first_sign_ins_at_once_are_one_account(provider, settings, monkeypatch):
+    settings.KEBAB_OIDC_SIGNUP = True
+    provider.claims["email"] = "neu@example.org"
+    clients, both_are_here = [Client(), Client()], Barrier(2, timeout=30)
+    said = [provider.approve(client.get("/login/oidc")["Location"]) for client in clients]
+    verified_email = adapters._verified_email
+
+    def wait_for_the_other(sociallogin):
+        both_are_here.wait()
+        return verified_email(sociallogin)
+
+    monkeypatch.setattr(adapters, "_verified_email", wait_for_the_other)
+    ways = zip(clients, said, strict=True)
+    answers = at_once([partial(client.get, "/login/oidc/callback", query) for client, query in ways])
+
+    assert [answer.status_code for answer in answers] == [302, 302]
+    user = User.objects.get(email="neu@example.org")
+    assert [get_user(client) for client in clients] == [user, user]
+    assert user.socialaccount_set.count() == 1
+
+
 def test_a_withdrawn_invitation_lets_nobody_in(visitor, provider, workspace):
     operator = the_operator(workspace)
     invited = invite(operator, "neu@example.org", Role.EDITOR)
@@ -128,8 +155,12 @@ def test_an_operator_can_undo_a_link(visitor, ada, provider, acts):
     office.force_login(User.objects.create_superuser("root@example.org"))
     address = f"/admin/people/user/{ada.pk}/act/unlink/"
     assert address in office.get(f"/admin/people/user/{ada.pk}/change/").content.decode()
+    elsewhere = Client()
+    elsewhere.force_login(User.objects.get(pk=ada.pk))
+    assert is_signed_in(elsewhere)
     office.post(address, {"sure": "1"})
 
+    assert not is_signed_in(elsewhere)
     event = AuditEvent.objects.get(action="account.unlinked")
     assert (event.actor, event.subject) == ("root@example.org", ada.email)
     come_back(visitor, provider)
@@ -145,8 +176,13 @@ def test_staff_do_not_unlink_an_operator(provider):
     )
     office = Client()
     office.force_login(clerk)
-    office.post(f"/admin/people/user/{root.pk}/act/unlink/", {"sure": "1"})
+    address = f"/admin/people/user/{root.pk}/act/unlink/"
+    assert address not in office.get(f"/admin/people/user/{root.pk}/change/").content.decode()
+    assert office.post(address, {"sure": "1"}).status_code == 403
+    ticked = {"action": "unlink", "_selected_action": root.pk, "sure": "1"}
+    answer = office.post("/admin/people/user/", ticked, follow=True)
 
+    assert "You may not do this to it." in answer.content.decode()
     assert root.socialaccount_set.exists()
     assert not AuditEvent.objects.filter(action="account.unlinked").exists()
 
@@ -275,7 +311,7 @@ def test_a_way_back_works_once(visitor, ada, provider):
 
 def test_another_code_than_ours_is_refused(visitor, ada, provider):
     answer = provider.approve(visitor.get("/login/oidc")["Location"])
-    provider.challenge = "of another way"
+    provider.challenges = dict.fromkeys(provider.challenges, "of another way")
 
     check_refused(visitor, visitor.get("/login/oidc/callback", answer), status=400)
 

@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.db import transaction
 from django.utils import timezone
 
-from kebab.api.errors import NotFound
+from kebab.api.errors import InvalidRequest, NotFound
 from kebab.cli import verb
 from kebab.people import simulator
 from kebab.people.access import Caller
@@ -294,3 +294,8 @@ def test_the_verb_ends_as_the_one_thing_is(workspace):
     assert run("--token", str(token.pk), *where, "--document", doc_id.hex)[0] == 1
     assert run("--token", token.prefix, *where, "--source", "nothing")[0] == 1
     assert run("--user", "nobody@example.org", *where)[0] == 1
+
+
+def test_a_document_and_a_source_at_once_are_refused(workspace):
+    with pytest.raises(InvalidRequest, match="not both"):
+        explain_access(workspace, Caller(user=make_member(workspace)), document=uuid.uuid4(), source="open")

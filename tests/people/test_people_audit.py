@@ -8,9 +8,10 @@ from django.db import ProgrammingError, transaction
 from django.utils import timezone
 
 from kebab.people import audit
-from kebab.people.audit import acting_from, record_operator, record_person
+from kebab.people.audit import acting_from, record_person
 from kebab.people.models import AuditEvent, Role
 from kebab.people.models.audit import AuditIsFinal
+from kebab.people.operator import the_operator
 from tests.api_plumbing.actors import make_member, member_client, person_client, token_client
 
 
@@ -24,7 +25,7 @@ def admin(workspace):
 
 
 def record(workspace, action="thing.done", **detail):
-    record_operator(workspace, action, "it", **detail)
+    audit.record(the_operator(workspace), action, "it", **detail)
     return AuditEvent.objects.latest("at")
 
 

@@ -117,7 +117,7 @@ def test_a_list_that_is_cut_says_so(workspace, group, monkeypatch, kind):
         mint_token(workspace, scopes=["search"])
     assert run_json(kind, "list")["has_more"] is False
 
-    monkeypatch.setattr(f"kebab.people.management.commands.{kind}._MOST_LISTED", 1)
+    monkeypatch.setattr("kebab.people.management.commands.list._ROWS_OF_VERBS", 1)
     cut = run_json(kind, "list")
     assert (cut["has_more"], len(cut["rows"])) == (True, 1)
     assert f"kebab list {kind}s --limit" in run(kind, "list")[2]

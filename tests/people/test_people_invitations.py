@@ -164,6 +164,16 @@ def test_nobody_invites_above_their_own_role(admin, workspace):
     assert ask(member_client(workspace, Role.OWNER), workspace, role="owner").status_code == 201
 
 
+def test_nobody_withdraws_an_invitation_to_a_role_above_their_own(admin, workspace):
+    owner = member_client(workspace, Role.OWNER)
+    made = ask(owner, workspace, role="owner").json()
+    assert admin.delete(path(workspace, made["id"])).status_code == 403
+    assert ask(admin, workspace, role="viewer").status_code == 403
+    assert [row["state"] for row in owner.get(path(workspace)).json()["results"]] == ["open"]
+
+    assert owner.delete(path(workspace, made["id"])).status_code == 204
+
+
 def test_a_member_is_not_invited(admin, workspace):
     member = make_member(workspace)
     response = ask(admin, workspace, email=member.email.upper())

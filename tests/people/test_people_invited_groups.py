@@ -6,7 +6,7 @@ import pytest
 from django.db import transaction
 
 from kebab.people.groups import create_group, delete_group
-from kebab.people.invitations import accept_invitation, invite
+from kebab.people.invitations import accept_invitation, find_invitation, invite
 from kebab.people.models import Group, GroupMember, Invitation, Membership, Role
 from kebab.people.operator import the_operator
 from tests.api_plumbing.actors import make_person, make_workspace
@@ -31,7 +31,7 @@ def secret(workspace, group):
 
 
 def test_a_group_that_is_deleted_while_its_invitation_is_accepted_is_left_out(workspace, group, secret):
-    ada, deleted = make_person(ADDRESS), Event()
+    ada, invitation, deleted = make_person(ADDRESS), find_invitation(secret), Event()
 
     def delete():
         with transaction.atomic():
@@ -41,7 +41,7 @@ def test_a_group_that_is_deleted_while_its_invitation_is_accepted_is_left_out(wo
 
     def accept():
         assert deleted.wait(30)
-        accept_invitation(secret, ada)
+        accept_invitation(invitation, ada)
 
     at_once([delete, accept])
     assert Membership.objects.get(workspace=workspace).user == ada

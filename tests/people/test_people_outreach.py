@@ -45,6 +45,7 @@ def add(client, workspace, email=None):
 def check_refusal(response):
     assert (response.status_code, response.json()["code"]) == (429, "rate_limited")
     assert 0 < int(response["Retry-After"]) <= 3_600
+    assert "Try again in " in response.json()["detail"]
 
 
 def test_a_person_invites_so_many_whatever_the_workspace(workspace, limits, person):

@@ -1,15 +1,16 @@
 """Workspaces over HTTP."""
 
-import uuid
-
 import pytest
 
-from kebab.people import deletion, preferences
+from kebab.people import audit, deletion, preferences
 from kebab.people.models import AuditEvent, Membership, Role, Workspace
+from kebab.people.operator import operating_caller
 from kebab.people.preferences import preference, register_preference
+from kebab.people.workspaces import create_workspace
 from tests.api_plumbing.actors import make_person, make_workspace, member_client, person_client, token_client
 
 WORKSPACES = "/api/v1/workspaces"
+_ID = "5f0c2a9e-7f6b-4f0e-9d39-0f6a2f6f2c11"
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ def test_a_taken_slug_is_a_conflict(workspace):
     assert Workspace.objects.count() == 1
 
 
-@pytest.mark.parametrize("slug", ["A", "-a", "a_b", "a/b", "a" * 64, str(uuid.uuid4()), uuid.uuid4().hex])
+@pytest.mark.parametrize("slug", ["A", "-a", "a_b", "a/b", "a" * 64, _ID, _ID.replace("-", "")])
 def test_a_slug_that_is_malformed_or_reads_as_an_id_is_refused(db, slug):
     response = person_client(make_person()).post(WORKSPACES, {"slug": slug}, format="json")
 
@@ -176,3 +177,32 @@ def test_a_hook_that_fails_leaves_the_workspace_as_it_was(workspace, monkeypatch
 def test_only_an_owner_deletes_a_workspace(workspace, role):
     assert member_client(workspace, role).delete(path(workspace)).status_code == 403
     assert token_client(workspace, "manage").delete(path(workspace)).status_code == 403
+
+
+def test_a_change_is_written_with_what_was_before_and_none_is_not_written(workspace, theme):
+    admin, slug = member_client(workspace, Role.ADMIN), workspace.slug
+    for body in ({}, {"name": workspace.name, "slug": slug, "settings": {"theme": None}}):
+        assert admin.patch(path(workspace), body, format="json").status_code == 200
+    assert not AuditEvent.objects.exists()
+    admin.patch(path(workspace), {"name": "New", "settings": {"theme": "dark"}}, format="json")
+
+    event = AuditEvent.objects.get()
+    assert (event.action, event.subject) == ("workspace.changed", slug)
+    assert event.detail == {
+        "id": str(workspace.pk),
+        "values": [
+            {"field": "name", "before": workspace.name, "after": "New"},
+            {"field": "settings.theme", "before": None, "after": "dark"},
+        ],
+    }
+
+
+def test_a_workspace_that_could_not_be_written_down_is_not_made(db, monkeypatch):
+    def fail(*_, **__):
+        raise OSError("no audit")
+
+    monkeypatch.setattr(audit, "record_person", fail)
+    with pytest.raises(OSError, match="no audit"):
+        create_workspace(operating_caller(), "docs")
+
+    assert not Workspace.objects.exists()

@@ -8,7 +8,7 @@ from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialAccount, SocialApp, SocialLogin
 from django.conf import settings
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -20,6 +20,7 @@ from kebab.accounts.signing_in import sign_in
 from kebab.limits.client import client_network
 from kebab.people.invitations import is_invited
 from kebab.people.models import User
+from kebab.people.models.user import normal_address
 
 logger = logging.getLogger(__name__)
 
@@ -74,6 +75,11 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
             raise ImmediateHttpResponse(refused(request, _claimed_email(sociallogin), "unverified"))
         with transaction.atomic():
             user = _user_of(email, sociallogin)
+            sociallogin.lookup()
+            if sociallogin.is_existing:  # they came in twice at once, and the other one has linked them
+                return
+            if user is not None and _is_linked(user):
+                user = None
             if user is not None and user.is_active:
                 _link(request, user, sociallogin)
                 return
@@ -135,23 +141,34 @@ def _verified_email(sociallogin: SocialLogin) -> str | None:
     """Give the address that the provider vouches for; some write the claim as a text."""
     for address in sociallogin.email_addresses:
         if address.verified is True or address.verified == "true":
-            return address.email.strip().lower()  # type: ignore[no-any-return]
+            return normal_address(address.email)
     return None
 
 
 def _user_of(email: str, sociallogin: SocialLogin) -> User | None:
-    """Give the account to link; None where there is none, or its address has passed on to another.
+    """Give the account with this address, locked, so that two sign-ins at once link it one after the other.
 
-    Who is invited gets one, which the invitation then makes a member. A link to another issuer than today's
-    hinders nothing: nobody signs in by it.
+    Who is invited gets one, which the invitation then makes a member.
     """
-    user = User.objects.filter(email=email).first()
-    if user is None and (settings.KEBAB_OIDC_SIGNUP or is_invited(email)):
-        user = User.objects.create_user(email, display_name=_name(sociallogin), proved_email=email)
-        audit.record_account(user, by="oidc")
-    if user is None or links_of(user).filter(extra_data__iss=settings.KEBAB_OIDC_ISSUER).exists():
-        return None
+    people = User.objects.with_address(email).select_for_update(no_key=True)
+    user = people.first()
+    if user is not None or not (settings.KEBAB_OIDC_SIGNUP or is_invited(email)):
+        return user
+    try:
+        with transaction.atomic():
+            user = User.objects.create_user(email, display_name=_name(sociallogin), proved_email=email)
+    except IntegrityError:  # made meanwhile
+        return people.first()
+    audit.record_account(user, by="oidc")
     return user
+
+
+def _is_linked(user: User) -> bool:
+    """Whether somebody else of today's provider is linked: the address has passed on.
+
+    A link to another issuer hinders nothing: nobody signs in by it.
+    """
+    return links_of(user).filter(extra_data__iss=settings.KEBAB_OIDC_ISSUER).exists()
 
 
 def _link(request: HttpRequest, user: User, sociallogin: SocialLogin) -> None:

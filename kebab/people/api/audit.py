@@ -8,11 +8,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from kebab.api.pagination import KeysetPage, PageQuery
-from kebab.api.permissions import Need
+from kebab.api.permissions import ADMINS
 from kebab.api.schema import page_of
 from kebab.api.views import WorkspaceView
 from kebab.people.audit import events_of
-from kebab.people.models import AuditEvent, Role
+from kebab.people.models import AuditEvent
 
 
 class AuditQuery(PageQuery):
@@ -45,7 +45,7 @@ class AuditEventSerializer(serializers.Serializer[AuditEvent]):
 class AuditView(WorkspaceView):
     """The audit log of a workspace."""
 
-    required: ClassVar = {"GET": Need(role=Role.ADMIN, scope=None)}
+    required: ClassVar = {"GET": ADMINS}
     queries: ClassVar = {"GET": AuditQuery}
 
     @extend_schema(responses=page_of(AuditEventSerializer))

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from kebab.api.idempotency import idempotent
 from kebab.api.pagination import KeysetPage, PageQuery
-from kebab.api.permissions import Need
+from kebab.api.permissions import ADMINS
 from kebab.api.schema import page_of
 from kebab.api.serializers import StrictSerializer, strict_body
 from kebab.api.views import WorkspaceView
@@ -26,9 +26,6 @@ from kebab.people.groups import (
     sizes,
 )
 from kebab.people.members import members_of
-from kebab.people.models import Role
-
-_ADMIN = Need(role=Role.ADMIN, scope=None)
 
 
 class GroupName(StrictSerializer):
@@ -60,7 +57,7 @@ class GroupWithMembersSerializer(GroupSerializer):
 class GroupsView(WorkspaceView):
     """The groups of a workspace."""
 
-    required: ClassVar = {"GET": _ADMIN, "POST": _ADMIN}
+    required: ClassVar = {"GET": ADMINS, "POST": ADMINS}
     queries: ClassVar = {"GET": PageQuery}
 
     @extend_schema(responses=page_of(GroupSerializer))
@@ -71,7 +68,7 @@ class GroupsView(WorkspaceView):
         return Response({"results": found, "next_cursor": next_cursor})
 
     @extend_schema(request=GroupName, responses={201: GroupSerializer})
-    @idempotent()
+    @idempotent(recheck=None)
     def post(self, request: Request, ws: str) -> Response:
         """Make a group."""
         group = create_group(self.access, strict_body(request, GroupName)["name"])
@@ -81,7 +78,7 @@ class GroupsView(WorkspaceView):
 class OneGroupView(WorkspaceView):
     """One group of a workspace."""
 
-    required: ClassVar = {"GET": _ADMIN, "PATCH": _ADMIN, "DELETE": _ADMIN}
+    required: ClassVar = {"GET": ADMINS, "PATCH": ADMINS, "DELETE": ADMINS}
     queries: ClassVar = {"GET": PageQuery}
 
     @extend_schema(responses=GroupWithMembersSerializer)
@@ -111,7 +108,7 @@ class OneGroupView(WorkspaceView):
 class GroupMemberView(WorkspaceView):
     """A member's place in a group."""
 
-    required: ClassVar = {"PUT": _ADMIN, "DELETE": _ADMIN}
+    required: ClassVar = {"PUT": ADMINS, "DELETE": ADMINS}
 
     @extend_schema(request=None, responses={204: None})
     def put(self, request: Request, ws: str, group_id: uuid.UUID, user_id: int) -> Response:

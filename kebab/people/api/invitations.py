@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from kebab.api.idempotency import idempotent
 from kebab.api.pagination import KeysetPage, PageQuery
-from kebab.api.permissions import Need
+from kebab.api.permissions import ADMINS
 from kebab.api.schema import page_of
 from kebab.api.serializers import StrictSerializer, strict_body
 from kebab.api.views import WorkspaceView
@@ -21,8 +21,6 @@ from kebab.people.models import Invitation, Role
 from kebab.people.models.invitation import InvitationState
 from kebab.people.outreach import count_invitation
 from kebab.site_address import site_address
-
-_ADMIN = Need(role=Role.ADMIN, scope=None)
 
 
 class NewInvitation(StrictSerializer):
@@ -63,7 +61,7 @@ class InvitationWithLinkSerializer(InvitationSerializer):
 class InvitationsView(WorkspaceView):
     """The invitations to a workspace."""
 
-    required: ClassVar = {"GET": _ADMIN, "POST": _ADMIN}
+    required: ClassVar = {"GET": ADMINS, "POST": ADMINS}
     queries: ClassVar = {"GET": PageQuery}
 
     @extend_schema(responses=page_of(InvitationSerializer))
@@ -75,7 +73,7 @@ class InvitationsView(WorkspaceView):
         )
 
     @extend_schema(request=NewInvitation, responses={201: InvitationWithLinkSerializer})
-    @idempotent(withhold=("link",))
+    @idempotent(recheck=None, withhold=("link",))
     def post(self, request: Request, ws: str) -> Response:
         """Invite somebody by mail. An earlier invitation to the address is withdrawn.
 
@@ -97,7 +95,7 @@ class InvitationsView(WorkspaceView):
 class OneInvitationView(WorkspaceView):
     """One invitation to a workspace."""
 
-    required: ClassVar = {"DELETE": _ADMIN}
+    required: ClassVar = {"DELETE": ADMINS}
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, ws: str, invitation_id: uuid.UUID) -> Response:

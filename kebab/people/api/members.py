@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from kebab.api.errors import Unprocessable
 from kebab.api.idempotency import idempotent
 from kebab.api.pagination import KeysetPage, PageQuery
-from kebab.api.permissions import Need
+from kebab.api.permissions import ADMINS, Need
 from kebab.api.schema import page_of
 from kebab.api.serializers import strict_body
 from kebab.api.views import WorkspaceView
@@ -18,13 +18,11 @@ from kebab.people.members import add_member, change_role, members_of, remove_mem
 from kebab.people.models import Role
 from kebab.people.outreach import check_guesses, count_guess
 
-_ADMIN = Need(role=Role.ADMIN, scope=None)
-
 
 class MembersView(WorkspaceView):
     """The members of a workspace."""
 
-    required: ClassVar = {"GET": _ADMIN, "POST": _ADMIN}
+    required: ClassVar = {"GET": ADMINS, "POST": ADMINS}
     queries: ClassVar = {"GET": PageQuery}
 
     @extend_schema(responses=page_of(MemberSerializer))
@@ -34,7 +32,7 @@ class MembersView(WorkspaceView):
         return page.response(members_of(self.workspace), lambda row: MemberSerializer(row).data)
 
     @extend_schema(request=NewMember, responses={201: MemberSerializer})
-    @idempotent()
+    @idempotent(recheck=None)
     def post(self, request: Request, ws: str) -> Response:
         """Add a user, who must exist, as a member. Nobody gives a role above their own."""
         fields = strict_body(request, NewMember)
@@ -50,7 +48,7 @@ class MembersView(WorkspaceView):
 class OneMemberView(WorkspaceView):
     """One member of a workspace."""
 
-    required: ClassVar = {"PATCH": _ADMIN, "DELETE": Need(role=Role.VIEWER, scope=None)}
+    required: ClassVar = {"PATCH": ADMINS, "DELETE": Need(role=Role.VIEWER, scope=None)}
 
     @extend_schema(request=MemberChange, responses=MemberSerializer)
     def patch(self, request: Request, ws: str, user_id: int) -> Response:

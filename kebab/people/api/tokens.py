@@ -12,22 +12,20 @@ from rest_framework.response import Response
 
 from kebab.api.idempotency import idempotent
 from kebab.api.pagination import KeysetPage, PageQuery
-from kebab.api.permissions import Need
+from kebab.api.permissions import ADMINS
 from kebab.api.schema import page_of
 from kebab.api.serializers import strict_body
 from kebab.api.views import WorkspaceView
 from kebab.people.api.serializers import NewToken, TokenRotation, TokenSerializer, TokenWithSecretSerializer
 from kebab.people.issuing import issue_token, rotate_token, take_back
-from kebab.people.models import ApiToken, Role
+from kebab.people.models import ApiToken
 from kebab.people.tokens import with_token_groups
-
-_ADMIN = Need(role=Role.ADMIN, scope=None)
 
 
 class TokensView(WorkspaceView):
     """The tokens of a workspace."""
 
-    required: ClassVar = {"GET": _ADMIN, "POST": _ADMIN}
+    required: ClassVar = {"GET": ADMINS, "POST": ADMINS}
     queries: ClassVar = {"GET": PageQuery}
 
     @extend_schema(responses=page_of(TokenSerializer))
@@ -37,7 +35,7 @@ class TokensView(WorkspaceView):
         return page.response(_tokens(self), lambda row: TokenSerializer(row).data)
 
     @extend_schema(request=NewToken, responses={201: TokenWithSecretSerializer})
-    @idempotent(withhold=("token",))
+    @idempotent(recheck=None, withhold=("token",))
     def post(self, request: Request, ws: str) -> Response:
         """Make a token. Its secret is in this answer only."""
         fields = strict_body(request, NewToken)
@@ -47,7 +45,7 @@ class TokensView(WorkspaceView):
 class OneTokenView(WorkspaceView):
     """One token of a workspace."""
 
-    required: ClassVar = {"GET": _ADMIN, "DELETE": _ADMIN}
+    required: ClassVar = {"GET": ADMINS, "DELETE": ADMINS}
 
     @extend_schema(responses=TokenSerializer)
     def get(self, request: Request, ws: str, token_id: uuid.UUID) -> Response:
@@ -65,10 +63,10 @@ class OneTokenView(WorkspaceView):
 class TokenRotationView(WorkspaceView):
     """The replacement of a token."""
 
-    required: ClassVar = {"POST": _ADMIN}
+    required: ClassVar = {"POST": ADMINS}
 
     @extend_schema(request=TokenRotation, responses={201: TokenWithSecretSerializer})
-    @idempotent(withhold=("token",))
+    @idempotent(recheck=None, withhold=("token",))
     def post(self, request: Request, ws: str, token_id: uuid.UUID) -> Response:
         """Make a token like this one, which ends at once or after `overlap_minutes`.
 

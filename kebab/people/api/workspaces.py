@@ -16,7 +16,6 @@ from kebab.api.permissions import Need
 from kebab.api.schema import page_of
 from kebab.api.serializers import strict_body
 from kebab.api.views import ApiView, WorkspaceView
-from kebab.people import audit
 from kebab.people.access import access_for, member_access, readable_memberships, token_access
 from kebab.people.api.serializers import NewWorkspace, WorkspaceChange, WorkspaceSerializer
 from kebab.people.deletion import delete_workspace
@@ -45,16 +44,15 @@ class WorkspacesView(ApiView):
             )
 
     @extend_schema(request=NewWorkspace, responses={201: WorkspaceSerializer})
-    @idempotent()
+    @idempotent(recheck=None)
     def post(self, request: Request) -> Response:
         """Create a workspace, which the caller then owns. For people only."""
         if self.caller.user is None:
             raise Forbidden("Only a person who has signed in may create a workspace, not a token.")
         fields = strict_body(request, NewWorkspace)
         with acting_everywhere(), transaction.atomic():
-            workspace = create_workspace(**fields, owner=self.caller.user)
+            workspace = create_workspace(self.caller, **fields, owner=self.caller.user)
             access = access_for(self.caller, workspace.slug)
-            audit.record(access, "workspace.created", workspace.slug)
         location = reverse("api-workspace", kwargs={"ws": workspace.slug})
         return Response(WorkspaceSerializer(access).data, status=201, headers={"Location": location})
 
@@ -77,15 +75,11 @@ class OneWorkspaceView(WorkspaceView):
     def patch(self, request: Request, ws: str) -> Response:
         """Change name, slug or settings; settings that are left out stay, null sets one back."""
         fields = strict_body(request, WorkspaceChange)
-        with transaction.atomic():
-            changed = replace(self.access, workspace=change_workspace(self.workspace, **fields))
-            audit.record(self.access, "workspace.changed", self.workspace.slug, **fields)
+        changed = replace(self.access, workspace=change_workspace(self.access, **fields))
         return Response(WorkspaceSerializer(changed).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, ws: str) -> Response:
         """Delete the workspace with everything in it. For its owners."""
-        with transaction.atomic():
-            audit.record(self.access, "workspace.deleted", f"{self.workspace.slug} {self.workspace.pk}")
-            delete_workspace(self.workspace)
+        delete_workspace(self.access)
         return Response(status=204)

@@ -4,6 +4,8 @@ import uuid
 
 from django.db import models
 
+from kebab.tenancy.fields import tenant_key
+
 
 class Group(models.Model):
     """People and tokens of one workspace who may read the sources that are restricted to it."""
@@ -25,11 +27,14 @@ class GroupMember(models.Model):
     """A member of the workspace in a group; it ends with the membership."""
 
     workspace = models.ForeignKey("people.Workspace", models.CASCADE, related_name="+", db_index=False)
-    group = models.ForeignKey(Group, models.CASCADE, related_name="members")
-    membership = models.ForeignKey("people.Membership", models.CASCADE, related_name="groups")
+    group = tenant_key("people.Group", "members")
+    membership = tenant_key("people.Membership", "groups")
 
     class Meta:
-        constraints = (models.UniqueConstraint(fields=("group", "membership"), name="group_member_once"),)
+        indexes = (models.Index(fields=("workspace", "membership"), name="group_member_by_membership"),)
+        constraints = (
+            models.UniqueConstraint(fields=("workspace", "group", "membership"), name="group_member_once"),
+        )
 
     def __str__(self) -> str:
         return f"membership {self.membership_id} in group {self.group_id}"
@@ -39,11 +44,14 @@ class TokenGroup(models.Model):
     """A token that reads what a group may read."""
 
     workspace = models.ForeignKey("people.Workspace", models.CASCADE, related_name="+", db_index=False)
-    group = models.ForeignKey(Group, models.CASCADE, related_name="tokens")
-    token = models.ForeignKey("people.ApiToken", models.CASCADE, related_name="groups")
+    group = tenant_key("people.Group", "tokens")
+    token = tenant_key("people.ApiToken", "groups")
 
     class Meta:
-        constraints = (models.UniqueConstraint(fields=("group", "token"), name="token_group_once"),)
+        indexes = (models.Index(fields=("workspace", "token"), name="token_group_by_token"),)
+        constraints = (
+            models.UniqueConstraint(fields=("workspace", "group", "token"), name="token_group_once"),
+        )
 
     def __str__(self) -> str:
         return f"token {self.token_id} in group {self.group_id}"

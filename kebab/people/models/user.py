@@ -6,6 +6,11 @@ from django.contrib.auth.models import AbstractUser, BaseUserManager
 from django.db import models, transaction
 
 
+def normal_address(email: str) -> str:
+    """Give an e-mail address as it is kept and compared."""
+    return email.strip().lower()
+
+
 class UserManager(BaseUserManager["User"]):
     """Creates users by e-mail address; addresses are compared in lower case."""
 
@@ -15,7 +20,7 @@ class UserManager(BaseUserManager["User"]):
         """Give a new active user. Raises ValueError without an address."""
         if not email:
             raise ValueError("A user needs an e-mail address.")
-        user = self.model(email=email.strip().lower(), **fields)
+        user = self.model(email=normal_address(email), **fields)
         user.set_password(password)
         user.save(using=self._db)
         return user
@@ -28,7 +33,11 @@ class UserManager(BaseUserManager["User"]):
 
     def get_by_natural_key(self, username: str | None) -> "User":
         """Find the user who signs in as `username`, in any case."""
-        return self.get(email=(username or "").strip().lower())
+        return self.with_address(username or "").get()
+
+    def with_address(self, email: str) -> "models.QuerySet[User]":
+        """Give the user with this address, in any case; none or one."""
+        return self.filter(email=normal_address(email))
 
 
 class User(AbstractUser):

@@ -8,6 +8,7 @@ from django.core.management.base import CommandParser
 
 from kebab.cli.console import table
 from kebab.cli.errors import Exit
+from kebab.cli.parser import add_workspace
 from kebab.cli.resolve import the_workspace
 from kebab.cli.verb import BaseVerb
 from kebab.people.access import Caller
@@ -28,7 +29,7 @@ class Command(BaseVerb):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--workspace", metavar="W", help="slug or id; not needed when there is only one")
+        add_workspace(parser)
         whose = parser.add_mutually_exclusive_group(required=True)
         whose.add_argument("--user", metavar="EMAIL")
         whose.add_argument("--token", metavar="PREFIX", help="or its id")
@@ -52,7 +53,8 @@ class Command(BaseVerb):
         **_: Any,
     ) -> int:
         caller = Caller(user=the_user(user)) if user is not None else Caller(token=the_token(str(token)))
-        report = explain_access(the_workspace(workspace), caller, document=document, source=source)
+        scope = self.act_in(the_workspace(workspace))
+        report = explain_access(scope, caller, document=document, source=source)
         if self.as_json:
             from kebab.people.api.access import AccessReportSerializer  # with the REST framework
 

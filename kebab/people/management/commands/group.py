@@ -4,8 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from kebab.cli.errors import CliError, Exit
-from kebab.cli.parser import subverb
+from kebab.cli.parser import add_workspace, subverb
 from kebab.cli.resolve import the_workspace
 from kebab.cli.verb import BaseVerb
 from kebab.people.groups import add_to_group, create_group, delete_group, remove_from_group, rename_group
@@ -13,8 +12,6 @@ from kebab.people.management.commands.list import print_listing
 from kebab.people.models import Group
 from kebab.people.naming import the_group, the_member
 from kebab.people.operator import the_operator
-
-_MOST_LISTED = 1_000
 
 
 class Command(BaseVerb):
@@ -37,12 +34,10 @@ class Command(BaseVerb):
             verb = subverb(verbs, name, meaning)
             for argument in arguments:
                 verb.add_argument(argument)
-            verb.add_argument(
-                "--workspace", metavar="W", help="slug or id; not needed when there is only one"
-            )
+            add_workspace(verb)
 
     def run_verb(self, *, what: str, workspace: str | None, **options: Any) -> int:
-        self.workspace = the_workspace(workspace)
+        self.workspace = self.act_in(the_workspace(workspace))
         self.access = the_operator(self.workspace)
         act = getattr(self, f"_{what}")
         return int(act(**{name: options[name] for name in ("group", "name", "email") if name in options}))
@@ -52,7 +47,7 @@ class Command(BaseVerb):
         return self._show(group, f"Created group {group.name}.")
 
     def _list(self) -> int:
-        return print_listing(self, "groups", self.workspace, _MOST_LISTED)
+        return print_listing(self, "groups", self.workspace)
 
     def _rename(self, *, group: str, name: str) -> int:
         found = rename_group(self.access, the_group(self.workspace, group).pk, name)
@@ -65,8 +60,6 @@ class Command(BaseVerb):
 
     def _remove(self, *, group: str, email: str) -> int:
         found, user = the_group(self.workspace, group), the_member(self.workspace, email)
-        if not found.members.filter(membership__user=user).exists():
-            raise CliError(f"{user.email} is not in {found.name}.", code="not_found", exit_code=Exit.NOTHING)
         remove_from_group(self.access, found.pk, user.pk)
         return self._show(found, f"{user.email} is in {found.name} no more.", email=user.email)
 
@@ -78,8 +71,4 @@ class Command(BaseVerb):
         return self._show(size.group, f"Deleted group {size.group.name} ({told}).{stay}", **had)
 
     def _show(self, group: Group, message: str, **facts: Any) -> int:
-        if self.as_json:
-            self.print_json({"id": group.pk, "name": group.name, **facts})
-        else:
-            self.console.print(message)
-        return Exit.DONE
+        return self.answer({"id": group.pk, "name": group.name, **facts}, message)

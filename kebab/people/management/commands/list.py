@@ -8,11 +8,14 @@ from django.core.management.base import CommandParser
 from kebab.cli.console import table
 from kebab.cli.errors import Exit
 from kebab.cli.listings import listings
+from kebab.cli.parser import add_workspace
 from kebab.cli.resolve import the_workspace
 from kebab.cli.verb import BaseVerb
 from kebab.people.models import Workspace
 
 _MOST_ROWS = 10_000
+# Rows that verbs list which take no --limit.
+_ROWS_OF_VERBS = 1_000
 
 
 def _limit(text: str) -> int:
@@ -29,16 +32,17 @@ class Command(BaseVerb):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("kind", choices=list(listings()))
-        parser.add_argument("--workspace", metavar="W", help="slug or id; not needed when there is only one")
+        add_workspace(parser)
         parser.add_argument("--limit", type=_limit, default=100, metavar="N", help="at most so many (100)")
 
     def run_verb(self, *, kind: str, workspace: str | None, limit: int, **_: Any) -> int:
-        scope = the_workspace(workspace) if listings()[kind].is_scoped else None
+        scope = self.act_in(the_workspace(workspace)) if listings()[kind].is_scoped else None
         return print_listing(self, kind, scope, limit)
 
 
-def print_listing(verb: BaseVerb, kind: str, scope: Workspace | None, limit: int) -> int:
+def print_listing(verb: BaseVerb, kind: str, scope: Workspace | None, limit: int | None = None) -> int:
     """Print the first `limit` rows of a listing, as the verb prints, and give its exit code."""
+    limit = _ROWS_OF_VERBS if limit is None else limit
     listing = listings()[kind]
     rows = list(listing.rows(scope, limit + 1))
     shown, has_more = rows[:limit], len(rows) > limit

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from kebab.cli.errors import CliError, Exit
-from kebab.cli.parser import subverb
+from kebab.cli.parser import add_workspace, subverb
 from kebab.cli.resolve import the_workspace
 from kebab.cli.verb import BaseVerb
 from kebab.people.invitation_mail import send_invitation
@@ -14,11 +14,11 @@ from kebab.people.invitations import invite, withdraw_invitation
 from kebab.people.management.commands.list import print_listing
 from kebab.people.members import add_member, change_role, remove_member
 from kebab.people.models import Membership, Role
+from kebab.people.models.user import normal_address
 from kebab.people.naming import the_group, the_member
 from kebab.people.operator import the_operator
 from kebab.stack.configuration import StackConfiguration
 
-_MOST_LISTED = 1_000
 _ROLES = [role.value for role in Role]
 
 
@@ -45,18 +45,16 @@ class Command(BaseVerb):
         invited.add_argument("--group", action="append", default=[], metavar="G", help="a group to join")
         invited.add_argument("--url", metavar="URL", help="where people find Kebab (KEBAB_URL)")
         for verb in verbs.choices.values():
-            verb.add_argument(
-                "--workspace", metavar="W", help="slug or id; not needed when there is only one"
-            )
+            add_workspace(verb)
 
     def run_verb(self, *, what: str, workspace: str | None, **options: Any) -> int:
-        self.workspace = the_workspace(workspace)
+        self.workspace = self.act_in(the_workspace(workspace))
         self.access = the_operator(self.workspace)
         names = ("email", "role", "group", "url")
         return int(getattr(self, f"_{what}")(**{name: options[name] for name in names if name in options}))
 
     def _list(self) -> int:
-        return print_listing(self, "members", self.workspace, _MOST_LISTED)
+        return print_listing(self, "members", self.workspace)
 
     def _invite(self, *, email: str, role: str, group: list[str], url: str | None) -> int:
         groups = [the_group(self.workspace, each).pk for each in group]
@@ -75,7 +73,7 @@ class Command(BaseVerb):
         return Exit.DONE
 
     def _withdraw(self, *, email: str) -> int:
-        open_ones = list(self.workspace.invitations.open().filter(email=email.strip().lower()))
+        open_ones = list(self.workspace.invitations.open().filter(email=normal_address(email)))
         if not open_ones:
             raise CliError(
                 f"{email} has no open invitation; see: kebab list invitations",
@@ -84,7 +82,7 @@ class Command(BaseVerb):
             )
         for invitation in open_ones:
             withdraw_invitation(self.access, invitation.pk)
-        return self._show({"email": open_ones[0].email, "withdrawn": len(open_ones)}, "Withdrawn.")
+        return self.answer({"email": open_ones[0].email, "withdrawn": len(open_ones)}, "Withdrawn.")
 
     def _add(self, *, email: str, role: str) -> int:
         return self._standing(add_member(self.access, email, Role(role)))
@@ -98,16 +96,9 @@ class Command(BaseVerb):
         told = f"{user.email} belongs to {self.workspace.slug} no more."
         if tokens_left:
             told += f" Tokens made by them that still work: {tokens_left} (kebab token list)."
-        return self._show({"email": user.email, "tokens_left": tokens_left}, told)
+        return self.answer({"email": user.email, "tokens_left": tokens_left}, told)
 
     def _standing(self, membership: Membership) -> int:
         email, role = membership.user.email, membership.role
         facts = {"user_id": membership.user_id, "email": email, "role": role}
-        return self._show(facts, f"{email} is {role} of {self.workspace.slug} now.")
-
-    def _show(self, facts: dict[str, Any], message: str) -> int:
-        if self.as_json:
-            self.print_json(facts)
-        else:
-            self.console.print(message)
-        return Exit.DONE
+        return self.answer(facts, f"{email} is {role} of {self.workspace.slug} now.")

@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from kebab.cli.errors import Exit
-from kebab.cli.parser import duration, subverb
+from kebab.cli.parser import add_workspace, duration, subverb
 from kebab.cli.resolve import the_workspace
 from kebab.cli.verb import BaseVerb
 from kebab.people.issuing import AT_ONCE, MAX_OVERLAP, issue_token, rotate_token, take_back
@@ -16,8 +16,6 @@ from kebab.people.management.commands.list import print_listing
 from kebab.people.models import Scope
 from kebab.people.naming import the_group, the_token
 from kebab.people.operator import the_operator
-
-_MOST_LISTED = 1_000
 
 
 def _scopes(text: str) -> list[Scope]:
@@ -42,7 +40,7 @@ class Command(BaseVerb):
         super().add_arguments(parser)
         verbs = parser.add_subparsers(dest="what", required=True, metavar="create|list|revoke|rotate")
         create = subverb(verbs, "create", "create a token and print it, this once")
-        create.add_argument("--workspace", metavar="W")
+        add_workspace(create)
         create.add_argument(
             "--scope", type=_scopes, required=True, metavar="S[,S…]", help=", ".join(Scope.values)
         )
@@ -53,7 +51,7 @@ class Command(BaseVerb):
         create.add_argument(
             "--group", action="append", default=[], metavar="G", help="whose restricted sources it may read"
         )
-        subverb(verbs, "list", "list a workspace's tokens").add_argument("--workspace", metavar="W")
+        add_workspace(subverb(verbs, "list", "list a workspace's tokens"))
         revoke = subverb(verbs, "revoke", "make a token useless, at once and for good")
         revoke.add_argument("token", metavar="ID|PREFIX")
         rotate = subverb(verbs, "rotate", "replace a token by a new one like it, printed this once")
@@ -80,7 +78,7 @@ class Command(BaseVerb):
         group: list[str],
         **_: Any,
     ) -> int:
-        scoped = the_workspace(workspace)
+        scoped = self.act_in(the_workspace(workspace))
         token, secret = issue_token(
             the_operator(scoped),
             scopes=scope,
@@ -105,13 +103,9 @@ class Command(BaseVerb):
         return Exit.DONE
 
     def _list(self, *, workspace: str | None, **_: Any) -> int:
-        return print_listing(self, "tokens", the_workspace(workspace), _MOST_LISTED)
+        return print_listing(self, "tokens", self.act_in(the_workspace(workspace)))
 
     def _revoke(self, *, token: str, **_: Any) -> int:
         found = the_token(token)
         take_back(the_operator(found.workspace), found)
-        if self.as_json:
-            self.print_json({"id": found.id, "prefix": found.prefix, "revoked": True})
-        else:
-            self.console.print(f"Revoked {found}.")
-        return Exit.DONE
+        return self.answer({"id": found.id, "prefix": found.prefix, "revoked": True}, f"Revoked {found}.")

@@ -4,16 +4,15 @@ import sys
 from typing import Any
 
 from django.core.management.base import CommandParser
-from django.db import transaction
 
 from kebab.cli.errors import CliError, Exit
 from kebab.cli.parser import subverb
 from kebab.cli.resolve import the_workspace
 from kebab.cli.verb import BaseVerb
-from kebab.people import audit
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Workspace
 from kebab.people.naming import the_user
+from kebab.people.operator import operating_caller, the_operator
 from kebab.people.workspaces import change_workspace, create_workspace
 
 
@@ -42,32 +41,24 @@ class Command(BaseVerb):
 
     def _create(self, *, slug: str, name: str, owner: str | None, **_: Any) -> int:
         user = the_user(owner) if owner is not None else None
-        with transaction.atomic():
-            workspace = create_workspace(slug, name=name, owner=user)
-            audit.record_operator(workspace, "workspace.created", slug, owner=owner)
+        workspace = create_workspace(operating_caller(), slug, name=name, owner=user)
         return self._show(workspace, f"Created workspace {slug}.")
 
     def _rename(self, *, slug: str, new_slug: str | None, name: str | None, **_: Any) -> int:
         if new_slug is None and name is None:
             raise CliError("Nothing to change: give a new slug, or --name.")
-        with transaction.atomic():
-            workspace = change_workspace(the_workspace(slug), slug=new_slug, name=name)
-            audit.record_operator(
-                workspace, "workspace.changed", slug, slug=workspace.slug, name=workspace.name
-            )
+        workspace = change_workspace(the_operator(self.act_in(the_workspace(slug))), slug=new_slug, name=name)
         return self._show(workspace, f"Workspace {slug} is now {workspace.slug} ({workspace.name}).")
 
     def _delete(self, *, slug: str, yes: bool, **_: Any) -> int:
-        workspace = the_workspace(slug)
+        workspace = self.act_in(the_workspace(slug))
         if not yes and not self._confirms(workspace):
             raise CliError(
                 f"Workspace {slug} was not deleted; confirm with --yes.",
                 code="refused",
                 exit_code=Exit.NOTHING,
             )
-        with transaction.atomic():
-            audit.record_operator(workspace, "workspace.deleted", f"{workspace.slug} {workspace.pk}")
-            delete_workspace(workspace)
+        delete_workspace(the_operator(workspace))
         return self._show(workspace, f"Deleted workspace {slug}.")
 
     def _confirms(self, workspace: Workspace) -> bool:
@@ -77,8 +68,4 @@ class Command(BaseVerb):
         return sys.stdin.readline().strip() == workspace.slug
 
     def _show(self, workspace: Workspace, message: str) -> int:
-        if self.as_json:
-            self.print_json({"id": workspace.id, "slug": workspace.slug, "name": workspace.name})
-        else:
-            self.console.print(message)
-        return Exit.DONE
+        return self.answer({"id": workspace.id, "slug": workspace.slug, "name": workspace.name}, message)
