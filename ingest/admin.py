@@ -9,14 +9,13 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
 from ingest import admin_acts  # noqa: F401  offers them
-from ingest.jobs.quarantine import KILLED, REASON
 from ingest.models import Job, Unreadable
 from ingest.progress import eta_s
 from ingest.reasons import explanations
-from ingest.sources import as_uuid
 from kebab.operating import shown
 from kebab.operating.site import site
 from kebab.operating.tenants import WORKSPACE_FILTER, TenantAdmin
+from kebab.uuids import as_uuid
 
 _JOB_STATES = {"running": "info", "succeeded": "success", "failed": "danger", "cancelled": "warning"}
 
@@ -153,7 +152,7 @@ class JobAdmin(TenantAdmin):
 
 @admin.register(Unreadable, site=site)
 class QuarantineAdmin(TenantAdmin):
-    """Files that every parser died of, the latest first."""
+    """Files that were set aside as failed, the latest first."""
 
     list_display = ("path_shown", "in_workspace", "of_source", "reason", "detail_shown", "size", "at")
     list_select_related = ("workspace", "version__source")
@@ -174,7 +173,7 @@ class QuarantineAdmin(TenantAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Unreadable]:
         """Leave out what no parser reads at all."""
-        return super().get_queryset(request).filter(is_quarantined=True, reason__in=(REASON, KILLED))  # type: ignore[no-any-return]
+        return super().get_queryset(request).filter(is_quarantined=True)  # type: ignore[no-any-return]
 
     @admin.display(description="path")
     def path_shown(self, entry: Unreadable) -> str:

@@ -17,7 +17,6 @@ from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from search.blobs import keep_blob_file, secure_blob_file
 from search.corpus import ensure_version
-from search.models import Source
 from search.paths import normalise_path
 
 
@@ -37,6 +36,8 @@ class ArchiveUpload:
     file: BinaryIO
     #: What is stated about each of its documents; see `ingest.jobs.upload.STATED`.
     stated: Mapping[str, Any] = field(default_factory=dict)
+    #: Whether its documents' chunks get vectors soon; else with what is embedded next.
+    embed: bool = True
 
 
 def archive_folder(path: str) -> str:
@@ -53,20 +54,12 @@ def accept_archive(workspace: Workspace, upload: ArchiveUpload, *, reader: Reade
     prefix = "" if upload.folder is None else normalise_path(upload.folder.rstrip("/")) + "/"
     source = upload_source(workspace, reader, upload.source)
     ensure_version(source, upload.version)
-    return ask_for_archive(
-        source,
-        upload.file,
-        {"archive": upload.name, "prefix": prefix, "version": upload.version, **upload.stated},
-        requested_by=requested_by,
-    )
-
-
-def ask_for_archive(source: Source, file: BinaryIO, payload: Mapping[str, Any], *, requested_by: str) -> Job:
-    """Keep the file and give the job for it; see `ingest.jobs.request.request_archive`."""
-    blob = keep_blob_file(source.workspace_id, file)
+    stated = {**upload.stated, **({} if upload.embed else {"embed": False})}
+    blob = keep_blob_file(workspace.pk, upload.file)
+    payload = {"archive": upload.name, "prefix": prefix, "version": upload.version, "blob": blob, **stated}
     with transaction.atomic():
-        secure_blob_file(source.workspace_id, file, blob)
-        return request_archive(source, {**payload, "blob": blob}, requested_by=requested_by)
+        secure_blob_file(workspace.pk, upload.file, blob)
+        return request_archive(source, payload, requested_by=requested_by)
 
 
 def check_archive(name: str, file: BinaryIO) -> None:

@@ -2,16 +2,15 @@
 
 import uuid
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from django.db import transaction
 
-from ingest.models import OPEN_STATES, Job, JobItem, JobKind, Unreadable, WebPage
+from ingest.models import OPEN_STATES, UPLOAD_KINDS, Job, JobItem, Unreadable, WebPage
 from kebab.tenancy.acting import acting_in
 from search.blobs import drop_blobs, hold_blobs
 from search.models import Document, SourceKind
 
-#: Jobs that hold bytes of their own.
-UPLOADS = (JobKind.INGEST_DOCUMENT, JobKind.INGEST_ARCHIVE)
 # Held at once: who needs one of them anew waits until all are deleted.
 _AT_ONCE = 50
 
@@ -23,7 +22,7 @@ def unneeded_blobs(workspace_id: uuid.UUID, hashes: set[str]) -> set[str]:
     candidates = list(hashes)
     documents = Document.objects.in_workspace(workspace_id).filter(content_hash__in=candidates)
     uploads = Job.objects.in_workspace(workspace_id).filter(
-        kind__in=UPLOADS, state__in=OPEN_STATES, payload__blob__in=candidates
+        kind__in=UPLOAD_KINDS, state__in=OPEN_STATES, payload__blob__in=candidates
     )
     members = JobItem.objects.in_workspace(workspace_id).filter(
         blob__in=candidates, job__workspace=workspace_id, job__state__in=OPEN_STATES
@@ -70,11 +69,16 @@ def _release_blobs(
 
 def quarantined_blobs(workspace_id: uuid.UUID, hashes: Iterable[str]) -> set[str]:
     """Give those of `hashes` that are an upload in quarantine, which can be tried again."""
-    rows = Unreadable.objects.in_workspace(workspace_id).filter(
+    entries = quarantined_uploads(workspace_id).filter(content_hash__in=list(hashes))
+    return set(entries.values_list("content_hash", flat=True))
+
+
+def quarantined_uploads(workspace: Any) -> Any:
+    """Give the uploads in quarantine of a workspace, which is an id, or an expression for one."""
+    return Unreadable.objects.filter(
+        workspace=workspace,
         is_quarantined=True,
-        content_hash__in=list(hashes),
-        version__workspace=workspace_id,
-        version__source__workspace=workspace_id,
+        version__workspace=workspace,
+        version__source__workspace=workspace,
         version__source__kind=SourceKind.UPLOAD,
     )
-    return set(rows.values_list("content_hash", flat=True))

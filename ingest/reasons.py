@@ -71,11 +71,6 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 
-def known_reasons() -> frozenset[str]:
-    """Give the codes that have a sentence."""
-    return frozenset(_SENTENCES)
-
-
 def explanations(reasons: Iterable[str]) -> dict[str, str]:
     """Give a sentence for each code that is known."""
     return {reason: _SENTENCES[reason] for reason in reasons if reason in _SENTENCES}

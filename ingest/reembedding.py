@@ -12,7 +12,7 @@ from ingest.progress import items_per_s
 from kebab.api.errors import NotFound
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
-from kebab.people.workspaces import change_workspace
+from kebab.people.workspaces import store_settings
 from search.embedders.base import Embedder
 from search.embedding import allowed_embedders, embedder_named, maker_of, wanted_name
 from search.errors import SpaceConflict, UnknownEmbedder
@@ -39,7 +39,7 @@ def begin_reembedding(
         request_embedding(workspace.pk, requested_by=requested_by, at_once=True)
         space = begin_build(workspace, chosen.space, switches_by_itself=not hold)
         if embedder is not None:
-            change_workspace(workspace, settings={"embedder": embedder})
+            store_settings(workspace, {"embedder": embedder})
     return space
 
 
@@ -51,13 +51,13 @@ def switch_spaces(workspace: Workspace) -> EmbeddingSpace:
     return space
 
 
-def go_back(workspace: Workspace) -> EmbeddingSpace:
+def go_back(workspace: Workspace, *, requested_by: str = "") -> EmbeddingSpace:
     """Make the space that was live before the live one again. Raises SpaceConflict when there is none.
 
     What was written since has its vectors there, or gets them now.
     """
     with transaction.atomic():
-        request_embedding(workspace.pk, at_once=True)
+        request_embedding(workspace.pk, requested_by=requested_by, at_once=True)
         space = roll_back(workspace)
         if maker_of(space) is None:
             raise SpaceConflict(
@@ -68,13 +68,13 @@ def go_back(workspace: Workspace) -> EmbeddingSpace:
     return space
 
 
-def end_space(workspace: Workspace, space_id: int) -> EmbeddingSpace:
+def end_space(workspace: Workspace, space_id: int, *, requested_by: str = "") -> EmbeddingSpace:
     """Have a space that isn't live deleted with its vectors, in a job. Raises NotFound, SpaceConflict."""
     space = EmbeddingSpace.objects.in_workspace(workspace).filter(pk=space_id).first()
     if space is None:
         raise NotFound
     with transaction.atomic():
-        request_embedding(workspace.pk, at_once=True)
+        request_embedding(workspace.pk, requested_by=requested_by, at_once=True)
         return retire(space)
 
 
@@ -175,4 +175,4 @@ def _choose_maker(workspace: Workspace, space: EmbeddingSpace) -> None:
     """Let the workspace's choice be what makes its live vectors, where it has made a choice at all."""
     maker = maker_of(space)
     if "embedder" in workspace.settings and maker is not None:
-        change_workspace(workspace, settings={"embedder": maker[0]})
+        store_settings(workspace, {"embedder": maker[0]})

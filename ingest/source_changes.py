@@ -1,4 +1,4 @@
-"""Sources made, described anew and restricted by a caller, each act with its row in the audit log."""
+"""Sources and versions made, restated, synced, deleted by a caller; each act has its row in the audit log."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -6,7 +6,11 @@ from uuid import UUID
 
 from django.db import transaction
 
-from ingest.sources import change_source, create_source
+from ingest import versions
+from ingest.jobs.request import request_source_deletion, request_sync
+from ingest.models import Job
+from ingest.sources import change_source, create_source, refuse_upload_source
+from ingest.versions import AddedVersion
 from kebab.api.errors import Forbidden
 from kebab.people import audit
 from kebab.people.access import Access
@@ -45,6 +49,42 @@ def restate_source(access: Access, source: Source, fields: Mapping[str, Any]) ->
             audit.record(access, "source.changed", source.key, fields=sorted(described))
         if _READERS in fields:
             _restrict(access, source, fields[_READERS])
+
+
+def sync_source(access: Access, source: Source, *, version: str = "", embed: bool = True) -> Job:
+    """Give the job that brings a version of the source up to date.
+
+    Raises Conflict for a source that holds uploads, and what `request_sync` raises.
+    """
+    refuse_upload_source(source)
+    with transaction.atomic():
+        job = request_sync(source, requested_by=access.actor, version=version, embed=embed)
+        audit.record(access, "source.sync_asked", source.key, job=str(job.pk))
+    return job
+
+
+def delete_source(access: Access, source: Source) -> Job:
+    """Give the job that deletes it with its documents. Raises what `request_source_deletion` raises."""
+    with transaction.atomic():
+        job = request_source_deletion(source, requested_by=access.actor)
+        audit.record(access, "source.deleted", source.key, job=str(job.pk))
+    return job
+
+
+def make_version(access: Access, source: Source, *, tag: str, title: str) -> AddedVersion:
+    """Give the new version `tag` and the job that reads it. Raises what `add_version` raises."""
+    with transaction.atomic():
+        added = versions.add_version(source, tag=tag, title=title, requested_by=access.actor)
+        audit.record(access, "version.created", f"{source.key}@{tag}")
+    return added
+
+
+def delete_version(access: Access, source: Source, tag: str) -> Job:
+    """Give the job that deletes it with its documents. Raises what `versions.delete_version` raises."""
+    with transaction.atomic():
+        job = versions.delete_version(source, tag, requested_by=access.actor)
+        audit.record(access, "version.deleted", f"{source.key}@{tag}", job=str(job.pk))
+    return job
 
 
 def _check_readers(access: Access, fields: Mapping[str, Any]) -> None:

@@ -1,6 +1,5 @@
 """Making and finding sources on behalf of people and tools, who may not name any folder they like."""
 
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,7 @@ from ingest.upkeep import upkeep_fields
 from kebab.api.errors import Conflict, NotFound
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
+from kebab.uuids import as_uuid
 from search.corpus import ensure_source
 from search.errors import UnknownSource
 from search.libraries.standing import refresh_standing
@@ -163,14 +163,6 @@ _CHECKS: Mapping[str, Callable[[Mapping[str, Any], _IsBarred], dict[str, Any]]] 
     SourceKind.GIT: _git_config,
     SourceKind.WEB: _web_config,
 }
-
-
-def as_uuid(text: str) -> uuid.UUID | None:
-    """Give the id that `text` reads as; None for any other text."""
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        return None
 
 
 def _resolved(path: str) -> Path:

@@ -1,6 +1,5 @@
 """Uploaded documents: taken in, described anew, deleted. Each change of one is a job of its own."""
 
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,8 +15,9 @@ from ingest.sources import upload_source
 from kebab.api.errors import Conflict, NotFound
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
-from search.blobs import keep_blob, read_blob, secure_blobs
+from search.blobs import has_blob, hold_blobs, keep_blobs, secure_blobs
 from search.corpus import Place, delete_documents, ensure_version
+from search.identifiers import content_hash
 from search.libraries.standing import refresh_standing
 from search.models import Document, SourceKind
 from search.paths import normalise_path
@@ -35,6 +35,8 @@ class Upload:
     content: bytes
     #: What is stated about it; see `ingest.jobs.upload.STATED`.
     stated: Mapping[str, Any] = field(default_factory=dict)
+    #: Whether its chunks get vectors soon; else with what is embedded next.
+    embed: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +57,12 @@ def accept_upload(workspace: Workspace, upload: Upload, *, reader: Reader, reque
     source = upload_source(workspace, reader, upload.source)
     version = ensure_version(source, upload.version)
     place = Place(workspace=workspace, source=source, version=version, path=path)
-    return _ask(place, upload.content, upload.stated, requested_by)
+    blob = content_hash(upload.content)
+    stated = {**upload.stated, **({} if upload.embed else {"embed": False})}
+    keep_blobs(workspace.pk, {blob: upload.content})
+    with transaction.atomic():
+        secure_blobs(workspace.pk, {blob: upload.content})
+        return _ask(place, blob, stated, requested_by)
 
 
 def restate_upload(document: Document, changes: Mapping[str, Any], *, requested_by: str) -> Accepted:
@@ -67,20 +74,20 @@ def restate_upload(document: Document, changes: Mapping[str, Any], *, requested_
     _refuse_folder(document, "edit the file")
     base = _waiting_payload(document) or {"blob": document.content_hash, **document.overrides}
     stated = {name: base[name] for name in STATED if name in base} | dict(changes)
-    try:
-        content = read_blob(document.workspace_id, base["blob"])
-    except FileNotFoundError as error:
-        raise Conflict(
-            f"The bytes of {document.path!r} are gone; upload it again with what you want to state.",
-            code="content_gone",
-        ) from error
     place = Place(
         workspace=document.workspace,
         source=document.source,
         version=document.version,
         path=document.path,
     )
-    return _ask(place, content, stated, requested_by)
+    with transaction.atomic():
+        hold_blobs(document.workspace_id, [base["blob"]])
+        if not has_blob(document.workspace_id, base["blob"]):
+            raise Conflict(
+                f"The bytes of {document.path!r} are gone; upload it again with what you want to state.",
+                code="content_gone",
+            )
+        return _ask(place, base["blob"], stated, requested_by)
 
 
 def delete_upload(document: Document) -> int:
@@ -102,15 +109,10 @@ def delete_upload(document: Document) -> int:
     return seq
 
 
-def _ask(place: Place, content: bytes, stated: Mapping[str, Any], requested_by: str) -> Accepted:
+def _ask(place: Place, blob: str, stated: Mapping[str, Any], requested_by: str) -> Accepted:
     given = {name: value for name, value in stated.items() if value is not None}
-    workspace_id: uuid.UUID = place.workspace.pk
-    blob = keep_blob(workspace_id, content)
-    payload = {"path": place.path, "version": place.version.tag, "blob": blob, "size_bytes": len(content)}
-    with transaction.atomic():
-        secure_blobs(workspace_id, [content])
-        job = request_document(place.source, {**payload, **given}, requested_by=requested_by)
-    return Accepted(place=place, job=job)
+    payload = {"path": place.path, "version": place.version.tag, "blob": blob, **given}
+    return Accepted(place=place, job=request_document(place.source, payload, requested_by=requested_by))
 
 
 def _refuse_folder(document: Document, remedy: str) -> None:

@@ -18,10 +18,12 @@ class AddedVersion:
     job: Job | None
 
 
-def add_version(source: Source, *, tag: str, title: str, requested_by: str, **options: bool) -> AddedVersion:
+def add_version(
+    source: Source, *, tag: str, title: str, requested_by: str, embed: bool = True
+) -> AddedVersion:
     """Make the version `tag`: a folder is read into it as it is now, a repository at that tag or branch.
 
-    `options` are the job's. Without a title it takes the one that the source's project file offers.
+    Without a title it takes the one that the source's project file offers.
     Raises Conflict if it exists.
     """
     title = title or source.project.get("versions", {}).get(tag, "")
@@ -36,7 +38,7 @@ def add_version(source: Source, *, tag: str, title: str, requested_by: str, **op
             code="version_exists",
         ) from error
     is_read = source.kind != SourceKind.UPLOAD
-    job = request_sync(source, requested_by=requested_by, version=tag, **options) if is_read else None
+    job = request_sync(source, requested_by=requested_by, version=tag, embed=embed) if is_read else None
     return AddedVersion(version=version, job=job)
 
 

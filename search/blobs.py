@@ -4,10 +4,9 @@ import contextlib
 import os
 import shutil
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
-from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
@@ -35,20 +34,22 @@ def keep_blob(workspace_id: uuid.UUID, content: bytes) -> str:
     Written under another name first: a killed writer leaves no half blob under the hash.
     """
     hash_ = content_hash(content)
-    name = blob_name(workspace_id, hash_)
-    if not default_storage.exists(name):
-        _write(name, BytesIO(content))
+    keep_blobs(workspace_id, {hash_: content})
     return hash_
 
 
-def keep_blobs(workspace_id: uuid.UUID, contents: Sequence[bytes]) -> None:
-    """Keep several contents, brought to the disk side by side."""
+def keep_blobs(workspace_id: uuid.UUID, contents: Mapping[str, bytes]) -> None:
+    """Keep several contents, by their hashes, brought to the disk side by side; see `keep_blob`."""
+
+    def keep(hash_: str) -> None:
+        _keep_file(blob_name(workspace_id, hash_), BytesIO(contents[hash_]))
+
     if len(contents) < 2:
-        for content in contents:
-            keep_blob(workspace_id, content)
+        for hash_ in contents:
+            keep(hash_)
         return
     with ThreadPoolExecutor(min(_WRITERS, len(contents)), thread_name_prefix="blob") as writers:
-        for _ in writers.map(partial(keep_blob, workspace_id), contents):
+        for _ in writers.map(keep, contents):
             pass
 
 
@@ -75,12 +76,12 @@ def hold_blobs(workspace_id: uuid.UUID, hashes: Iterable[str]) -> None:
         cursor.execute("SELECT pg_advisory_xact_lock(key) FROM unnest(%s::bigint[]) AS key", [keys])
 
 
-def secure_blobs(workspace_id: uuid.UUID, contents: Sequence[bytes]) -> None:
-    """Have the contents kept that rows of this transaction are about to need; see `hold_blobs`.
+def secure_blobs(workspace_id: uuid.UUID, contents: Mapping[str, bytes]) -> None:
+    """Have the contents kept, by their hashes, that rows of this transaction are about to need.
 
-    Keep them before the transaction too: what is there already takes no time in it.
+    Keep them before the transaction too: what is there already takes no time in it. See `hold_blobs`.
     """
-    hold_blobs(workspace_id, map(content_hash, contents))
+    hold_blobs(workspace_id, contents)
     keep_blobs(workspace_id, contents)
 
 

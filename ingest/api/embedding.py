@@ -2,19 +2,18 @@
 
 from typing import Any, ClassVar
 
-from django.db import transaction
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from ingest.reembedding import begin_reembedding, embedding_status, end_space, go_back, switch_spaces
+from ingest.embedding_changes import build_space, retire_space, return_to_former, switch_to_built
+from ingest.reembedding import embedding_status
 from kebab.api.permissions import Need
 from kebab.api.serializers import StrictSerializer, strict_body
 from kebab.api.views import WorkspaceView
-from kebab.people import audit
 from kebab.people.models import Role, Scope
-from search.models import EmbeddingSpace, SpaceState
+from search.models import SpaceState
 
 _READ = Need(role=Role.VIEWER, scope="any")
 _CHANGE = Need(role=Role.ADMIN, scope=Scope.MANAGE)
@@ -86,10 +85,7 @@ class EmbeddingView(WorkspaceView):
     @extend_schema(request=NewBuild, responses={202: EmbeddingSerializer})
     def post(self, request: Request, ws: str) -> Response:
         """Build a space beside the live one. It goes live once every chunk has its vector in it."""
-        fields = strict_body(request, NewBuild)
-        with transaction.atomic():
-            space = begin_reembedding(self.workspace, **fields, requested_by=self.access.actor)
-            _record(self, "building", space)
+        build_space(self.access, **strict_body(request, NewBuild))
         return _status(self, status=202)
 
 
@@ -101,8 +97,7 @@ class EmbeddingSwitchView(WorkspaceView):
     @extend_schema(request=None, responses=EmbeddingSerializer)
     def post(self, request: Request, ws: str) -> Response:
         """Make the space that was built the live one; 409 until it is complete."""
-        with transaction.atomic():
-            _record(self, "switched", switch_spaces(self.workspace))
+        switch_to_built(self.access)
         return _status(self)
 
 
@@ -114,8 +109,7 @@ class EmbeddingRollbackView(WorkspaceView):
     @extend_schema(request=None, responses=EmbeddingSerializer)
     def post(self, request: Request, ws: str) -> Response:
         """Make the space that was live before the live one again; 409 when none is kept."""
-        with transaction.atomic():
-            _record(self, "rolled_back", go_back(self.workspace))
+        return_to_former(self.access)
         return _status(self)
 
 
@@ -127,13 +121,8 @@ class OneSpaceView(WorkspaceView):
     @extend_schema(responses={202: EmbeddingSerializer})
     def delete(self, request: Request, ws: str, space_id: int) -> Response:
         """Delete a space that isn't live with its vectors, in a job; one that is being built is given up."""
-        with transaction.atomic():
-            _record(self, "retired", end_space(self.workspace, space_id))
+        retire_space(self.access, space_id)
         return _status(self, status=202)
-
-
-def _record(view: WorkspaceView, act: str, space: EmbeddingSpace) -> None:
-    audit.record(view.access, f"embedding.{act}", str(space), space=space.pk)
 
 
 def _status(view: WorkspaceView, *, status: int = 200) -> Response:

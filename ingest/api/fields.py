@@ -8,11 +8,11 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from ingest.sources import as_uuid
 from kebab.api.errors import InvalidRequest
 from kebab.api.fields import ShortListField
 from kebab.api.parsers import parse_json
 from kebab.people.models.workspace import SLUG
+from kebab.uuids import as_uuid
 
 MAX_TAGS = 100
 MAX_METADATA_CHARS = 20_000

@@ -6,12 +6,10 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from ingest.jobs.report import ingest_report
-from ingest.models import ItemState, Job, JobItem, JobKind, JobState
+from ingest.models import READS_DOCUMENTS, ItemState, Job, JobItem, JobKind, JobState
 from ingest.progress import eta_s, items_per_s
 from kebab.api.pagination import PageQuery
 from search.wire.schemas import inlined_schema
-
-_REPORTED = frozenset({JobKind.SYNC_SOURCE, JobKind.INGEST_DOCUMENT, JobKind.INGEST_ARCHIVE})
 
 
 class JobSerializer(serializers.Serializer[Job]):
@@ -67,7 +65,7 @@ class ReportedJobSerializer(JobSerializer):
     @extend_schema_field({"anyOf": [inlined_schema("ingest_report.v1"), {"type": "null"}]})
     def get_report(self, job: Job) -> dict[str, Any] | None:
         """Give the report as far as it goes."""
-        return ingest_report(job) if job.kind in _REPORTED else None
+        return ingest_report(job) if job.kind in READS_DOCUMENTS else None
 
 
 class AskedJobSerializer(serializers.Serializer[Any]):

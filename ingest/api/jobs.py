@@ -3,7 +3,6 @@
 import uuid
 from typing import ClassVar
 
-from django.db import transaction
 from django.http import StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
@@ -20,7 +19,7 @@ from ingest.api.job_serializers import (
     ReportedJobSerializer,
 )
 from ingest.api.reading import check_kept_answer, job_answer, one_job, readable_jobs
-from ingest.jobs.request import cancel, retry
+from ingest.job_changes import cancel_job, retry_job
 from ingest.models import JobItem
 from kebab.api.idempotency import idempotent
 from kebab.api.pagination import KeysetPage
@@ -28,7 +27,6 @@ from kebab.api.permissions import Need
 from kebab.api.schema import page_of
 from kebab.api.sse import event_stream
 from kebab.api.views import WorkspaceView
-from kebab.people import audit
 from kebab.people.models import Role, Scope
 
 _WATCH = Need(role=Role.VIEWER, scope="any")
@@ -101,10 +99,7 @@ class JobCancelView(WorkspaceView):
     def post(self, request: Request, ws: str, job_id: uuid.UUID) -> Response:
         """Cancel the job: at once when it is queued, within seconds when it runs. What it wrote stays."""
         job = one_job(self.access, job_id)
-        with transaction.atomic():
-            cancel(job)
-            audit.record(self.access, "job.cancelled", str(job.pk), kind=job.kind)
-        return job_answer(self.access, job)
+        return job_answer(self.access, cancel_job(self.access, job))
 
 
 class JobRetryView(WorkspaceView):
@@ -117,4 +112,4 @@ class JobRetryView(WorkspaceView):
     def post(self, request: Request, ws: str, job_id: uuid.UUID) -> Response:
         """Run what failed in an ended job once more, as a new job."""
         job = one_job(self.access, job_id)
-        return job_answer(self.access, retry(job, requested_by=self.access.actor))
+        return job_answer(self.access, retry_job(self.access, job))

@@ -2,7 +2,6 @@
 
 from typing import ClassVar
 
-from django.db import transaction
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -16,14 +15,13 @@ from ingest.api.reading import (
     one_quarantined,
     readable_quarantine,
 )
-from ingest.jobs.quarantine import delete_quarantined, try_again
 from ingest.models import Unreadable
+from ingest.quarantine_changes import forget_quarantined, retry_quarantined
 from kebab.api.idempotency import idempotent
 from kebab.api.pagination import KeysetPage, PageQuery
 from kebab.api.permissions import Need
 from kebab.api.schema import page_of
 from kebab.api.views import WorkspaceView
-from kebab.people import audit
 from kebab.people.models import Role, Scope
 
 _READ = Need(role=Role.VIEWER, scope="any")
@@ -76,16 +74,7 @@ class OneQuarantinedView(WorkspaceView):
     @extend_schema(responses={204: None})
     def delete(self, request: Request, ws: str, entry_id: int) -> Response:
         """Forget an upload in quarantine with its bytes; 409 for a file of a source that is synced."""
-        entry = one_quarantined(self.access, entry_id)
-        with transaction.atomic():
-            delete_quarantined(entry)
-            audit.record(
-                self.access,
-                "quarantine.deleted",
-                str(entry_id),
-                source=entry.version.source.key,
-                path=entry.path,
-            )
+        forget_quarantined(self.access, one_quarantined(self.access, entry_id))
         return Response(status=204)
 
 
@@ -99,7 +88,4 @@ class QuarantineRetryView(WorkspaceView):
     def post(self, request: Request, ws: str, entry_id: int) -> Response:
         """Read the file once more, as a job; it stays in the list until that succeeds."""
         entry = one_quarantined(self.access, entry_id)
-        with transaction.atomic():
-            job = try_again(entry, requested_by=self.access.actor)
-            audit.record(self.access, "quarantine.retried", str(entry.pk), path=entry.path)
-        return job_answer(self.access, job)
+        return job_answer(self.access, retry_quarantined(self.access, entry))

@@ -14,10 +14,10 @@ from ingest.api.job_serializers import JobSerializer
 from ingest.api.source_serializers import SourceVersionSerializer
 from ingest.jobs.quarantine import quarantined
 from ingest.models import Job, JobKind, Unreadable
-from ingest.sources import as_uuid
 from ingest.versions import AddedVersion
 from kebab.api.views import WorkspaceView
 from kebab.people.access import Access
+from kebab.uuids import as_uuid
 from search.api.reading import readable_documents
 from search.models import Source
 from search.readers import hidden_from, with_readers

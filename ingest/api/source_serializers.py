@@ -137,7 +137,9 @@ class SourceSerializer(serializers.Serializer[Source]):
     last_indexed_at = serializers.DateTimeField(allow_null=True)
     watch = serializers.BooleanField()
     sync_every_minutes = serializers.IntegerField(allow_null=True)
-    last_sync_at = serializers.DateTimeField(allow_null=True, help_text="When a sync last ended, however.")
+    last_sync_at = serializers.DateTimeField(
+        allow_null=True, help_text="When a sync of the default version last ended, however."
+    )
     next_sync_at = serializers.DateTimeField(
         allow_null=True, help_text="When its schedule asks for the next sync; null: not, or not while paused."
     )

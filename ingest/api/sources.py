@@ -3,7 +3,6 @@
 import uuid
 from typing import ClassVar
 
-from django.db import transaction
 from django.urls import reverse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -20,17 +19,20 @@ from ingest.api.source_serializers import (
     SourceVersionSerializer,
     VersionQuery,
 )
-from ingest.jobs.request import request_source_deletion, request_sync
-from ingest.source_changes import make_source, restate_source
-from ingest.sources import refuse_upload_source
-from ingest.versions import add_version, delete_version
+from ingest.source_changes import (
+    delete_source,
+    delete_version,
+    make_source,
+    make_version,
+    restate_source,
+    sync_source,
+)
 from kebab.api.idempotency import idempotent
 from kebab.api.pagination import KeysetPage, PageQuery
 from kebab.api.permissions import Need
 from kebab.api.schema import page_of
 from kebab.api.serializers import strict_body
 from kebab.api.views import WorkspaceView
-from kebab.people import audit
 from kebab.people.models import Role, Scope
 from search.models import SourceVersion
 
@@ -87,10 +89,7 @@ class OneSourceView(WorkspaceView):
     def delete(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
         """Delete the source with all its documents, in a job."""
         source = one_source(self.access, source_id)
-        with transaction.atomic():
-            job = request_source_deletion(source, requested_by=self.access.actor)
-            audit.record(self.access, "source.deleted", source.key, job=str(job.pk))
-        return job_answer(self.access, job)
+        return job_answer(self.access, delete_source(self.access, source))
 
 
 class SourceSyncView(WorkspaceView):
@@ -103,8 +102,7 @@ class SourceSyncView(WorkspaceView):
     def post(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
         """Read the source again. A sync that has not listed it yet is joined."""
         source = one_source(self.access, source_id)
-        refuse_upload_source(source)
-        return job_answer(self.access, request_sync(source, requested_by=self.access.actor))
+        return job_answer(self.access, sync_source(self.access, source))
 
 
 class SourceVersionsView(WorkspaceView):
@@ -127,16 +125,10 @@ class SourceVersionsView(WorkspaceView):
         """Add a version. A folder is read into it as it is now, in a job; uploads may name it at once."""
         source = one_source(self.access, source_id)
         fields = strict_body(request, NewVersion)
-        with transaction.atomic():
-            added = add_version(source, **fields, requested_by=self.access.actor)
-            audit.record(self.access, "version.created", f"{source.key}@{fields['tag']}")
-        return version_answer(self.access, added)
+        return version_answer(self.access, make_version(self.access, source, **fields))
 
     @extend_schema(responses={202: AskedJobSerializer})
     def delete(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
         """Delete the version `tag` with its documents, in a job; the default version goes with the source."""
         source = one_source(self.access, source_id)
-        with transaction.atomic():
-            job = delete_version(source, self.query["tag"], requested_by=self.access.actor)
-            audit.record(self.access, "version.deleted", f"{source.key}@{self.query['tag']}", job=str(job.pk))
-        return job_answer(self.access, job)
+        return job_answer(self.access, delete_version(self.access, source, self.query["tag"]))

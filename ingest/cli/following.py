@@ -11,10 +11,11 @@ from django.db import connection, models
 from rich.console import Console
 
 from ingest.errors import JobNotOpen
-from ingest.jobs.request import cancel
+from ingest.job_changes import cancel_job
 from ingest.models import OPEN_STATES, Job, JobKind
 from kebab.cli.errors import CliError, Exit
 from kebab.people.models import Workspace
+from kebab.people.operator import the_operator
 from search.cli.bars import Bar, bar
 
 _POLL_S = 0.2
@@ -147,7 +148,7 @@ def _show(shown: Bar, job: Job) -> None:
 
 def _cancel(job: Job) -> None:
     try:
-        cancel(job)
+        cancel_job(the_operator(job.workspace), job)
     except JobNotOpen:
         return
     deadline = time.monotonic() + _CANCEL_LIMIT_S

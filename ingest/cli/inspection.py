@@ -3,10 +3,10 @@
 from typing import Any
 
 from ingest.jobs.report import ingest_report
-from ingest.models import ItemState, Job, JobItem, JobKind
+from ingest.models import READS_DOCUMENTS, ItemState, Job, JobItem
 from kebab.cli.errors import CliError, Exit
 from kebab.people.models import Workspace
-from search.cli.inspection import as_id
+from kebab.uuids import as_uuid
 
 _FIELDS = (
     "kind",
@@ -33,7 +33,7 @@ _MOST_FAILURES = 100
 
 def find_job(workspace: Workspace, job_id: str) -> Job:
     """Give the job with this id. Raises CliError."""
-    wanted = as_id(job_id)
+    wanted = as_uuid(job_id)
     jobs = Job.objects.in_workspace(workspace).select_related("source")
     job = None if wanted is None else jobs.filter(pk=wanted).first()
     if job is None:
@@ -47,7 +47,6 @@ def find_job(workspace: Workspace, job_id: str) -> Job:
 
 def job_facts(job: Job) -> dict[str, Any]:
     """Give a job with its report, if it reads documents, and the first hundred items that failed."""
-    reads_documents = job.kind in {JobKind.SYNC_SOURCE, JobKind.INGEST_DOCUMENT, JobKind.INGEST_ARCHIVE}
     failed = JobItem.objects.in_workspace(job.workspace_id).filter(job=job, state=ItemState.FAILED)
     return {
         "schema_version": "job_inspection.v1",
@@ -56,7 +55,7 @@ def job_facts(job: Job) -> dict[str, Any]:
             "source": None if job.source is None else job.source.key,
             **{name: getattr(job, name) for name in _FIELDS},
         },
-        "report": ingest_report(job) if reads_documents else None,
+        "report": ingest_report(job) if job.kind in READS_DOCUMENTS else None,
         "failures": list(
             failed.order_by("id").values("path", "attempts", "reason", "detail")[:_MOST_FAILURES]
         ),

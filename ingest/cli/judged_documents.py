@@ -71,7 +71,7 @@ class Loader:
                 key=(document.doc_id, place, found),
                 content=found.content,
                 path=place.path,
-                overrides=parser_overrides(found.stated, self._source),
+                overrides=parser_overrides(found.stated),
             )
 
     def _place(self, path: str) -> Place:
@@ -90,7 +90,7 @@ class Loader:
         if isinstance(outcome, IngestParseError):
             raise outcome
         hash_ = content_hash(found.content)
-        draft = document_draft(outcome, found, content_hash=hash_, source=self._source, path=place.path)
+        draft = document_draft(outcome, found, content_hash=hash_, source=self._source)
         loaded.names[replace_document(place, draft).doc_id.hex] = name
 
 

@@ -8,33 +8,31 @@ from argparse import ArgumentTypeError
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
 from django.utils.text import slugify
 
-from ingest.archive_uploads import archive_folder, ask_for_archive, check_archive
+from ingest.archive_uploads import ArchiveUpload, accept_archive, archive_folder, check_archive
 from ingest.archives.names import is_archive
 from ingest.cli.readers import groups_named, reader_facts
 from ingest.cli.sites import SiteTarget, is_site_address, site_target
 from ingest.connectors.git.address import GitAddress, check_address, file_url, is_git_address, read_address
-from ingest.connectors.git.credentials import read_credentials, seal_credentials
 from ingest.errors import AddressNotAllowed
-from ingest.jobs.request import request_document, request_sync
 from ingest.models import Job
-from ingest.source_changes import restate_source
-from ingest.sources import git_config
+from ingest.source_changes import restate_source, sync_source
+from ingest.sources import UPLOADS, git_config
+from ingest.uploads import Upload, accept_upload
 from kebab.cli.errors import CliError, Exit
 from kebab.people import audit
 from kebab.people.models import Workspace
 from kebab.people.models.workspace import SLUG
 from kebab.people.operator import the_operator
-from search.blobs import keep_blob, secure_blobs
-from search.corpus import ensure_source
+from search.corpus import find_or_make_source
 from search.models import Source, SourceKind
 from search.paths import normalise_path
 
-UPLOADS = "uploads"
 _MAX_KEY_CHARS = 63
 
 
@@ -57,11 +55,6 @@ class IngestRequest:
     credentials: Mapping[str, str] | None = field(default=None, repr=False)
     #: groups, by name or id, that alone may read the source; None: as it is, every member of a new one
     readers: tuple[str, ...] | None = None
-
-    @property
-    def options(self) -> dict[str, object]:
-        """Give what the job has to know beside its source."""
-        return {**({"version": self.version} if self.version else {}), "embed": self.embed}
 
 
 def target(text: str) -> Path | GitAddress | SiteTarget:
@@ -95,18 +88,21 @@ def existing_path(text: str) -> Path:
 
 
 def request_ingest(workspace: Workspace, asked: IngestRequest) -> Job:
-    """Make or find the source and give the job. Raises CliError, SourceMismatch, InvalidPath."""
-    if asked.watch and not (isinstance(asked.path, Path) and asked.path.is_dir()):
+    """Make or find the source and give the job. Raises CliError, SourceMismatch, InvalidPath, and what
+    `restate_source`, `accept_upload` and `accept_archive` raise.
+    """
+    path = asked.path
+    if asked.watch and not (isinstance(path, Path) and path.is_dir()):
         raise CliError("Only a folder can be watched; leave out --watch.", code="invalid_request")
-    if isinstance(asked.path, GitAddress):
-        return _request_repository(workspace, asked, asked.path)
-    if isinstance(asked.path, SiteTarget):
-        return _request_site(workspace, asked, asked.path)
-    if asked.path.is_dir():
-        return _request_folder(workspace, asked, asked.path)
-    if is_archive(asked.path.name):
-        return _request_archive(workspace, asked, asked.path)
-    return _request_file(workspace, asked, asked.path)
+    if isinstance(path, GitAddress):
+        return _request_sync(workspace, asked, SourceKind.GIT, git_config(path.url), PurePath(path.name))
+    if isinstance(path, SiteTarget):
+        return _request_sync(workspace, asked, SourceKind.WEB, dict(path.config), PurePath(path.name))
+    if path.is_dir():
+        return _request_sync(workspace, asked, SourceKind.FOLDER, {"path": str(path)}, path)
+    if is_archive(path.name):
+        return _request_archive(workspace, asked, path)
+    return _request_file(workspace, asked, path)
 
 
 def source_key(path: PurePath) -> str:
@@ -116,69 +112,44 @@ def source_key(path: PurePath) -> str:
     return key or f"folder-{hashlib.blake2b(os.fsencode(path), digest_size=4).hexdigest()}"
 
 
-def _request_folder(workspace: Workspace, asked: IngestRequest, folder: Path) -> Job:
-    config = {"path": str(folder)}
-    with transaction.atomic():
-        source = _source_of(workspace, asked, SourceKind.FOLDER, config, folder)
-        _set_defaults(source, asked)
-    return request_sync(source, requested_by=audit.operator(), **asked.options)
-
-
-def _request_repository(workspace: Workspace, asked: IngestRequest, address: GitAddress) -> Job:
-    given = asked.credentials
-    sealed = None if given is None else seal_credentials(read_credentials(given, address))
-    with transaction.atomic():
-        name = PurePath(address.name)
-        source = _source_of(workspace, asked, SourceKind.GIT, git_config(address.url), name)
-        _set_defaults(source, asked)
-        if sealed is not None:
-            rows = Source.objects.in_workspace(source.workspace_id).filter(pk=source.pk)
-            rows.update(sealed_credentials=sealed)
-            audit.record_operator(workspace, "source.changed", source.key, fields=["credentials"])
-    return request_sync(source, requested_by=audit.operator(), **asked.options)
-
-
-def _request_site(workspace: Workspace, asked: IngestRequest, site: SiteTarget) -> Job:
-    with transaction.atomic():
-        source = _source_of(workspace, asked, SourceKind.WEB, dict(site.config), PurePath(site.name))
-        _set_defaults(source, asked)
-    return request_sync(source, requested_by=audit.operator(), **asked.options)
-
-
-def _source_of(
-    workspace: Workspace, asked: IngestRequest, kind: str, config: dict[str, str], named: PurePath
-) -> Source:
-    """Give the source that reads this already, or a new one."""
-    if asked.source is None:
-        same = Source.objects.in_workspace(workspace).filter(kind=kind, config__contains=config)
-        found = same.order_by("created_at").first()
-        if found is not None:
-            _check_readers(found, asked)
-            return found
-    key = source_key(named) if asked.source is None else _checked_key(asked.source)
-    return _ensure(workspace, asked, key, kind, config)
+def _request_sync(
+    workspace: Workspace, asked: IngestRequest, kind: str, config: dict[str, Any], named: PurePath
+) -> Job:
+    source = _source_of(workspace, asked, kind, config, named)
+    return sync_source(the_operator(workspace), source, version=asked.version, embed=asked.embed)
 
 
 def _request_archive(workspace: Workspace, asked: IngestRequest, file: Path) -> Job:
     _check_size(file, "KEBAB_ARCHIVE_LIMIT_BYTES")
-    prefix = "" if asked.as_root else normalise_path(archive_folder(file.name)) + "/"
+    folder = None if asked.as_root else normalise_path(archive_folder(file.name))
+    operator = the_operator(workspace)
     with file.open("rb") as opened:
-        check_archive(file.name, opened)
-        payload = {"archive": file.name, "prefix": prefix, **_stated(asked), **asked.options}
-        source = _upload_area(workspace, asked)
-        return ask_for_archive(source, opened, payload, requested_by=audit.operator())
+        check_archive(file.name, opened)  # before a source is made for it
+        upload = ArchiveUpload(
+            source=_upload_area(workspace, asked),
+            name=file.name,
+            folder=folder,
+            version=asked.version,
+            file=opened,
+            stated=_stated(asked),
+            embed=asked.embed,
+        )
+        return accept_archive(workspace, upload, reader=operator.reader, requested_by=operator.actor)
 
 
 def _request_file(workspace: Workspace, asked: IngestRequest, file: Path) -> Job:
     _check_size(file, "KEBAB_UPLOAD_LIMIT_BYTES")
-    name = normalise_path(file.name)
-    source = _upload_area(workspace, asked)
-    content = file.read_bytes()
-    blob = keep_blob(workspace.pk, content)
-    payload = {"path": name, "blob": blob, **_stated(asked), **asked.options}
-    with transaction.atomic():
-        secure_blobs(workspace.pk, [content])
-        return request_document(source, payload, requested_by=audit.operator())
+    operator = the_operator(workspace)
+    path = normalise_path(file.name)  # before a source is made for it
+    upload = Upload(
+        source=_upload_area(workspace, asked),
+        path=path,
+        version=asked.version,
+        content=file.read_bytes(),
+        stated=_stated(asked),
+        embed=asked.embed,
+    )
+    return accept_upload(workspace, upload, reader=operator.reader, requested_by=operator.actor).job
 
 
 def _check_size(file: Path, setting: str) -> None:
@@ -194,25 +165,48 @@ def _stated(asked: IngestRequest) -> dict[str, object]:
     return {name: value for name, value in stated.items() if value is not None}
 
 
-def _upload_area(workspace: Workspace, asked: IngestRequest) -> Source:
-    key = UPLOADS if asked.source is None else _checked_key(asked.source)
-    return _ensure(workspace, asked, key, SourceKind.UPLOAD, {})
+def _upload_area(workspace: Workspace, asked: IngestRequest) -> str:
+    """Give the id of the upload source."""
+    return str(_source_of(workspace, asked, SourceKind.UPLOAD, {}, PurePath(UPLOADS)).pk)
 
 
-def _ensure(
-    workspace: Workspace, asked: IngestRequest, key: str, kind: str, config: dict[str, str]
+@transaction.atomic  # a restricted one was never open
+def _source_of(
+    workspace: Workspace, asked: IngestRequest, kind: str, config: dict[str, Any], named: PurePath
 ) -> Source:
-    is_known = Source.objects.in_workspace(workspace).filter(key=key).exists()
-    with transaction.atomic():  # a restricted one was never open
-        source = ensure_source(workspace, key, kind=kind, config=config)
-        if is_known:
-            _check_readers(source, asked)
-            return source
-        audit.record_operator(workspace, "source.created", key, kind=kind, **config)
+    """Give the source that reads this already, or a new one, with what is said of it from now on."""
+    source, is_new = _find_or_make(workspace, asked, kind, config, named)
+    stated = _changes(source, asked)
+    if is_new:
+        audit.record(the_operator(workspace), "source.created", source.key, kind=kind, **config)
         if asked.readers is not None:
-            readers = groups_named(workspace, asked.readers)
-            restate_source(the_operator(workspace), source, {"readers": readers})
+            stated["readers"] = groups_named(workspace, asked.readers)
+    else:
+        _check_readers(source, asked)
+    if stated:
+        restate_source(the_operator(workspace), source, stated)
     return source
+
+
+def _find_or_make(
+    workspace: Workspace, asked: IngestRequest, kind: str, config: dict[str, Any], named: PurePath
+) -> tuple[Source, bool]:
+    if asked.source is None and config:
+        same = Source.objects.in_workspace(workspace).filter(kind=kind, config__contains=config)
+        found = same.order_by("created_at").first()
+        if found is not None:
+            return found, False
+    key = source_key(named) if asked.source is None else _checked_key(asked.source)
+    return find_or_make_source(workspace, key, kind=kind, config=config)
+
+
+def _changes(source: Source, asked: IngestRequest) -> dict[str, Any]:
+    """Give what is to be said of the source and isn't yet; tags and trust of an upload are its own."""
+    named: dict[str, Any] = {"watch": asked.watch}
+    if source.kind != SourceKind.UPLOAD:
+        named |= {"default_tags": list(asked.tags) or None, "default_trust": asked.trust}
+    changed = {name: value for name, value in named.items() if value not in (None, getattr(source, name))}
+    return changed if asked.credentials is None else {**changed, "credentials": asked.credentials}
 
 
 def _check_readers(source: Source, asked: IngestRequest) -> None:
@@ -228,16 +222,6 @@ def _check_readers(source: Source, asked: IngestRequest) -> None:
             code="source_exists",
             exit_code=Exit.NOTHING,
         )
-
-
-def _set_defaults(source: Source, asked: IngestRequest) -> None:
-    """Let the source give its documents the tags and the trust level, as far as they were named."""
-    stated = {"default_tags": list(asked.tags), "default_trust": asked.trust}
-    changed = {name: value for name, value in stated.items() if value}
-    if asked.watch is not None:
-        changed["watch"] = asked.watch
-    if changed:
-        Source.objects.in_workspace(source.workspace_id).filter(pk=source.pk).update(**changed)
 
 
 def _checked_key(key: str) -> str:

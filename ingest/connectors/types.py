@@ -45,15 +45,7 @@ class ItemContent:
     stated: dict[str, Any] = field(default_factory=dict)
 
 
-class ItemReader(Protocol):
-    """Where items' bytes come from."""
-
-    def read(self, path: str) -> ItemContent:
-        """Give the item's content. Raises FileNotFoundError, OSError."""
-        ...
-
-
-class Connector(ItemReader, Protocol):
+class Connector(Protocol):
     """A source at one version, opened for one job."""
 
     @property
@@ -67,4 +59,8 @@ class Connector(ItemReader, Protocol):
 
     def entries(self, rules: WalkRules) -> Iterator[Entry]:
         """Give all that is there. Raises ListingFailed: who has not seen the end deletes nothing."""
+        ...
+
+    def read(self, path: str) -> ItemContent:
+        """Give the content of one of them. Raises FileNotFoundError, OSError."""
         ...

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, BinaryIO
 
 from django.db import transaction
@@ -15,12 +16,13 @@ from ingest.archives.open_archive import open_archive
 from ingest.archives.types import Archive, Member
 from ingest.connectors.types import ItemContent
 from ingest.errors import JobFailed
+from ingest.jobs.batches import batched_by_size
 from ingest.jobs.items import ItemWorker
-from ingest.jobs.sync_source import Listing
-from ingest.jobs.upload import stated_in
+from ingest.jobs.listing import Listing
+from ingest.jobs.upload import uploaded
 from ingest.jobs.work import Ending, Work
 from ingest.models import JobItem
-from search.blobs import keep_blobs, open_blob, read_blob, secure_blobs
+from search.blobs import keep_blobs, open_blob, secure_blobs
 from search.corpus import ensure_version
 from search.identifiers import content_hash
 from search.paths import MAX_PATH_BYTES
@@ -28,22 +30,6 @@ from search.paths import MAX_PATH_BYTES
 # What is in memory at once, beside one member.
 _BATCH_BYTES = 8_000_000
 _BATCH_MEMBERS = 200
-
-
-class MemberReader:
-    """Reads the members of an archive job from their blobs."""
-
-    def __init__(self, work: Work) -> None:
-        self._work = work
-
-    def read(self, path: str) -> ItemContent:
-        """Give a member's bytes. Raises FileNotFoundError when its blob is gone."""
-        blob = _items(self._work).values_list("blob", flat=True).get(path=path)
-        return ItemContent(
-            content=read_blob(self._work.workspace.pk, blob),
-            requested_at=self._work.job.created_at,
-            stated=stated_in(self._work.job.payload),
-        )
 
 
 def run(work: Work) -> Ending:
@@ -54,7 +40,11 @@ def run(work: Work) -> Ending:
     version = ensure_version(source, work.job.payload.get("version", ""))
     if work.job.discovered_at is None:
         _unpack(work)
-    return ItemWorker(work, source, version, MemberReader(work)).run()
+    return ItemWorker(work, source, version, partial(_read, work)).run()
+
+
+def _read(work: Work, item: JobItem) -> ItemContent:
+    return uploaded(work, item.blob)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +53,7 @@ class _Kept:
 
     path: str
     content: bytes
+    content_hash: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +115,11 @@ def _contents(archive: Archive, wanted: Mapping[int, str], listing: Listing) -> 
         if path is None:
             continue
         try:
-            yield _Kept(path=path, content=archive.read(member))
+            content = archive.read(member)
         except MemberBroken:
             listing.set_aside("failed", "broken_member", path)
+        else:
+            yield _Kept(path=path, content=content, content_hash=content_hash(content))
 
 
 def _keep_all(work: Work, contents: Iterator[_Kept]) -> int:
@@ -137,21 +130,18 @@ def _keep_all(work: Work, contents: Iterator[_Kept]) -> int:
         # a deleted document back stays.
         _items(work).filter(action="ingest").delete()
     n_kept = 0
-    batch: list[_Kept] = []
-    for kept in contents:
-        batch.append(kept)
-        n_kept += 1
-        if len(batch) >= _BATCH_MEMBERS or sum(len(each.content) for each in batch) >= _BATCH_BYTES:
-            _keep(work, batch)
-            batch = []
-    _keep(work, batch)
+    for batch in batched_by_size(contents, _size_of, most=_BATCH_MEMBERS, most_bytes=_BATCH_BYTES):
+        _keep(work, batch)
+        n_kept += len(batch)
     return n_kept
 
 
+def _size_of(kept: _Kept) -> int:
+    return len(kept.content)
+
+
 def _keep(work: Work, batch: Sequence[_Kept]) -> None:
-    if not batch:
-        return
-    contents = [each.content for each in batch]
+    contents = {each.content_hash: each.content for each in batch}
     keep_blobs(work.workspace.pk, contents)
     items = [
         JobItem(
@@ -159,7 +149,7 @@ def _keep(work: Work, batch: Sequence[_Kept]) -> None:
             job=work.job,
             path=each.path,
             action="ingest",
-            blob=content_hash(each.content),
+            blob=each.content_hash,
         )
         for each in batch
     ]

@@ -5,10 +5,10 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F
 
-from ingest.blobs import UPLOADS, release_blobs
+from ingest.blobs import release_blobs
 from ingest.connectors.git.place import remove_orphans, remove_repository
 from ingest.jobs.work import Ending, Work
-from ingest.models import Job, JobItem, WebPage
+from ingest.models import UPLOAD_KINDS, Job, JobItem, WebPage
 from search.corpus import delete_documents
 from search.models import Document, Source, SourceVersion
 
@@ -91,4 +91,4 @@ def _documents(work: Work) -> Any:
 
 
 def _uploads(work: Work) -> Any:
-    return Job.objects.in_workspace(work.workspace).filter(kind__in=UPLOADS)
+    return Job.objects.in_workspace(work.workspace).filter(kind__in=UPLOAD_KINDS)

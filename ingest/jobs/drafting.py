@@ -24,14 +24,12 @@ class Content(Protocol):
     def stated(self) -> dict[str, Any]: ...
 
 
-def parser_overrides(stated: dict[str, Any], source: Source) -> Overrides:
+def parser_overrides(stated: dict[str, Any]) -> Overrides:
     """Give what the parser must take as given: title and language change breadcrumbs and chunks."""
     return Overrides(title=stated.get("title"), lang=stated.get("lang"))
 
 
-def document_draft(
-    digest: Digest, found: Content, *, content_hash: str, source: Source, path: str
-) -> DocumentDraft:
+def document_draft(digest: Digest, found: Content, *, content_hash: str, source: Source) -> DocumentDraft:
     """Give the draft of the document that `digest` was made from."""
     stated = found.stated
     tags = stated.get("tags")

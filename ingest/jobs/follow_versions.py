@@ -24,20 +24,17 @@ def follow_versions(job: Job, source: Source, named: NamedCommits) -> None:
     A version whose tag is gone stays as it is. The requests are those of whoever asked for `job`, and
     embed or not as it does.
     """
+    embed = job.payload.get("embed", True)
     versions = SourceVersion.objects.in_workspace(source.workspace_id).filter(source=source)
     commits = dict(versions.exclude(tag="").values_list("tag", "commit"))
     for tag, commit in commits.items():
         if named.of_version(tag) not in (None, commit) and not _is_asked_for(source, tag):
-            request_sync(source, requested_by=job.requested_by, version=tag, **_options(job))
+            request_sync(source, requested_by=job.requested_by, version=tag, embed=embed)
     for tag in _new_tags(source, named, commits.keys()):
         try:
-            add_version(source, tag=tag, title="", requested_by=job.requested_by, **_options(job))
+            add_version(source, tag=tag, title="", requested_by=job.requested_by, embed=embed)
         except Conflict:  # somebody was quicker
             continue
-
-
-def _options(job: Job) -> dict[str, bool]:
-    return {"embed": job.payload["embed"]} if "embed" in job.payload else {}
 
 
 def _is_asked_for(source: Source, tag: str) -> bool:

@@ -6,6 +6,7 @@ fairness between them. The sweep sends again what got lost.
 
 import logging
 import uuid
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 
@@ -24,9 +25,28 @@ from kebab.tenancy.acting import acting_everywhere
 
 logger = logging.getLogger(__name__)
 
-#: Celery task and queue by what a job does.
-_EMBED = ("ingest.run_embedding", "embed")
-_INGEST = ("ingest.run_job", "ingest")
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Queue:
+    """A queue, the Celery task of its messages, and whether its jobs embed."""
+
+    name: str
+    task: str
+    is_embedding: bool
+
+    @property
+    def room(self) -> int:
+        """How many more hints are of use in it."""
+        slots = 1 if self.is_embedding else settings.KEBAB_WORKER_SLOTS
+        return 2 * slots - int(_redis().llen(self.name))
+
+    def send(self, workspace_id: uuid.UUID, job_id: uuid.UUID) -> None:
+        arguments = [str(workspace_id), str(job_id)]
+        app.send_task(self.task, args=arguments, queue=self.name, retry=False, ignore_result=True)
+
+
+_EMBED = _Queue(name="embed", task="ingest.run_embedding", is_embedding=True)
+_INGEST = _Queue(name="ingest", task="ingest.run_job", is_embedding=False)
 # A job hinted this recently is left to the worker that the hint will reach.
 _FRESH = timedelta(seconds=8)
 # More requests for a sync than this in the queue are no use.
@@ -48,9 +68,7 @@ def hint_due_jobs() -> int:
     """
     try:
         with acting_everywhere():
-            return sum(
-                _fill_queue(task, queue, is_embedding=queue == "embed") for task, queue in (_INGEST, _EMBED)
-            )
+            return sum(map(_fill, (_INGEST, _EMBED)))
     except (redis.RedisError, OperationalError, OSError) as error:
         logger.warning("no hints, the next sweep will send them: %s", error)
         return 0
@@ -69,36 +87,26 @@ def ask_for_sync(workspace_id: uuid.UUID) -> None:
 
 
 def _hint_if_room(job: Job) -> None:
-    task, queue = _EMBED if job.kind == JobKind.EMBED else _INGEST
+    queue = _EMBED if job.kind == JobKind.EMBED else _INGEST
     try:
-        if _room(queue) > 0:
-            _send(task, queue, job.workspace_id, job.pk)
+        if queue.room > 0:
+            queue.send(job.workspace_id, job.pk)
     except (redis.RedisError, OperationalError, OSError) as error:
         logger.warning("no hint for job %s, the sweep will send one: %s", job.pk, error)
 
 
-def _fill_queue(task: str, queue: str, *, is_embedding: bool) -> int:
-    room = _room(queue)
+def _fill(queue: _Queue) -> int:
+    room = queue.room
     if room <= 0:
         return 0
-    due = Job.objects.all().due()
-    due = due.filter(kind=JobKind.EMBED) if is_embedding else due.exclude(kind=JobKind.EMBED)
+    due = Job.objects.all().due().embedding(queue.is_embedding)
     fresh = timezone.now() - _FRESH
     in_turn = due.exclude(hinted_at__gt=fresh).annotate(turn=_TURN).order_by("turn", "due_at", "created_at")
     chosen = list(in_turn.values_list("workspace_id", "pk")[:room])
     for workspace_id, job_id in chosen:
-        _send(task, queue, workspace_id, job_id)
+        queue.send(workspace_id, job_id)
         Job.objects.in_workspace(workspace_id).filter(pk=job_id).update(hinted_at=Now())
     return len(chosen)
-
-
-def _send(task: str, queue: str, workspace_id: uuid.UUID, job_id: uuid.UUID) -> None:
-    app.send_task(task, args=[str(workspace_id), str(job_id)], queue=queue, retry=False, ignore_result=True)
-
-
-def _room(queue: str) -> int:
-    slots = 1 if queue == "embed" else settings.KEBAB_WORKER_SLOTS
-    return 2 * slots - int(_redis().llen(queue))
 
 
 @cache

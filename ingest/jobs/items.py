@@ -2,13 +2,14 @@
 
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from django.db.models import Case, F, When
 
 from ingest.chunking.types import CHUNKER_VERSION
-from ingest.connectors.types import ItemReader
+from ingest.connectors.types import ItemContent
+from ingest.jobs.batches import batched_by_size
 from ingest.jobs.drafting import parser_overrides
 from ingest.jobs.parsing import digester_pool
 from ingest.jobs.quarantine import KILLED, REASON, Quarantine
@@ -37,15 +38,18 @@ _GATHERED_BYTES = 4_000_000
 # A job makes room after this while other jobs wait.
 _TURN_S = 10.0
 
+#: Gives an item's content. Raises FileNotFoundError, OSError.
+ReadItem = Callable[[JobItem], ItemContent]
+
 
 class ItemWorker:
     """Works off the items of one job against one version of its source."""
 
-    def __init__(self, work: Work, source: Source, version: SourceVersion, reader: ItemReader) -> None:
+    def __init__(self, work: Work, source: Source, version: SourceVersion, read: ReadItem) -> None:
         self._work = work
         self._source = source
         self._version = version
-        self._reader = reader
+        self._read_item = read
         self._quarantine = Quarantine(work)
         self._writer = ItemWriter(work, source, version)
         self._turn_ends_at = time.monotonic() + _TURN_S
@@ -117,23 +121,27 @@ class ItemWorker:
     def _submissions(self, attempts: int) -> Iterator[Submission]:
         """What has to be parsed; items that need no parsing are finished on the way."""
         for batch in self._batches("ingest", attempts):
-            for gathered in _gather(self._read(batch)):
+            for gathered in batched_by_size(
+                self._read(batch), _size_of, most=_GATHERED, most_bytes=_GATHERED_BYTES
+            ):
                 to_parse = self._finish_without_parsing(gathered)
                 gathered.clear()  # contents are let go of one by one
                 while to_parse:
                     yield self._submission(to_parse.pop())
 
     def _submission(self, begun: Begun) -> Submission:
-        overrides = parser_overrides(begun.found.stated, self._source)
+        overrides = parser_overrides(begun.found.stated)
         return Submission(key=begun, content=begun.found.content, path=begun.place.path, overrides=overrides)
 
     def _finish_without_parsing(self, gathered: Sequence[Begun]) -> list[Begun]:
         """Finish what stands, what a twin was parsed for, what is in quarantine; give the rest backwards."""
-        changed = self._writer.end_unchanged([begun for begun in gathered if self._is_known(begun)])
-        findings, to_parse = [], list(changed)
+        known: list[Begun] = []
+        unknown: list[Begun] = []
         for begun in gathered:
-            if self._is_known(begun):
-                continue
+            (known if self._is_known(begun) else unknown).append(begun)
+        self._quarantine.look_up(begun.content_hash for begun in unknown)
+        findings, to_parse = [], list(self._writer.end_unchanged(known))
+        for begun in unknown:
             finding = self._finding_without_parsing(begun)
             (to_parse if finding is None else findings).append(finding or begun)
         if findings:
@@ -166,7 +174,7 @@ class ItemWorker:
         unreadable = self._set_aside_paths([item.path for item in items])
         for item in items:
             try:
-                found = self._reader.read(item.path)
+                found = self._read_item(item)
             except FileNotFoundError:
                 gone = "It was listed, and gone when it was to be read."
                 self._writer.end_without_content(item, "skipped", "vanished", gone)
@@ -211,15 +219,5 @@ class ItemWorker:
         return None if begun.found.stated else twin_digest(begun.place, begun.content_hash, begun.twins)
 
 
-def _gather(stream: Iterator[Begun]) -> Iterator[list[Begun]]:
-    """Lists of items that can be finished together, bounded in number and bytes."""
-    gathered: list[Begun] = []
-    size_bytes = 0
-    for begun in stream:
-        gathered.append(begun)
-        size_bytes += len(begun.found.content)
-        if len(gathered) >= _GATHERED or size_bytes >= _GATHERED_BYTES:
-            yield gathered
-            gathered, size_bytes = [], 0
-    if gathered:
-        yield gathered
+def _size_of(begun: Begun) -> int:
+    return len(begun.found.content)

@@ -1,5 +1,6 @@
 """Files that every parser died of: left alone while content and parsers stand, tried again on request."""
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -8,12 +9,13 @@ from django.db.models import Q
 
 from ingest.blobs import release_blobs
 from ingest.errors import JobNotOpen
-from ingest.jobs.request import cancel_all, request_document, request_sync
+from ingest.jobs.request import cancel_all, hold_source, request_document, request_sync
 from ingest.jobs.work import Work
 from ingest.models import Job, JobItem, JobKind, Unreadable
 from ingest.parsers.registry import parser_version_for
 from kebab.api.errors import Conflict
 from kebab.people.models import Workspace
+from search.blobs import has_blob, hold_blobs
 from search.models import SourceKind
 
 REASON = "quarantined"
@@ -24,15 +26,21 @@ _OF_ARCHIVES = frozenset({"archive", "prefix"})
 
 
 class Quarantine:
-    """The reasons of a workspace's quarantined contents, read when a job's work begins.
+    """Why contents are in a workspace's quarantine, as far as a job has looked them up.
 
     Those of a restricted source hold for itself alone: else an upload would tell who can't read it that it
     has the same bytes. Empty for a retry, which is there to try again.
     """
 
     def __init__(self, work: Work) -> None:
-        is_retry = "only_paths" in work.job.payload or work.job.payload.get("anew", False)
-        self._reasons = {} if is_retry else _known_reasons(work)
+        self._work = work
+        self._is_retry = "only_paths" in work.job.payload or work.job.payload.get("anew", False)
+        self._reasons: dict[tuple[str, str], str] = {}
+
+    def look_up(self, content_hashes: Iterable[str]) -> None:
+        """Reads what is known of these contents."""
+        if not self._is_retry:
+            self._reasons |= _known_reasons(self._work, content_hashes)
 
     def reason(self, content_hash: str, path: str) -> str | None:
         """Why these bytes, read as a file of this name, are not tried; None when they are to be tried."""
@@ -45,22 +53,23 @@ class Quarantine:
 
 def quarantined(workspace: Workspace) -> Any:
     """Give the queryset of quarantined files, source and version loaded."""
-    rows = Unreadable.objects.in_workspace(workspace).filter(is_quarantined=True, reason__in=(REASON, KILLED))
+    rows = Unreadable.objects.in_workspace(workspace).filter(is_quarantined=True)
     return rows.filter(version__workspace=workspace.pk).select_related("version__source")
 
 
+@transaction.atomic
 def try_again(entry: Unreadable, *, requested_by: str) -> Job:
     """Give the job that reads a quarantined file once more, whatever is remembered of it.
 
-    Raises JobNotOpen for an upload whose job is not kept.
+    Raises JobNotOpen for an upload whose job, or whose bytes, are not kept.
     """
     source, tag = entry.version.source, entry.version.tag
     if source.kind != SourceKind.UPLOAD:
-        version = {"version": tag} if tag else {}
-        return request_sync(source, requested_by=requested_by, only_paths=[entry.path], **version)
+        return request_sync(source, requested_by=requested_by, version=tag, only_paths=[entry.path])
+    hold_blobs(entry.workspace_id, [entry.content_hash])
     latest = _uploads(entry).order_by("-created_at", "id").first()
     payload = _member_payload(entry) if latest is None else latest.payload
-    if payload is None:
+    if payload is None or not has_blob(entry.workspace_id, entry.content_hash):
         raise JobNotOpen(f"The upload of {entry.path!r} is not kept; upload it again.")
     return request_document(source, {**payload, "anew": True}, requested_by=requested_by)
 
@@ -78,9 +87,10 @@ def delete_quarantined(entry: Unreadable) -> None:
             " or leave it out, and sync the source.",
             code="file_of_source",
         )
-    # The entry before the jobs, as a worker writes them: else the two could wait for each other.
+    # Source, entry, jobs, as workers take them: in another order the two could wait for each other.
+    hold_source(source)
     Unreadable.objects.in_workspace(entry.workspace_id).filter(pk=entry.pk).delete()
-    cancel_all(_uploads(entry))
+    cancel_all(source, _uploads(entry))
     transaction.on_commit(partial(release_blobs, entry.workspace_id, [entry.content_hash]))
 
 
@@ -108,10 +118,11 @@ def _member_payload(entry: Unreadable) -> dict[str, Any] | None:
     if member is None:
         return None
     stated = {name: value for name, value in member.job.payload.items() if name not in _OF_ARCHIVES}
-    return {**stated, "path": entry.path, "blob": entry.content_hash, "size_bytes": entry.size_bytes}
+    return {**stated, "path": entry.path, "blob": entry.content_hash}
 
 
-def _known_reasons(work: Work) -> dict[tuple[str, str], str]:
+def _known_reasons(work: Work, content_hashes: Iterable[str]) -> dict[tuple[str, str], str]:
     known = Q(version__source__is_restricted=False) | Q(version__source=work.job.source_id)
-    rows = quarantined(work.workspace).filter(known).values_list("content_hash", "parser_version", "detail")
-    return {(content_hash, parsers): detail for content_hash, parsers, detail in rows}
+    rows = quarantined(work.workspace).filter(known, content_hash__in=list(content_hashes))
+    reasons = rows.values_list("content_hash", "parser_version", "detail")
+    return {(content_hash, parsers): detail for content_hash, parsers, detail in reasons}

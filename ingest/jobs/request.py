@@ -1,6 +1,6 @@
 """Asking for work. Each request is a row first; a worker is woken once that is committed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -8,24 +8,32 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from ingest.blobs import UPLOADS
 from ingest.errors import JobNotOpen
+from ingest.jobs.ended_uploads import note_ended_uploads
 from ingest.jobs.hints import hint_on_commit
 from ingest.jobs.retention import check_kept, is_by_members, unfinished
-from ingest.models import OPEN_STATES, ItemState, Job, JobItem, JobKind, JobState
-from search.models import Source
+from ingest.models import OPEN_STATES, UPLOAD_KINDS, ItemState, Job, JobItem, JobKind, JobState
+from search.models import Source, SourceKind
 
 
-def request_sync(source: Source, *, requested_by: str = "", **payload: Any) -> Job:
-    """Give the job that will bring `source` up to date.
+def request_sync(
+    source: Source,
+    *,
+    requested_by: str = "",
+    version: str = "",
+    only_paths: Sequence[str] | None = None,
+    embed: bool = True,
+) -> Job:
+    """Give the job that will bring a version of `source` up to date, '' being the default one.
 
     A request for the same work that comes before an open sync has listed the source joins it; any other
     waits behind it. A sync of some paths (`only_paths`) tries them whatever is remembered of them, one of all
     doesn't, so that neither stands for the other. Raises Source.DoesNotExist when the source is gone.
     """
+    payload = _sync_payload(version, only_paths, embed)
     with transaction.atomic():
         # Requests for one source come one by one, so that the second finds what the first made.
-        Source.objects.in_workspace(source.workspace_id).select_for_update(no_key=True).get(pk=source.pk)
+        hold_source(source)
         return _joinable_sync(source, payload) or _create(
             source.workspace_id,
             JobKind.SYNC_SOURCE,
@@ -33,6 +41,16 @@ def request_sync(source: Source, *, requested_by: str = "", **payload: Any) -> J
             payload=payload,
             requested_by=requested_by,
         )
+
+
+def _sync_payload(version: str, only_paths: Sequence[str] | None, embed: bool) -> dict[str, Any]:
+    """Give what differs from a plain sync, so that the same work has the same payload."""
+    payload: dict[str, Any] = {} if embed else {"embed": False}
+    if version:
+        payload["version"] = version
+    if only_paths is not None:
+        payload["only_paths"] = list(only_paths)
+    return payload
 
 
 def _joinable_sync(source: Source, payload: Mapping[str, Any]) -> Job | None:
@@ -43,7 +61,7 @@ def _joinable_sync(source: Source, payload: Mapping[str, Any]) -> Job | None:
 
 
 def request_document(source: Source, payload: Mapping[str, Any], *, requested_by: str = "") -> Job:
-    """Give the job that will ingest one uploaded document; `payload` names its `path` and its `blob`."""
+    """Give the job that will ingest one uploaded document; `payload` names `path`, `version`, `blob`."""
     with transaction.atomic():
         job = _create(
             source.workspace_id,
@@ -63,7 +81,7 @@ def request_document(source: Source, payload: Mapping[str, Any], *, requested_by
 def request_archive(source: Source, payload: Mapping[str, Any], *, requested_by: str = "") -> Job:
     """Give the job that will ingest an uploaded archive.
 
-    `payload` names its `blob`, the `prefix` of its documents' paths and, for people, the `archive`.
+    `payload` names its `blob` and `version`, its documents' `prefix` and, for people, the `archive`.
     """
     return _create(
         source.workspace_id,
@@ -102,8 +120,8 @@ def request_source_deletion(source: Source, *, requested_by: str = "") -> Job:
     Raises Source.DoesNotExist when another has deleted it meanwhile.
     """
     with transaction.atomic():
-        _hold(source)
-        cancel_all(Job.objects.in_workspace(source.workspace_id).filter(source=source))
+        hold_source(source)
+        _ask_for_ends(Job.objects.in_workspace(source.workspace_id).filter(source=source))
         return _create(source.workspace_id, JobKind.DELETE_SOURCE, source=source, requested_by=requested_by)
 
 
@@ -113,9 +131,9 @@ def request_version_deletion(source: Source, tag: str, *, requested_by: str = ""
     Raises Source.DoesNotExist when another has deleted the source meanwhile.
     """
     with transaction.atomic():
-        _hold(source)
+        hold_source(source)
         jobs = Job.objects.in_workspace(source.workspace_id).filter(source=source)
-        cancel_all(jobs.filter(payload__version=tag))
+        cancel_all(source, jobs.filter(payload__version=tag))
         return _create(
             source.workspace_id,
             JobKind.DELETE_VERSION,
@@ -128,16 +146,24 @@ def request_version_deletion(source: Source, tag: str, *, requested_by: str = ""
 def cancel(job: Job) -> Job:
     """Ask for a job's end: at once when it is queued, within seconds when it runs. Raises JobNotOpen."""
     rows = Job.objects.in_workspace(job.workspace_id).filter(pk=job.pk)
-    if _cancel_queued(rows):
-        return rows.get()
+    with transaction.atomic():
+        source = _held(job.workspace_id, job.source_id).first()
+        if _cancel_queued(rows):
+            _note_ends(source)
+            return rows.get()
     if not rows.filter(state=JobState.RUNNING).update(cancel_requested=True, due_at=Now()):
         raise JobNotOpen(f"Job {job.pk} has already ended as {rows.get().state}; there is nothing to cancel.")
     hint_on_commit(job)  # it may have been put off: then whoever claims it ends it
     return rows.get()
 
 
-def cancel_all(jobs: QuerySet[Job]) -> None:
-    """Ask for the end of those of `jobs` that are open."""
+def cancel_all(source: Source, jobs: QuerySet[Job]) -> None:
+    """Ask for the end of those of `jobs`, all of `source`, that are open; call `hold_source` before."""
+    _ask_for_ends(jobs)
+    _note_ends(source)
+
+
+def _ask_for_ends(jobs: QuerySet[Job]) -> None:
     _cancel_queued(jobs)
     jobs.filter(state=JobState.RUNNING).update(cancel_requested=True, due_at=Now())
 
@@ -145,6 +171,11 @@ def cancel_all(jobs: QuerySet[Job]) -> None:
 def _cancel_queued(jobs: QuerySet[Job]) -> int:
     queued = jobs.filter(state=JobState.QUEUED)
     return queued.update(state=JobState.CANCELLED, cancel_requested=True, finished_at=Now())
+
+
+def _note_ends(source: Source | None) -> None:
+    if source is not None and source.kind == SourceKind.UPLOAD:
+        note_ended_uploads(source.workspace_id, source.pk)
 
 
 def retry(job: Job, *, requested_by: str = "") -> Job:
@@ -161,16 +192,17 @@ def retry(job: Job, *, requested_by: str = "") -> Job:
     return _again(job, paths, requested_by)
 
 
+@transaction.atomic
 def _again(job: Job, failed_paths: list[str], requested_by: str) -> Job:
     if job.kind == JobKind.EMBED:
-        return request_embedding(job.workspace_id)
+        return request_embedding(job.workspace_id, requested_by=requested_by, at_once=True)
     if job.source is None:
         raise JobNotOpen(f"The source of job {job.pk} is gone; there is nothing to retry.")
     if job.kind == JobKind.DELETE_SOURCE:
         return request_source_deletion(job.source, requested_by=requested_by)
     if job.kind == JobKind.DELETE_VERSION:
         return request_version_deletion(job.source, job.payload["version"], requested_by=requested_by)
-    if job.kind in UPLOADS:
+    if job.kind in UPLOAD_KINDS:
         check_kept(job)
     if job.kind == JobKind.INGEST_DOCUMENT:
         return request_document(job.source, {**job.payload, "anew": True}, requested_by=requested_by)
@@ -205,9 +237,16 @@ def _archive_again(job: Job, requested_by: str) -> Job:
     return again
 
 
-def _hold(source: Source) -> None:
-    """Lock the source before its jobs, as who deletes it does: two orders would be a deadlock."""
-    Source.objects.in_workspace(source.workspace_id).select_for_update(no_key=True).get(pk=source.pk)
+def hold_source(source: Source) -> None:
+    """Lock the source before its jobs, as their workers do: two orders would be a deadlock.
+
+    Raises Source.DoesNotExist when it is gone.
+    """
+    _held(source.workspace_id, source.pk).get()
+
+
+def _held(workspace_id: Any, source_id: Any) -> QuerySet[Source]:
+    return Source.objects.in_workspace(workspace_id).filter(pk=source_id).select_for_update(no_key=True)
 
 
 def _create(workspace_id: Any, kind: str, **fields: Any) -> Job:

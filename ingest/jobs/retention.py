@@ -11,14 +11,20 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
+from django.db.models.fields.json import KT
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from ingest.blobs import UPLOADS, quarantined_blobs, release_blobs, unneeded_blobs
+from ingest.blobs import (
+    quarantined_blobs,
+    quarantined_uploads,
+    release_blobs,
+    unneeded_blobs,
+)
 from ingest.errors import JobNotOpen
-from ingest.models import OPEN_STATES, ItemState, Job, JobItem, JobKind, JobState
+from ingest.models import OPEN_STATES, UPLOAD_KINDS, ItemState, Job, JobItem, JobKind, JobState
 from kebab.people.models import Workspace
-from search.blobs import blobs_before, list_blobs
+from search.blobs import blobs_before, has_blob, hold_blobs, list_blobs
 
 # Long after whoever writes a blob has also written the row that needs it.
 _FORGOTTEN_AFTER = timedelta(hours=1)
@@ -79,8 +85,8 @@ def _forgotten(workspace_id: uuid.UUID, hashes: set[str]) -> set[str]:
 def _kept_for_retry(workspace_id: uuid.UUID, hashes: set[str]) -> set[str]:
     if not hashes:
         return set()
-    ended = Job.objects.in_workspace(workspace_id).filter(kind__in=UPLOADS).exclude(state__in=OPEN_STATES)
-    ended = ended.exclude(source=None)
+    uploads = Job.objects.in_workspace(workspace_id).filter(kind__in=UPLOAD_KINDS)
+    ended = uploads.exclude(state__in=OPEN_STATES).exclude(source=None)
     unfinished_ = unfinished(JobItem.objects.in_workspace(workspace_id))
     is_whole = ~Q(state=JobState.SUCCEEDED) | Q(kind=JobKind.INGEST_DOCUMENT) & Exists(
         unfinished_.filter(job=OuterRef("pk"))
@@ -92,25 +98,39 @@ def _kept_for_retry(workspace_id: uuid.UUID, hashes: set[str]) -> set[str]:
 
 
 def check_kept(job: Job) -> None:
-    """Raises JobNotOpen when the bytes of an upload that is to be tried again are not kept any more."""
-    members = unfinished(_items(job))
+    """Hold the bytes of an upload that this transaction tries again; see `search.blobs.hold_blobs`.
+
+    Raises JobNotOpen when they are not kept any more. Of an archive's members, which can be thousands, the
+    bytes are not looked at: those that are gone fail by themselves.
+    """
     if is_by_members(job):
-        is_gone = not members.exists() or members.filter(blob="").exists()
+        members = unfinished(_items(job))
+        is_kept = members.exists() and not members.filter(blob="").exists()
     else:
-        is_gone = not _own(job)
-    if is_gone:
+        own = _own(job)
+        hold_blobs(job.workspace_id, own)
+        is_kept = any(has_blob(job.workspace_id, blob) for blob in own)
+    if not is_kept:
         days = settings.KEBAB_KEEP_UPLOAD_DAYS
-        raise JobNotOpen(f"The bytes of this upload were kept for {days} days and are gone; upload it again.")
+        raise JobNotOpen(
+            f"The bytes of this upload are gone, which are kept for {days} days at most; upload it again."
+        )
 
 
 def _expired() -> Any:
-    """Ended uploads whose time is over, and of which something may be kept for a retry."""
+    """Ended uploads whose time is over, and of which something is kept for a retry, not in quarantine."""
+    in_quarantine = quarantined_uploads(OuterRef("workspace"))
     items = unfinished(JobItem.objects.filter(workspace=OuterRef("workspace"), job=OuterRef("pk")))
+    members = items.exclude(blob="").exclude(Exists(in_quarantine.filter(content_hash=OuterRef("blob"))))
     is_document = Q(kind=JobKind.INGEST_DOCUMENT)
-    has_own = ~Q(payload__blob="") & (~Q(state=JobState.SUCCEEDED) | is_document & Exists(items))
+    has_own = (
+        ~Q(own="")
+        & (~Q(state=JobState.SUCCEEDED) | is_document & Exists(items))
+        & ~Exists(in_quarantine.filter(content_hash=OuterRef("own")))
+    )
     kept_until = Now() - timedelta(days=settings.KEBAB_KEEP_UPLOAD_DAYS)
-    ended = Job.objects.filter(kind__in=UPLOADS, finished_at__lt=kept_until)
-    return ended.filter(has_own | _IS_BY_MEMBERS & Exists(items.exclude(blob="")))
+    ended = Job.objects.filter(kind__in=UPLOAD_KINDS, finished_at__lt=kept_until)
+    return ended.annotate(own=KT("payload__blob")).filter(has_own | _IS_BY_MEMBERS & Exists(members))
 
 
 def _release(job: Job) -> bool:

@@ -10,16 +10,16 @@ from functools import partial
 from django.db import Error, transaction
 from django.db.models.functions import Now
 
-from ingest.blobs import UPLOADS
 from ingest.errors import JobCancelled, JobFailed, LeaseLost
 from ingest.jobs import archive, delete_source, embed, hints, schedule, sync_source, upload
+from ingest.jobs.ended_uploads import note_ended_uploads
 from ingest.jobs.full_disk import await_room, full_disk
 from ingest.jobs.lease import MAX_STALLED_ATTEMPTS, Lease, LeaseKeeper, claim
 from ingest.jobs.report import final_counts
 from ingest.jobs.request import request_embedding
 from ingest.jobs.retention import release_ended
 from ingest.jobs.work import Ending, Work
-from ingest.models import JobKind, JobState
+from ingest.models import READS_DOCUMENTS, UPLOAD_KINDS, JobKind, JobState
 from kebab.people.models import Workspace
 from search.models import Source
 from search.retrieval.errors import EmbedderUnavailable
@@ -37,7 +37,6 @@ _WORK: Mapping[str, Callable[[Work], Ending]] = {
 }
 # However long an embedder asks to be left alone.
 _LONGEST_WAIT_S = 3_600.0
-_WRITES_CHUNKS = {JobKind.SYNC_SOURCE, JobKind.INGEST_DOCUMENT, JobKind.INGEST_ARCHIVE}
 
 
 def run_job(workspace_id: uuid.UUID, job_id: uuid.UUID) -> None:
@@ -76,11 +75,11 @@ def _run(lease: Lease) -> None:
 def _work(lease: Lease) -> None:
     job = lease.held().get()
     workspace = Workspace.objects.get(pk=lease.workspace_id)
-    if job.stalled_attempts > MAX_STALLED_ATTEMPTS:
-        raise JobFailed(f"Given up after {job.stalled_attempts - 1} attempts without progress. {job.error}")
     if job.cancel_requested:
         _end(lease, JobState.CANCELLED)
         return
+    if job.stalled_attempts > MAX_STALLED_ATTEMPTS:
+        raise JobFailed(f"Given up after {job.stalled_attempts - 1} attempts without progress. {job.error}")
     if job.kind != JobKind.EMBED:
         hints.ask_for_sync(workspace.pk)
     with LeaseKeeper(lease) as keeper:
@@ -103,15 +102,12 @@ def _end(lease: Lease, state: JobState, error: str = "") -> None:
         if job.rerun_requested and state == JobState.SUCCEEDED:  # asked for since the work looked last
             lease.write(lease_until=Now())
             return
-        if job.kind in _WRITES_CHUNKS and job.payload.get("embed", True):
+        if job.kind in READS_DOCUMENTS and job.payload.get("embed", True):
             request_embedding(job.workspace_id)
         if job.kind == JobKind.SYNC_SOURCE:
             sync_source.note_end(job, state)
+        if job.is_whole_sync:
             schedule.note_run(job, state)
-        if job.kind in UPLOADS:
-            upload.note_end(job, state)
-            # Robust: bytes that can't be deleted are no reason not to say that the job has ended.
-            transaction.on_commit(lambda: release_ended(lease.workspace_id, lease.job_id), robust=True)
         head_seq = Workspace.objects.values_list("head_seq", flat=True).get(pk=job.workspace_id)
         lease.write(
             state=state,
@@ -121,13 +117,18 @@ def _end(lease: Lease, state: JobState, error: str = "") -> None:
             seq=head_seq,
             error=error,
         )
+        if job.kind in UPLOAD_KINDS:
+            if job.source_id is not None:
+                note_ended_uploads(job.workspace_id, job.source_id, is_indexed=state == JobState.SUCCEEDED)
+            # Robust: bytes that can't be deleted are no reason not to say that the job has ended.
+            transaction.on_commit(lambda: release_ended(lease.workspace_id, lease.job_id), robust=True)
         if job.kind != JobKind.EMBED:
             transaction.on_commit(partial(hints.ask_for_sync, job.workspace_id))
 
 
 def _lock_source(lease: Lease) -> None:
     """Lock what the job's end is written into as well, before the job, as whoever asks for a sync does."""
-    job = lease.held().filter(kind__in=_WRITES_CHUNKS)
+    job = lease.held().filter(kind__in=READS_DOCUMENTS)
     source = Source.objects.in_workspace(lease.workspace_id).filter(pk__in=job.values("source_id"))
     source.select_for_update(no_key=True).first()
 

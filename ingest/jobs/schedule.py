@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from ingest.jobs.request import request_sync
-from ingest.models import OPEN_STATES, Job, JobKind, JobState
+from ingest.models import OPEN_STATES, Job, JobState
 from search.models import Source
 
 #: In minutes: a listing takes seconds, and a source that nobody looks at for a month needs no schedule.
@@ -77,10 +77,8 @@ def _request_if_due(workspace_id: object, source_id: object) -> bool:
         Source.objects.in_workspace(source.workspace_id).filter(pk=source.pk).update(
             next_sync_at=_after(source.sync_every_minutes)
         )
-        open_syncs = Job.objects.in_workspace(source.workspace_id).filter(
-            kind=JobKind.SYNC_SOURCE, source=source.pk, state__in=OPEN_STATES
-        )
-        if open_syncs.exists():
+        syncs = Job.objects.in_workspace(source.workspace_id).whole_syncs()
+        if syncs.filter(source=source.pk, state__in=OPEN_STATES).exists():
             return False
         request_sync(source, requested_by=REQUESTED_BY)
         return True

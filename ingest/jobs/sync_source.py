@@ -1,9 +1,8 @@
 """Bringing a source up to date: list it, compare with what is indexed, work off the difference."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from django.db import transaction
 from django.db.models.functions import Now
@@ -17,9 +16,9 @@ from ingest.connectors.types import Connector, Entry, FoundFile, SkippedFile
 from ingest.errors import JobFailed
 from ingest.jobs.follow_versions import follow_versions
 from ingest.jobs.items import ItemWorker
+from ingest.jobs.listing import Listing
 from ingest.jobs.listing_progress import ListingProgress, TurnOver
 from ingest.jobs.project import describe_source, project_report, walk_rules
-from ingest.jobs.report import EXAMPLES, MAX_EXAMPLE_CHARS
 from ingest.jobs.work import Ending, Work
 from ingest.models import Job, JobItem, JobState, Unreadable
 from ingest.parsers.registry import is_current
@@ -55,31 +54,13 @@ class Known:
         )
 
 
-@dataclass(slots=True, kw_only=True)
-class Listing:
-    """What a listing comes to."""
-
-    to_ingest: list[str] = field(default_factory=list)
-    to_delete: list[str] = field(default_factory=list)
-    unchanged: int = 0
-    skipped: dict[str, int] = field(default_factory=lambda: defaultdict(int))
-    failed: dict[str, int] = field(default_factory=lambda: defaultdict(int))
-    examples: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-
-    def set_aside(self, outcome: str, reason: str, path: str) -> None:
-        """Count a path that is not ingested."""
-        (self.failed if outcome == "failed" else self.skipped)[reason] += 1
-        if len(self.examples[reason]) < EXAMPLES:
-            self.examples[reason].append(path[:MAX_EXAMPLE_CHARS])
-
-
 def run(work: Work) -> Ending:
     """Sync the job's source. Raises JobFailed when it is gone or can't be listed: nothing is deleted then."""
     source = work.job.source
     if source is None:
         raise JobFailed("The source was deleted.")
     version = ensure_version(source, work.job.payload.get("version", ""))
-    if work.job.discovered_at is None:
+    if work.job.discovered_at is None and work.job.is_whole_sync:
         Source.objects.in_workspace(work.workspace).filter(pk=source.pk).update(state=SourceState.INDEXING)
     progress = ListingProgress(work)
     try:
@@ -87,7 +68,7 @@ def run(work: Work) -> Ending:
             if work.job.discovered_at is None:
                 _follow_versions(work.job, source, version, connector)
                 _discover(work, source, version, connector, progress)
-            return ItemWorker(work, source, version, connector).run()
+            return ItemWorker(work, source, version, lambda item: connector.read(item.path)).run()
     except TurnOver:
         return Ending.YIELDED
 
@@ -117,19 +98,22 @@ def _follow_versions(job: Job, source: Source, version: SourceVersion, connector
 
 
 def note_end(job: Job, state: JobState) -> None:
-    """Say in the source how its sync ended; part of the job's last transaction."""
+    """Say in the source how its sync ended; part of the job's last transaction.
+
+    One of a part of it says nothing of the rest, which may be in error.
+    """
     if job.source_id is None:
         return
     sources = Source.objects.in_workspace(job.workspace_id).filter(pk=job.source_id)
-    if state != JobState.SUCCEEDED:
+    if state == JobState.SUCCEEDED:
+        _note_commit(job)
+        is_indexed = job.is_whole_sync or sources.filter(state=SourceState.PENDING).exists()
+        changes = {"state": SourceState.INDEXED} if is_indexed else {}
+        refresh_standing(job.workspace_id, job.source_id, last_indexed_at=timezone.now(), **changes)
+    elif job.is_whole_sync:
         was_indexed = sources.filter(last_indexed_at__isnull=False)
         sources.update(state=SourceState.ERROR if state == JobState.FAILED else SourceState.PENDING)
         was_indexed.exclude(state=SourceState.ERROR).update(state=SourceState.INDEXED)
-        return
-    _note_commit(job)
-    refresh_standing(
-        job.workspace_id, job.source_id, state=SourceState.INDEXED, last_indexed_at=timezone.now()
-    )
 
 
 def _note_commit(job: Job) -> None:
@@ -172,9 +156,9 @@ def _discover(
 
 
 def _listing(work: Work, entries: Iterable[Entry], version: SourceVersion) -> Listing:
-    known = _known(work, version)
     paths = work.job.payload.get("only_paths")
     only = None if paths is None else frozenset(paths)
+    known = _known(work, version, only)
     listing = Listing()
     gone = set(known)
     for entry in entries:
@@ -182,7 +166,7 @@ def _listing(work: Work, entries: Iterable[Entry], version: SourceVersion) -> Li
             gone.discard(entry.path)
         if only is None or entry.path in only:
             _sort_in(entry, known.get(entry.path), listing, retrying=only is not None)
-    listing.to_delete = sorted(path for path in gone if only is None or path in only)
+    listing.to_delete = sorted(gone)
     return listing
 
 
@@ -201,8 +185,10 @@ def _sort_in(
         listing.set_aside(known.outcome, known.reason, entry.path)
 
 
-def _known(work: Work, version: SourceVersion) -> dict[str, Known]:
-    documents = Document.objects.in_workspace(work.workspace).filter(version=version)
+def _known(work: Work, version: SourceVersion, only: Collection[str] | None) -> dict[str, Known]:
+    """Give what is known of the version's paths, or of some alone."""
+    chosen = {} if only is None else {"path__in": only}
+    documents = Document.objects.in_workspace(work.workspace).filter(version=version, **chosen)
     known = {
         path: Known(
             size_bytes=size,
@@ -215,7 +201,7 @@ def _known(work: Work, version: SourceVersion) -> dict[str, Known]:
             "path", "size_bytes", "source_mtime_ns", "source_revision", "parser_version", "chunker_version"
         )
     }
-    for row in Unreadable.objects.in_workspace(work.workspace).filter(version=version):
+    for row in Unreadable.objects.in_workspace(work.workspace).filter(version=version, **chosen):
         known[row.path] = Known(
             size_bytes=row.size_bytes,
             mtime_ns=row.source_mtime_ns,

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from django.db.models import F, Q
+from django.db.models import F
 
 from ingest.errors import JobCancelled, LeaseLost
 from ingest.jobs.lease import Lease, LeaseKeeper
-from ingest.models import Job, JobKind
+from ingest.models import Job
 from kebab.people.models import Workspace
 from kebab.tenancy.acting import acting_everywhere
 
@@ -44,10 +44,9 @@ class Work:
 
     def others_wait(self, *, embedding: bool) -> bool:
         """Whether another job of the same queue is due, in whatever workspace."""
-        due = Job.objects.all().due().exclude(pk=self.job.pk)
-        is_embedding = Q(kind=JobKind.EMBED)
+        due = Job.objects.all().due().embedding(embedding).exclude(pk=self.job.pk)
         with acting_everywhere():
-            return due.filter(is_embedding if embedding else ~is_embedding).exists()
+            return due.exists()
 
     def count_items(
         self, items: int, *, path: str, size_bytes: int = 0, chunks: int = 0, calls: int = 0

@@ -10,12 +10,12 @@ from typing import Any
 from django.db import DataError, transaction
 from django.db.models import Q
 
-from ingest.blobs import UPLOADS, release_blobs
+from ingest.blobs import release_blobs
 from ingest.connectors.types import ItemContent
 from ingest.errors import LeaseLost
 from ingest.jobs.drafting import document_draft
 from ingest.jobs.work import Work
-from ingest.models import ItemState, JobItem, Unreadable
+from ingest.models import UPLOAD_KINDS, ItemState, JobItem, Unreadable
 from ingest.parsers.registry import parser_version_for
 from ingest.sandbox.types import Digest
 from kebab import failpoints
@@ -99,8 +99,7 @@ class ItemWriter:
                 findings = [one for one in findings if one.begun.item.pk not in dropped.items]
 
     def _write(self, findings: Sequence[Finding]) -> None:
-        stored = [finding.begun.found.content for finding in findings if finding.digest is not None]
-        keep_blobs(self._work.workspace.pk, stored)
+        keep_blobs(self._work.workspace.pk, _stored_contents(findings))
         try:
             self._write_together(findings)
         except DataError as error:
@@ -143,7 +142,7 @@ class ItemWriter:
 
         Of an upload nothing: who deleted its document has done so, and what stands there was uploaded since.
         """
-        gone = [] if self._work.job.kind in UPLOADS else [place for _, place in places]
+        gone = [] if self._work.job.kind in UPLOAD_KINDS else [place for _, place in places]
         documents = Document.objects.in_workspace(self._work.workspace)
         wanted = documents.filter(doc_id__in=[place.doc_id for place in gone]).order_by("doc_id")
         with transaction.atomic():
@@ -173,7 +172,7 @@ class ItemWriter:
 
         drafts = [self._draft(finding) for finding in stored]
         with transaction.atomic():
-            secure_blobs(self._work.workspace.pk, [finding.begun.found.content for finding in stored])
+            secure_blobs(self._work.workspace.pk, _stored_contents(findings))
             if any(_is_replaced_by_nothing(finding) for finding in set_aside):
                 self._lock([finding.begun for finding in findings])
             replace_documents(drafts, end)
@@ -190,11 +189,7 @@ class ItemWriter:
     def _draft(self, finding: Finding) -> tuple[Place, DocumentDraft]:
         begun = finding.begun
         draft = document_draft(
-            finding.digest,
-            begun.found,
-            content_hash=begun.content_hash,
-            source=self._source,
-            path=begun.place.path,
+            finding.digest, begun.found, content_hash=begun.content_hash, source=self._source
         )
         return begun.place, draft
 
@@ -301,6 +296,12 @@ class ItemWriter:
     def _count(self, items: Sequence[JobItem], **counts: int) -> None:
         if items:
             self._work.count_items(len(items), path=items[-1].path, **counts)
+
+
+def _stored_contents(findings: Iterable[Finding]) -> dict[str, bytes]:
+    """Give the contents that become documents, by their hashes."""
+    stored = (finding.begun for finding in findings if finding.digest is not None)
+    return {begun.content_hash: begun.found.content for begun in stored}
 
 
 def _marks(

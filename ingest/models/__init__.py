@@ -1,8 +1,19 @@
 """Units of work that a person could wait for."""
 
 from ingest.models.item import ItemState, JobItem
-from ingest.models.job import OPEN_STATES, Job, JobKind, JobState
+from ingest.models.job import OPEN_STATES, READS_DOCUMENTS, UPLOAD_KINDS, Job, JobKind, JobState
 from ingest.models.page import WebPage
 from ingest.models.unreadable import Unreadable
 
-__all__ = ["OPEN_STATES", "ItemState", "Job", "JobItem", "JobKind", "JobState", "Unreadable", "WebPage"]
+__all__ = [
+    "OPEN_STATES",
+    "READS_DOCUMENTS",
+    "UPLOAD_KINDS",
+    "ItemState",
+    "Job",
+    "JobItem",
+    "JobKind",
+    "JobState",
+    "Unreadable",
+    "WebPage",
+]

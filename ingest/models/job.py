@@ -5,7 +5,8 @@ import uuid
 from django.db import models
 from django.utils import timezone
 
-from search.models.tenant import TenantQuerySet, tenant_key, workspace_key
+from kebab.tenancy.fields import tenant_key, workspace_key
+from search.models.tenant import TenantQuerySet
 
 
 class JobKind(models.TextChoices):
@@ -31,6 +32,12 @@ class JobState(models.TextChoices):
 
 #: The states a job leaves again.
 OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)
+#: The kinds that hold bytes of their own.
+UPLOAD_KINDS = (JobKind.INGEST_DOCUMENT, JobKind.INGEST_ARCHIVE)
+#: The kinds that make documents and chunks of what they read, and report on it.
+READS_DOCUMENTS = (JobKind.SYNC_SOURCE, *UPLOAD_KINDS)
+# What the payload of a sync has that is to bring a part of its source up to date.
+_PARTS = ("version", "only_paths")
 
 
 class JobQuerySet(TenantQuerySet):
@@ -42,6 +49,15 @@ class JobQuerySet(TenantQuerySet):
         return self.filter(due_at__lte=now).filter(
             models.Q(state=JobState.QUEUED) | models.Q(state=JobState.RUNNING, lease_until__lt=now)
         )
+
+    def embedding(self, is_embedding: bool) -> "JobQuerySet":
+        """Jobs that embed, or all others: each of the two have a queue, and workers, of their own."""
+        embeds = models.Q(kind=JobKind.EMBED)
+        return self.filter(embeds if is_embedding else ~embeds)
+
+    def whole_syncs(self) -> "JobQuerySet":
+        """Syncs of all of a source's default version."""
+        return self.filter(kind=JobKind.SYNC_SOURCE).exclude(payload__has_any_keys=_PARTS)
 
 
 class Job(models.Model):
@@ -119,3 +135,8 @@ class Job(models.Model):
     def is_finished(self) -> bool:
         """Whether it has come to its one end."""
         return self.state not in OPEN_STATES
+
+    @property
+    def is_whole_sync(self) -> bool:
+        """Whether it is one of `whole_syncs`."""
+        return self.kind == JobKind.SYNC_SOURCE and self.payload.keys().isdisjoint(_PARTS)

@@ -2,7 +2,8 @@
 
 from django.db import models
 
-from search.models.tenant import TenantQuerySet, tenant_key, workspace_key
+from kebab.tenancy.fields import tenant_key, workspace_key
+from search.models.tenant import TenantQuerySet
 
 
 class WebPage(models.Model):

@@ -12,6 +12,7 @@ from ingest.parsers.content_type import identify
 from ingest.parsers.docx import parse_docx
 from ingest.parsers.email import parse_email
 from ingest.parsers.errors import ParseRefused, SandboxUnavailable
+from ingest.parsers.failures import where_it_failed
 from ingest.parsers.file_types import type_by_name
 from ingest.parsers.html import parse_html
 from ingest.parsers.image import parse_image
@@ -139,8 +140,8 @@ def parse(content: bytes, path: str, *, first_rung: int = 0) -> ParsedDocument:
             return _document(PARSERS[name](content, file), file, name, warnings)
         except (ParseRefused, SandboxUnavailable, MemoryError):
             raise  # without memory the next parser would fail too; it is tried in a fresh process
-        except Exception as error:
-            logger.warning("parser %s failed on %s", name, path, exc_info=True)
+        except Exception as error:  # noqa: BLE001  whatever a parser does, a simpler one may read it
+            logger.warning("parser %s failed: %s", name, where_it_failed(error))
             warnings.append(
                 f"the {name} parser failed ({type(error).__name__}); the {simpler} parser read it"
             )

@@ -19,6 +19,7 @@ from typing import BinaryIO
 from ingest.chunking.chunker import Chunker
 from ingest.chunking.types import CHUNKER_VERSION
 from ingest.parsers.errors import ParseRefused, SandboxUnavailable
+from ingest.parsers.failures import where_it_failed
 from ingest.parsers.progress import progress_told_to
 from ingest.parsers.registry import parse, parser_version_for
 from ingest.parsers.types import ParsedDocument
@@ -106,8 +107,8 @@ def _digest(header: Header, content: bytes, chunker: Chunker) -> Iterator[Header
     except MemoryError:
         yield {"died": "it ran out of memory"}
         raise SystemExit(1) from None  # what is left of the heap is in pieces
-    except Exception as error:
-        logger.exception("digest of %s failed", path)
+    except Exception as error:  # noqa: BLE001  it is answered, and the next document read
+        logger.error("digest failed: %s", where_it_failed(error))
         yield {"died": f"it failed with {type(error).__name__}: {str(error)[:200]}"}
 
 

@@ -15,6 +15,7 @@ import ingest
 from ingest.parsers.errors import ParserDied, SandboxUnavailable
 from ingest.sandbox.frames import GOING_ON, FrameError, Header, HeaderReader, frame_start
 from ingest.sandbox.types import DigestLimits
+from search.identifiers import content_hash
 
 logger = logging.getLogger(__name__)
 
@@ -87,7 +88,7 @@ class SandboxProcess:
         finally:
             if outgoing:
                 self._selector.unregister(self._stdin)
-            self._log_stderr(header)
+            self._log_stderr(content)
 
     def stop(self) -> None:
         """Ends the child at once; any thread may call it, the one that talks to it sees it die."""
@@ -160,10 +161,10 @@ class SandboxProcess:
             self._selector.unregister(self._stderr)
         self._told = (self._told + received)[-LOGGED_STDERR_BYTES:]
 
-    def _log_stderr(self, header: Header) -> None:
+    def _log_stderr(self, content: bytes) -> None:
         if self._told:
             text = self._told.decode(errors="replace").strip()
-            logger.warning("parsing process on %s: %s", header.get("path"), text)
+            logger.warning("parsing process on content %s: %s", content_hash(content), text)
             self._told.clear()
 
     def _how_it_ended(self) -> str:

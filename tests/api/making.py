@@ -12,9 +12,11 @@ from django.test import override_settings
 
 from ingest.jobs.run import run_job
 from ingest.models import Job, Unreadable
+from ingest.parsers.errors import Quarantined
 from ingest.parsers.registry import parser_version_for
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Workspace
+from kebab.people.operator import the_operator
 from search import node
 from search.embedding import configured_embedder, embedded_text
 from search.identifiers import content_hash
@@ -85,7 +87,7 @@ def committed(blocker: Any, mirrors: Path, write: Callable[[Workspace], object])
         node.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=20)
     yield workspace
     with blocker.unblock():
-        delete_workspace(workspace)
+        delete_workspace(the_operator(workspace))
         forget_acts()
 
 
@@ -108,6 +110,15 @@ def quarantine(workspace: Workspace, version: SourceVersion, path: str, content:
         reason="quarantined",
         detail="every parser failed on it: attempt 1: it took over 30 s",
     )
+
+
+class Dying:
+    """A pool of parsers that all fail."""
+
+    def digest_groups(self, submissions: Iterator[Any], while_waiting: Any) -> Iterator[list[Any]]:
+        """Give each submission as one that every parser died of."""
+        for submission in submissions:
+            yield [(submission.key, Quarantined("every parser failed on it: again"))]
 
 
 def hits_bytes(response: Any) -> bytes:

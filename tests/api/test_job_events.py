@@ -6,12 +6,13 @@ import json
 import pytest
 from asgiref.sync import sync_to_async
 from django.db import connection
-from django.test import AsyncClient
+from django.test import AsyncClient, Client
 from django.utils import timezone
 
 from ingest.api import events
 from ingest.models import Job, JobState
 from kebab.people.models import Membership, Role
+from kebab.people.operator import the_operator
 from kebab.people.revocation import revoke_token
 from kebab.people.tokens import mint_token
 from search.corpus import ensure_source
@@ -126,10 +127,32 @@ def test_a_removed_member_hears_no_more(workspace, job):
     assert [name for name, _ in seen] == ["progress"]
 
 
+def sign_out(client, user):
+    browser = Client()
+    browser.cookies = client.cookies
+    assert browser.post("/logout").status_code == 302
+
+
+def change_password(client, user):
+    user.set_password("lantern, seven horses")
+    user.save()
+
+
+@pytest.mark.parametrize("end", [sign_out, change_password])
+def test_a_stream_ends_with_the_session_that_began_it(workspace, job, end):
+    user, client = make_member(workspace, Role.VIEWER), AsyncClient()
+    client.force_login(user)
+    path = address(workspace, f"/jobs/{job.pk}/events")
+    steps = [change(job, items_done=1), lambda: end(client, user)]
+    seen = asyncio.run(watch(client, path, steps))
+
+    assert [fields["items_done"] for _, fields in seen] == [0, 1]
+
+
 def test_when_the_workspace_goes_the_stream_ends(workspace, job, token):
     from kebab.people.deletion import delete_workspace
 
-    seen = stream(workspace, job, token, lambda: delete_workspace(workspace))
+    seen = stream(workspace, job, token, lambda: delete_workspace(the_operator(workspace)))
 
     assert [name for name, _ in seen] == ["progress"]
 

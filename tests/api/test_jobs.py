@@ -199,6 +199,8 @@ def test_a_retry_runs_what_failed_and_nothing_else(client, workspace, synced):
     assert job.state == "succeeded"
     assert [item.path for item in JobItem.objects.in_workspace(workspace).filter(job=job)] == ["b.md"]
     assert response.headers["Location"].endswith(str(job.pk))
+    event = AuditEvent.objects.get(action="job.retried")
+    assert (event.subject, event.detail) == (str(synced.pk), {"job": str(job.pk)})
 
 
 @pytest.mark.parametrize("fields", [{}, ended("succeeded")])

@@ -4,6 +4,7 @@ import pytest
 
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Workspace
+from kebab.people.operator import the_operator
 from search import cursor_store
 from search.frozen_list import FrozenList
 from tests.corpus.making import write
@@ -69,7 +70,7 @@ def test_with_a_workspace_go_the_lists_of_its_queries_and_no_others(
     key = f"kebab:cursor:{other_workspace.pk.hex}:token:1:00"
     store.set(key, b"")
     with django_capture_on_commit_callbacks(execute=True):
-        delete_workspace(other_workspace)
+        delete_workspace(the_operator(other_workspace))
 
     assert not store.exists(key)
     assert ask(cursor=cursor)["hits"]
@@ -87,7 +88,7 @@ def test_without_redis_a_workspace_goes_all_the_same(
     other_workspace, no_redis, django_capture_on_commit_callbacks
 ):
     with django_capture_on_commit_callbacks(execute=True):
-        delete_workspace(other_workspace)
+        delete_workspace(the_operator(other_workspace))
 
     assert not Workspace.objects.filter(slug=other_workspace.slug).exists()
 

@@ -1,15 +1,16 @@
 """The quarantine over HTTP: files that every parser died of, trying them again, and forgetting them."""
 
+from dataclasses import replace
+
 import pytest
 
-from ingest.jobs import items
+from ingest.jobs import items, writing
 from ingest.jobs.parsing import digester_pool
 from ingest.models import Job, Unreadable
-from ingest.parsers.errors import Quarantined
 from kebab.people.models import AuditEvent
 from search.blobs import has_blob
 from search.models import Document, SourceVersion
-from tests.api.making import address, folder, post_text, quarantine, run, run_to_end
+from tests.api.making import Dying, address, folder, post_text, quarantine, run, run_to_end
 from tests.api_plumbing.actors import Role, make_member, person_client, token_client
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -144,14 +145,6 @@ def test_a_retry_goes_to_the_version_that_the_upload_was_for(client, workspace):
     assert run(workspace, retry(client, workspace, entry)).payload["version"] == ""
 
 
-class Dying:
-    """A pool of parsers that all fail."""
-
-    def digest_groups(self, submissions, while_waiting):
-        for submission in submissions:
-            yield [(submission.key, Quarantined("every parser failed on it: again"))]
-
-
 @pytest.fixture
 def failing(monkeypatch):
     """Have every file end in quarantine."""
@@ -167,6 +160,28 @@ def test_a_retry_that_fails_stays_in_quarantine(client, workspace, synced, faili
 
     assert job.counts["failed"] == {"quarantined": 1}
     assert [entry["reason"] for entry in listed(client, workspace)] == ["every parser failed on it: again"]
+
+
+@pytest.fixture
+def unstorable(client, workspace, monkeypatch):
+    """An upload that Postgres takes nothing of."""
+    draft = writing.document_draft
+    with monkeypatch.context() as patched:
+        patched.setattr(writing, "document_draft", lambda *a, **b: replace(draft(*a, **b), mime="x" * 300))
+        job = run(workspace, post_text(client, workspace, "a.md"))
+    assert job.counts["failed"] == {"unstorable": 1}
+    return Unreadable.objects.in_workspace(workspace).get()
+
+
+def test_what_postgres_refuses_is_listed_and_tried_again(client, workspace, unstorable):
+    assert [entry["path"] for entry in listed(client, workspace)] == ["a.md"]
+    assert run(workspace, retry(client, workspace, unstorable)).counts["new"] == 1
+    assert listed(client, workspace) == []
+
+
+def test_what_postgres_refuses_can_be_forgotten(client, workspace, unstorable):
+    assert delete(client, workspace, unstorable).status_code == 204
+    assert not has_blob(workspace.pk, unstorable.content_hash)
 
 
 def delete(client, workspace, entry):

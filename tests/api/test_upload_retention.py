@@ -1,20 +1,26 @@
 """The bytes of uploads that became no document: kept while they can be tried again, and no longer."""
 
 import random
+import threading
 from datetime import timedelta
 
 import pytest
+from django.core.files.storage import FileSystemStorage, default_storage
+from django.db import connection
 
+from ingest.blobs import release_blobs
 from ingest.jobs import items
 from ingest.jobs.request import cancel, request_version_deletion
 from ingest.jobs.retention import release_expired
 from ingest.models import Job, Unreadable
-from ingest.parsers.errors import Quarantined
 from kebab.people.deletion import delete_workspace
-from search.blobs import has_blob
+from kebab.people.operator import the_operator
+from kebab.tenancy.acting import acting_everywhere
+from search.blobs import blob_name, has_blob
 from search.models import Document, Source
-from tests.api.making import address, post_text, run, run_to_end
+from tests.api.making import Dying, address, post_text, run, run_to_end
 from tests.api.test_archive_uploads import post_archive
+from tests.corpus.together import until_blocked
 from tests.jobs.working import upload as upload_anything
 from tests.unit.ingest.packing import tarred, zipped
 
@@ -22,14 +28,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 NOISE = random.Random(1).randbytes(5_000)
 BOMB = tarred({"zeros.md": bytes(30_000_000)}, "w:gz")
-
-
-class Dying:
-    """A pool of parsers that all fail."""
-
-    def digest_groups(self, submissions, while_waiting):
-        for submission in submissions:
-            yield [(submission.key, Quarantined("every parser failed on it: it crashed"))]
 
 
 @pytest.fixture
@@ -76,7 +74,53 @@ def test_bytes_are_kept_for_a_retry_until_their_time_is_over(client, workspace, 
 
     refused = post_retry(client, workspace, job)
     assert refused.status_code == 409
-    assert "kept for 3 days and are gone; upload it again" in refused.json()["detail"]
+    assert "kept for 3 days at most; upload it again" in refused.json()["detail"]
+
+
+@pytest.mark.parametrize("make", [cancelled_archive, cancelled_document])
+def test_a_retry_is_refused_when_the_bytes_have_gone_before_their_time(client, workspace, make):
+    job = make(client, workspace)
+    default_storage.delete(blob_name(workspace.pk, job.payload["blob"]))
+    refused = post_retry(client, workspace, job)
+
+    assert (refused.status_code, "upload it again" in refused.json()["detail"]) == (409, True)
+    assert Job.objects.count() == 1
+
+
+def test_bytes_that_go_with_an_equal_document_are_not_tried_again(client, workspace):
+    job = cancelled_document(client, workspace)
+    document = run(workspace, post_text(client, workspace, "other.md"))
+    gone = client.delete(address(workspace, f"/documents/{Document.objects.get().doc_id.hex}"))
+
+    assert gone.status_code == 204
+    assert not has_blob(workspace.pk, document.payload["blob"])
+    assert post_retry(client, workspace, job).status_code == 409
+
+
+def test_a_retry_waits_for_who_lets_its_bytes_go(client, workspace, monkeypatch):
+    job = cancelled_document(client, workspace)
+    answers = []
+    delete = FileSystemStorage.delete
+
+    @acting_everywhere()
+    def retry_it():
+        try:
+            answers.append(post_retry(client, workspace, job))
+        finally:
+            connection.close()
+
+    retrying = threading.Thread(target=retry_it)
+
+    def delete_late(storage, name):
+        if retrying.ident is None:
+            retrying.start()
+            until_blocked()
+        delete(storage, name)
+
+    monkeypatch.setattr(FileSystemStorage, "delete", delete_late)
+    release_blobs(workspace.pk, [job.payload["blob"]])
+    retrying.join(60)
+    assert [answer.status_code for answer in answers] == [409]
 
 
 def test_a_retry_protects_the_bytes_that_it_needs(client, workspace):
@@ -154,6 +198,15 @@ def test_members_of_a_cancelled_retry_go_when_their_time_is_over(client, workspa
     assert release_expired() == 0
 
 
+def test_a_member_whose_bytes_are_gone_fails_and_says_so(client, workspace, cancelled_retry):
+    gone = cancelled_retry.items.get(path="docs/a.md")
+    default_storage.delete(blob_name(workspace.pk, gone.blob))
+    again = run(workspace, post_retry(client, workspace, cancelled_retry))
+
+    assert (again.counts["new"], again.counts["failed"]) == (1, {"unreadable": 1})
+    assert "upload it again" in again.items.get(path="docs/a.md").detail
+
+
 @pytest.fixture(params=["document", "archive"])
 def quarantined(request, client, workspace, failing):
     """The hash of an upload in quarantine."""
@@ -178,6 +231,22 @@ def test_what_is_in_quarantine_is_kept_and_can_be_tried_again(client, workspace,
     assert not Unreadable.objects.exists()
 
 
+def test_what_only_quarantine_keeps_is_looked_at_once(workspace, quarantined, django_assert_num_queries):
+    pass_days(100)
+    release_expired()
+    with django_assert_num_queries(1):
+        assert release_expired() == 0
+
+
+def test_what_is_in_quarantine_is_not_tried_again_without_its_bytes(client, workspace, quarantined):
+    default_storage.delete(blob_name(workspace.pk, quarantined))
+    before = Job.objects.count()
+    refused = client.post(address(workspace, f"/quarantine/{Unreadable.objects.get().pk}/retry"))
+
+    assert (refused.status_code, "upload it again" in refused.json()["detail"]) == (409, True)
+    assert Job.objects.count() == before
+
+
 def test_what_is_in_quarantine_goes_with_its_source(client, workspace, quarantined):
     run(workspace, client.delete(address(workspace, f"/sources/{Source.objects.get().pk}")))
     assert not Unreadable.objects.exists()
@@ -193,7 +262,7 @@ def test_what_is_in_quarantine_goes_with_its_version(client, workspace, failing)
 
 def test_what_is_in_quarantine_goes_with_its_workspace(workspace, quarantined):
     workspace_id = workspace.pk
-    delete_workspace(workspace)
+    delete_workspace(the_operator(workspace))
     assert not has_blob(workspace_id, quarantined)
 
 

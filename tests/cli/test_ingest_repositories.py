@@ -36,7 +36,7 @@ def test_an_address_becomes_a_source_and_a_version_its_tag(workspace):
 
     assert (source.key, source.kind, source.config) == ("my-repo", "git", {"url": HTTPS})
     assert source.library_id == "/owner/My_Repo"
-    assert (job.payload, source.default_tags) == ({"version": "v1", "embed": True}, ["a"])
+    assert (job.payload, source.default_tags) == ({"version": "v1"}, ["a"])
     request_ingest(workspace, IngestRequest(path=target(HTTPS)))
     assert Source.objects.count() == 1
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.cli.targets import IngestRequest, existing_path, request_ingest, source_key
+from ingest.jobs.request import request_sync
 from ingest.models import Job, JobKind
 from kebab.cli.errors import CliError
 from kebab.people.models import AuditEvent
@@ -79,18 +80,24 @@ def test_a_folder_becomes_a_source(workspace, folder):
     assert (job.kind, job.source, job.payload) == (
         JobKind.SYNC_SOURCE,
         source,
-        {"version": "v1", "embed": True},
+        {"version": "v1"},
     )
     assert job.requested_by.startswith("operator:")
-    assert AuditEvent.objects.get().action == "source.created"
+    actions = AuditEvent.objects.order_by("at").values_list("action", flat=True)
+    assert list(actions) == ["source.created", "source.changed", "source.sync_asked"]
 
 
 def test_the_same_folder_is_the_same_source(workspace, folder):
     request_ingest(workspace, IngestRequest(path=folder, source="named", tags=("a",)))
-    request_ingest(workspace, IngestRequest(path=folder, embed=False))
+    job = request_ingest(workspace, IngestRequest(path=folder, embed=False))
 
-    assert Source.objects.get().default_tags == ["a"]
-    assert AuditEvent.objects.count() == 1
+    assert (Source.objects.get().default_tags, job.payload) == (["a"], {"embed": False})
+    assert AuditEvent.objects.filter(action="source.created").count() == 1
+
+
+def test_a_sync_that_is_asked_for_twice_is_one_job(workspace, folder):
+    job = request_ingest(workspace, IngestRequest(path=folder))
+    assert request_sync(job.source) == job
 
 
 def test_another_folder_with_a_taken_name_is_refused(workspace, folder, tmp_path):
@@ -118,7 +125,7 @@ def test_a_file_becomes_a_document_of_the_upload_source(workspace, folder, blobs
 def test_what_is_not_named_is_not_stated(workspace, folder, blobs):
     (folder / "a.md").write_text("# Apple")
     job = request_ingest(workspace, IngestRequest(path=folder / "a.md"))
-    assert job.payload.keys() == {"path", "blob", "embed"}
+    assert job.payload.keys() == {"path", "version", "blob"}
 
 
 def test_a_file_that_is_too_large_is_refused(workspace, folder, settings):

@@ -129,7 +129,9 @@ def test_an_interruption_cancels_the_job_and_says_what_stays(workspace, folder, 
     between_looks.append(interrupt)
     code, out, err = run("ingest", str(folder))
     assert code == 130
-    assert Job.objects.get().state == JobState.CANCELLED
+    job = Job.objects.get()
+    assert job.state == JobState.CANCELLED
+    assert AuditEvent.objects.get(action="job.cancelled").subject == str(job.pk)
     assert "stays searchable" in err
     assert "seen" in out
 

@@ -3,6 +3,8 @@
 import pytest
 
 from kebab.cli.errors import Exit
+from kebab.people import audit
+from kebab.people.models import AuditEvent
 from search import node
 from tests.cli.running import error_of, run, run_json
 from tests.corpus.making import make_workspace, write
@@ -22,6 +24,12 @@ def test_a_mirror_is_made_anew(workspace):
 
     assert (found["workspace"], found["documents"], found["seq"]) == (workspace.slug, 1, 1)
     assert node.mirror_seq(workspace.pk) == 1
+    event = AuditEvent.objects.get()
+    assert (event.actor, event.action, event.workspace) == (
+        audit.operator(),
+        "mirror.rebuild_asked",
+        workspace,
+    )
 
 
 def test_only_the_named_workspaces_mirror_is_made_anew(workspace):

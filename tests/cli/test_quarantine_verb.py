@@ -31,6 +31,9 @@ def test_a_retry_asks_for_a_job(entry, workspace):
     job = Job.objects.in_workspace(workspace).get(pk=said["job"])
 
     assert (job.kind, job.payload) == ("sync_source", {"only_paths": ["bomb.md"]})
+    event = AuditEvent.objects.get(action="quarantine.retried", workspace=workspace)
+    assert (event.actor, event.detail["path"]) == (job.requested_by, "bomb.md")
+    assert event.actor.startswith("operator:")
 
 
 def test_an_upload_is_forgotten(entry, workspace):

@@ -10,6 +10,7 @@ import httpx
 from ingest.jobs.request import request_sync
 from ingest.models import OPEN_STATES, Job
 from kebab.people.models import Scope, Workspace
+from kebab.people.operator import operating_caller
 from kebab.people.tokens import mint_token
 from kebab.people.workspaces import create_workspace
 from search.corpus import ensure_source
@@ -26,7 +27,7 @@ class Tenant:
         self, url: str, slug: str, folders: Iterable[Path], *, corpus_id: uuid.UUID | None = None
     ) -> None:
         self._url = url
-        self.workspace = create_workspace(slug)
+        self.workspace = create_workspace(operating_caller(), slug)
         if corpus_id is not None:
             self.workspace.corpus_id = corpus_id
             self.workspace.save()

@@ -1,7 +1,7 @@
 """One workspace asks for thousands of documents, then another for one: how many of the first go before it.
 
-Told in jobs, not in seconds: those that run when it comes, those whose hints wait in Redis by then, and one
-more for each slot.
+Told in jobs, not in seconds: those that run when it comes, those that begin until it is committed, those
+whose hints wait in Redis by then, and one more for each slot.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ def take_turns(stack: Stack, corpus: Corpus) -> Iterator[str]:
     n_open = ours.filter(state__in=OPEN_STATES).count()
     upload = Job.objects.get(pk=answer.json()["job"]["id"])
     n_before = ours.filter(started_at__gt=upload.created_at, started_at__lt=upload.started_at).count()
-    most = 3 * settings.KEBAB_WORKER_SLOTS
+    most = 4 * settings.KEBAB_WORKER_SLOTS
     if n_before > most:
         yield f"{n_before} syncs of the large workspace began before the one document, at most {most} may"
     if not n_open:

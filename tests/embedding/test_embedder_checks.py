@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from kebab.health.checks import CheckStatus
-from kebab.people.workspaces import change_workspace
+from kebab.people.workspaces import store_settings
 from search import checks, embedder_checks
 from search.embedding import embedder_for_queries, wanted_name
 from search.models import EmbeddingSpace
@@ -73,7 +73,7 @@ def test_the_stack_starts_without_the_endpoint_but_not_without_the_model(embedde
 
 def test_doctor_says_where_another_model_is_asked_for(filled):
     assert found(checks.check_models(repair=False))[f"model of {filled.slug}"][0] is CheckStatus.OK
-    change_workspace(filled, settings={"embedder": SECOND})
+    store_settings(filled, {"embedder": SECOND})
     (result,) = checks.check_models(repair=False)
     assert result.status is CheckStatus.WARNING
     assert f"{SECOND} is asked for" in result.detail
@@ -90,7 +90,7 @@ def test_doctor_looks_at_every_space_that_is_filled(filled):
 
 
 def test_a_choice_that_is_no_longer_allowed_counts_for_nothing(filled, embedders):
-    chosen = change_workspace(filled, settings={"embedder": SECOND})
+    chosen = store_settings(filled, {"embedder": SECOND})
     assert wanted_name(chosen) == SECOND
     embedders(FIRST)
     assert wanted_name(chosen) == FIRST
@@ -126,6 +126,6 @@ def test_spaces_that_differ_in_prefixes_alone_have_names_of_their_own(filled):
 
 def test_queries_are_remembered_for_each_embedder_apart(filled):
     first = embedder_for_queries(filled, live_space(filled))
-    second = embedder_for_queries(change_workspace(filled, settings={"embedder": SECOND}), None)
+    second = embedder_for_queries(store_settings(filled, {"embedder": SECOND}), None)
     assert (len(first.embed_query("apple")), len(second.embed_query("apple"))) == (64, 512)
     assert first is embedder_for_queries(filled, live_space(filled))

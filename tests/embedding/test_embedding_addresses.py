@@ -8,6 +8,7 @@ import pytest
 from ingest import reembedding
 from ingest.management.commands import reembed
 from ingest.models import Job
+from kebab.people.audit import operator
 from kebab.people.models import AuditEvent
 from search.embedders.hashing import HashEmbedder
 from search.models import EmbeddingSpace
@@ -184,14 +185,22 @@ def test_only_who_manages_a_workspace_changes_its_model(filled):
 def test_the_verb_changes_the_model_goes_back_and_retires(filled):
     begun = verb("--workspace", filled.slug, "--embedder", SECOND, "--no-wait")
     assert (begun["schema_version"], begun["building"]["embedder"]) == ("embedding.v1", SECOND)
+    assert Job.objects.get(pk=begun["job"]).requested_by == operator()
     work_off()
     status = verb("status", "--workspace", filled.slug)
     assert (status["live"]["embedder"], status["retired"][0]["embedder"]) == (SECOND, FIRST)
     back = verb("rollback", "--workspace", filled.slug)
     assert back["live"]["embedder"] == FIRST
+    assert Job.objects.get(pk=back["job"]).requested_by == operator()
     verb("retire", str(back["retired"][0]["id"]), "--workspace", filled.slug)
     work_off()
     assert verb("status", "--workspace", filled.slug)["retired"] == []
+    acts = AuditEvent.objects.filter(workspace=filled, actor=operator()).order_by("at")
+    assert list(acts.values_list("action", flat=True)) == [
+        "embedding.building",
+        "embedding.rolled_back",
+        "embedding.retired",
+    ]
 
 
 def test_the_verb_refuses_as_the_address_does(filled):

@@ -5,7 +5,7 @@ import pytest
 from ingest.jobs.request import request_embedding
 from ingest.models import Job
 from ingest.reembedding import begin_reembedding, end_space
-from kebab.people.workspaces import change_workspace
+from kebab.people.workspaces import store_settings
 from search.models import EmbeddingSpace
 from search.retrieval.types import Mode
 from search.vectors.fill import count_without_vector
@@ -26,7 +26,7 @@ def dims(workspace):
 
 @pytest.mark.parametrize("by_verb", [True, False])
 def test_from_none_to_an_embedder_and_back_words_are_searched_all_along(workspace, by_verb):
-    workspace = change_workspace(workspace, settings={"embedder": "none"})
+    workspace = store_settings(workspace, {"embedder": "none"})
     write(workspace, "a.md", "pear tree")
     sync(workspace)
     assert embed(workspace).state == "succeeded"
@@ -35,27 +35,27 @@ def test_from_none_to_an_embedder_and_back_words_are_searched_all_along(workspac
     if by_verb:
         begin_reembedding(workspace, embedder=SECOND)
     else:
-        workspace = change_workspace(workspace, settings={"embedder": SECOND})
+        workspace = store_settings(workspace, {"embedder": SECOND})
         request_embedding(workspace.pk)
     assert work(open_job()).state == "succeeded"
     workspace.refresh_from_db()
     found = ask(workspace, "pear tree", Mode.HYBRID)
     assert (found.degraded, found.hits[0].retrieval.vector_rank, dims(workspace)) == ((), 1, {"live": 512})
 
-    workspace = change_workspace(workspace, settings={"embedder": "none"})
+    workspace = store_settings(workspace, {"embedder": "none"})
     write(workspace, "b.md", "pear cake")
     sync(workspace)
     assert embed(workspace).state == "succeeded"
     found = ask(workspace, "pear cake", Mode.HYBRID)
     assert (found.degraded, found.hits[0].doc_path) == (("vector",), "b.md")
     # The vectors are kept: back again only what came meanwhile is embedded.
-    workspace = change_workspace(workspace, settings={"embedder": SECOND})
+    workspace = store_settings(workspace, {"embedder": SECOND})
     job = embed(workspace)
     assert (job.state, job.calls, ask(workspace, "pear cake", Mode.HYBRID).degraded) == ("succeeded", 1, ())
 
 
 def test_a_first_build_that_waits_or_is_given_up_holds_nothing_up(workspace):
-    workspace = change_workspace(workspace, settings={"embedder": "none"})
+    workspace = store_settings(workspace, {"embedder": "none"})
     write(workspace, "a.md", "pear tree")
     sync(workspace)
     embed(workspace)

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from ingest.models import Job
 from ingest.reembedding import begin_reembedding
-from kebab.people.workspaces import change_workspace
+from kebab.people.workspaces import store_settings
 from kebab.tenancy.acting import acting_everywhere
 from search.embedders.hashing import HashEmbedder
 from search.errors import SpaceConflict, UnknownEmbedder
@@ -129,6 +129,6 @@ def test_a_job_that_waits_for_an_answer_is_cancelled_at_once(filled, monkeypatch
 def test_none_builds_nothing_and_searches_words_alone(filled):
     with pytest.raises(SpaceConflict, match="none"):
         begin_reembedding(filled, embedder="none")
-    workspace = change_workspace(filled, settings={"embedder": "none"})
+    workspace = store_settings(filled, {"embedder": "none"})
     result = ask(workspace, "pear tree", Mode.HYBRID)
     assert (result.degraded, bool(result.hits)) == (("vector",), True)

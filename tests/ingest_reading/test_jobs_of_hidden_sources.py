@@ -5,6 +5,7 @@ from django.utils import timezone
 
 from ingest.models import Job, Unreadable
 from kebab.people.models import GroupMember, TokenGroup, User
+from search.blobs import keep_blob
 from search.models import Source
 from tests.api.making import embed, quarantine, run
 from tests.api_plumbing.actors import Role
@@ -169,7 +170,8 @@ def test_a_kept_answer_is_not_given_to_whose_rights_were_narrowed(
     person, tool, workspace, restricted, caller, narrow, tail, body
 ):
     client = tool(inside=True) if caller == "token" else person(Role.EDITOR, inside=True)
-    Job.objects.filter(pk=restricted.job.pk).update(payload={"path": "a.md", "blob": "0" * 64, "version": ""})
+    kept = {"path": "a.md", "blob": keep_blob(workspace.pk, b"a"), "version": ""}
+    Job.objects.filter(pk=restricted.job.pk).update(payload=kept)
     if "entry" in tail:
         upload = {"path": restricted.entry.path, "text": "x", "source": restricted.source.key}
         send(client, workspace, "/documents", "post", upload)

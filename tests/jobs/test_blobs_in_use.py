@@ -55,7 +55,7 @@ def sync_folder(workspace, folder):
 def read_page(workspace, folder):
     source = ensure_source(workspace, "site", kind="web", config={"url": "https://example.org/"})
     page = {"url": "https://example.org/a.md", "path": "a.md"}
-    PageMemory(source, uuid.uuid4()).remember("/a.md", CONTENT, **page)
+    PageMemory(source, uuid.uuid4()).remember("/a.md", CONTENT, known=None, **page)
 
 
 def somebody_waits():

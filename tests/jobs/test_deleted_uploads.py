@@ -8,7 +8,7 @@ import pytest
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
-from ingest.archive_uploads import ask_for_archive
+from ingest.archive_uploads import ArchiveUpload, accept_archive
 from ingest.jobs import archive, writing
 from ingest.jobs.items import ItemWorker
 from ingest.jobs.request import request_sync
@@ -18,8 +18,9 @@ from ingest.jobs.writing import ItemWriter
 from ingest.models import Job, JobItem
 from ingest.uploads import delete_upload
 from kebab.api.errors import NotFound
+from kebab.people.reader import OPERATOR
 from kebab.tenancy.acting import acting_everywhere
-from search.corpus import ensure_source
+from search.identifiers import content_hash
 from search.models import Document
 from tests.corpus.together import until_blocked
 from tests.jobs.working import PICTURE, fill, indexed, sync, upload, work
@@ -36,9 +37,9 @@ class Killed(BaseException):
 @pytest.fixture
 def packed(workspace):
     """An archive's job that nobody has begun."""
-    area = ensure_source(workspace, "uploads", kind="upload")
-    payload = {"archive": "docs.zip", "prefix": "docs/", "version": ""}
-    return ask_for_archive(area, io.BytesIO(zipped(FILES)), payload, requested_by="")
+    file = io.BytesIO(zipped(FILES))
+    packed = ArchiveUpload(source="uploads", name="docs.zip", folder="docs", version="", file=file)
+    return accept_archive(workspace, packed, reader=OPERATOR, requested_by="")
 
 
 def put(workspace, path, content=b"# Mine\n"):
@@ -116,15 +117,15 @@ def test_a_member_that_was_dropped_and_uploaded_again_as_it_was_is_left_alone(wo
 
 def test_a_member_that_is_dropped_when_it_vanishes_is_left_to_its_deletion(workspace, packed, monkeypatch):
     put(workspace, "docs/b.md")
-    read = archive.MemberReader.read
+    read = archive.uploaded
 
-    def vanish(self, path):
-        if path == "docs/b.md":
-            delete(workspace, path)
-            raise FileNotFoundError(path)
-        return read(self, path)
+    def vanish(work, blob):
+        if blob == content_hash(FILES["b.md"].encode()):
+            delete(workspace, "docs/b.md")
+            raise OSError(blob)
+        return read(work, blob)
 
-    monkeypatch.setattr(archive.MemberReader, "read", vanish)
+    monkeypatch.setattr(archive, "uploaded", vanish)
     check_that_it_is_dropped(workspace, work(packed))
 
 

@@ -4,19 +4,23 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models.functions import Now
 
-from ingest.jobs import hints, run
-from ingest.jobs import upload as upload_jobs
-from ingest.jobs.request import cancel
+from ingest.jobs import ended_uploads, hints, run
+from ingest.jobs.quarantine import delete_quarantined
+from ingest.jobs.request import cancel, request_version_deletion
 from ingest.jobs.run import run_job
 from ingest.models import Job
 from kebab.tenancy.acting import acting_everywhere
+from search.corpus import ensure_version
 from search.libraries import standing
 from search.models import Source
+from tests.api.making import quarantine
 from tests.corpus.together import until_blocked
 from tests.jobs.working import upload, work
+
+CONTENT = b"# A\n\ntext\n"
 
 
 def lose_postgres(*_):
@@ -78,7 +82,7 @@ def test_bytes_that_cannot_be_deleted_take_nothing_from_the_end_of_a_job(workspa
 
 
 def test_a_source_is_counted_once_for_uploads_that_come_together(workspace, counted):
-    jobs = [upload(workspace, f"{name}.md", b"# A\n\ntext\n") for name in "abcde"]
+    jobs = [upload(workspace, f"{name}.md", CONTENT) for name in "abcde"]
     for job in jobs:
         assert work(job).state == "succeeded"
     source = Source.objects.get()
@@ -87,7 +91,7 @@ def test_a_source_is_counted_once_for_uploads_that_come_together(workspace, coun
 
 
 def test_the_last_of_a_sources_uploads_counts_it_also_when_it_is_cancelled(workspace, counted):
-    jobs = [upload(workspace, f"{name}.md", b"# A\n\ntext\n") for name in "abc"]
+    jobs = [upload(workspace, f"{name}.md", CONTENT) for name in "abc"]
     work(jobs[0])
     work(jobs[1])
     indexed_at = Source.objects.get().last_indexed_at
@@ -99,11 +103,36 @@ def test_the_last_of_a_sources_uploads_counts_it_also_when_it_is_cancelled(works
     assert (source.total_snippets, source.last_indexed_at) == (2, indexed_at)
 
 
+def delete_its_version(job):
+    version = ensure_version(job.source, "v1")
+    Job.objects.filter(pk=job.pk).update(payload={**job.payload, "version": version.tag})
+    request_version_deletion(job.source, version.tag)
+
+
+def forget_its_quarantine(job):
+    version = ensure_version(job.source, "")
+    Job.objects.filter(pk=job.pk).update(payload={**job.payload, "version": ""})
+    entry = quarantine(job.workspace, version, job.payload["path"], CONTENT)
+    with transaction.atomic():
+        delete_quarantined(entry)
+
+
+@pytest.mark.parametrize("end", [cancel, delete_its_version, forget_its_quarantine])
+def test_a_source_is_counted_when_the_last_of_its_uploads_is_cancelled_in_the_queue(workspace, counted, end):
+    jobs = [upload(workspace, f"{name}.md", CONTENT) for name in "abc"]
+    work(jobs[0])
+    work(jobs[1])
+    assert Source.objects.get().total_snippets == 1
+    end(jobs[2])
+    assert Job.objects.get(pk=jobs[2].pk).state == "cancelled"
+    assert (Source.objects.get().total_snippets, counted) == (2, ["uploads"] * 2)
+
+
 def test_of_uploads_that_end_together_one_counts_both(workspace, monkeypatch):
     # Without embedding: its job, which both would ask for, is another thing that one waits for.
-    first, second = (upload(workspace, f"{name}.md", b"# A\n\ntext\n", embed=False) for name in "ab")
+    first, second = (upload(workspace, f"{name}.md", CONTENT, embed=False) for name in "ab")
     Source.objects.update(state="indexed", last_indexed_at=Now())
-    note_uploads = upload_jobs.note_uploads
+    note_uploads = ended_uploads.note_uploads
     ends = []
 
     @acting_everywhere()
@@ -119,7 +148,7 @@ def test_of_uploads_that_end_together_one_counts_both(workspace, monkeypatch):
             until_blocked()
         note_uploads(*arguments, **options)
 
-    monkeypatch.setattr(upload_jobs, "note_uploads", and_another_ends)
+    monkeypatch.setattr(ended_uploads, "note_uploads", and_another_ends)
     with ThreadPoolExecutor(1) as worker:
         assert work(first).state == "succeeded"
         assert ends[0].result().state == "succeeded"

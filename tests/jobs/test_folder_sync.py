@@ -296,7 +296,7 @@ def test_a_document_that_postgres_refuses_is_failed_and_the_rest_succeeds(
 
     def overlong(digest, found, **about):
         made = make(digest, found, **about)
-        return replace(made, mime="x" * 300) if about["path"] == "a.md" else made
+        return replace(made, mime="x" * 300) if found.content == FILES["a.md"].encode() else made
 
     monkeypatch.setattr(writing, "document_draft", overlong)
     fill(folder, FILES)

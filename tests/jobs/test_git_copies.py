@@ -5,6 +5,7 @@ import pytest
 from ingest.jobs.request import request_source_deletion
 from ingest.models import Job
 from kebab.people.deletion import delete_workspace
+from kebab.people.operator import the_operator
 from search.corpus import ensure_source
 from search.models import Document, Source
 from tests.jobs.git_documents import place_of, texts
@@ -31,7 +32,7 @@ def test_the_copy_goes_with_its_source(workspace, source):
 
 def test_copies_go_with_their_workspace(workspace, source):
     sync(source)
-    delete_workspace(workspace)
+    delete_workspace(the_operator(workspace))
 
     assert not place_of(source).folder.parent.exists()
 

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 
 from ingest.errors import JobNotOpen
 from ingest.jobs import hints, run
-from ingest.jobs.lease import claim
+from ingest.jobs.lease import MAX_STALLED_ATTEMPTS, claim
 from ingest.jobs.quarantine import try_again
 from ingest.jobs.request import cancel, request_embedding, request_sync, retry
 from ingest.jobs.run import run_job
@@ -31,6 +31,13 @@ def test_a_request_before_the_listing_joins_the_sync(source):
     assert request_sync(source).pk == job.pk
     claim(job.workspace_id, job.pk)
     assert request_sync(source).pk == job.pk
+
+
+def test_what_holds_anyway_makes_no_other_request_by_being_said(source):
+    job = request_sync(source)
+    assert request_sync(source, embed=True, version="").pk == job.pk
+    apart = {request_sync(source, **other).pk for other in ({"embed": False}, {"version": "v1"})}
+    assert len({job.pk, *apart}) == 3
 
 
 def test_a_request_after_the_listing_queues_one_more(source):
@@ -110,6 +117,15 @@ def test_a_running_job_that_nobody_works_on_is_cancelled_by_who_claims_it(source
     assert work(job).state == "cancelled"
 
 
+def test_a_cancelled_job_that_had_made_no_progress_ends_as_cancelled(source):
+    job = request_sync(source)
+    claim(job.workspace_id, job.pk)
+    cancel(job)
+    Job.objects.update(lease_until=Now() - timedelta(seconds=1), stalled_attempts=MAX_STALLED_ATTEMPTS)
+    ended = work(job)
+    assert (ended.state, ended.error) == ("cancelled", "")
+
+
 def test_a_job_that_was_put_off_is_cancelled_without_waiting(source, monkeypatch):
     def break_off(work):
         raise ZeroDivisionError("a bug")
@@ -122,6 +138,18 @@ def test_a_job_that_was_put_off_is_cancelled_without_waiting(source, monkeypatch
     assert cancel(now_of(job)).state == "running"
     assert hints._redis().llen("ingest") == 1
     assert work(job).state == "cancelled"
+
+
+def test_a_retry_of_an_embedding_wakes_one_that_waits_for_its_embedder(workspace):
+    failed = request_embedding(workspace.pk)
+    Job.objects.update(state="failed", finished_at=Now())
+    again = retry(now_of(failed), requested_by="ada@example.org")
+    assert (again.kind, again.requested_by) == ("embed", "ada@example.org")
+
+    Job.objects.filter(pk=again.pk).update(due_at=Now() + timedelta(hours=1))
+    assert claim(again.workspace_id, again.pk) is None
+    assert retry(now_of(failed)).pk == again.pk
+    assert claim(again.workspace_id, again.pk) is not None
 
 
 def test_nothing_to_retry_is_said_so(folder, source):

@@ -1,5 +1,6 @@
 """Syncs by schedule: the clock is Postgres', moved here by what stands in the rows."""
 
+import shutil
 from datetime import timedelta
 
 import pytest
@@ -11,7 +12,7 @@ from ingest.jobs.request import request_sync
 from ingest.jobs.schedule import first_run, is_paused, request_due_syncs
 from ingest.models import Job
 from search.models import Source
-from tests.jobs.working import fill, sync, work
+from tests.jobs.working import failure, fill, sync, work
 
 EVERY = 60
 
@@ -76,6 +77,37 @@ def test_a_sync_that_is_open_is_not_asked_for_again(scheduled):
     assert request_due_syncs() == 0
     assert Job.objects.count() == 1
     assert minutes_until_next(scheduled) > 0.89 * EVERY
+
+
+def test_a_sync_of_a_part_stands_in_no_schedules_way(scheduled):
+    request_sync(scheduled, version="v1")
+    request_sync(scheduled, only_paths=["a.md"])
+    assert request_due_syncs() == 1
+    assert Job.objects.filter(payload={}, requested_by="schedule").count() == 1
+
+
+@pytest.mark.parametrize("part", [{"version": "v1"}, {"only_paths": ["a.md"]}])
+def test_the_end_of_a_sync_of_a_part_is_none_of_the_sources(scheduled, folder, part):
+    fill(folder, {"a.md": "# A\n"})
+    sync(scheduled)
+    Source.objects.update(sync_failures=3, state="error")
+    before = fresh(scheduled)
+    sync(scheduled, **part)
+    assert fresh(scheduled).last_indexed_at > before.last_indexed_at
+    assert fresh(scheduled).state == "error"
+
+    Source.objects.update(state="indexed")
+    shutil.rmtree(folder)
+    failure(scheduled, **part)
+    assert fresh(scheduled).state == "indexed"
+    for name in ("sync_failures", "last_sync_at", "next_sync_at"):
+        assert getattr(fresh(scheduled), name) == getattr(before, name), name
+
+
+def test_a_source_that_was_read_in_part_alone_is_indexed(source, folder):
+    fill(folder, {"a.md": "# A\n"})
+    sync(source, version="v1")
+    assert (fresh(source).state, fresh(source).last_sync_at) == ("indexed", None)
 
 
 def test_each_failure_doubles_the_pause(scheduled, folder):

@@ -57,7 +57,7 @@ def upload(workspace: Any, path: str, content: bytes, **stated: Any) -> Job:
     """Ask for an upload to be ingested."""
     area = ensure_source(workspace, "uploads", kind="upload")
     blob = keep_blob(workspace.pk, content)
-    return request_document(area, {"path": path, "blob": blob, **stated})
+    return request_document(area, {"path": path, "version": "", "blob": blob, **stated})
 
 
 def grow_old(workspace: Any) -> None:

@@ -9,15 +9,15 @@ from rich.console import Console
 from ingest.cli.bench.figures import Figure, percentile
 from ingest.cli.following import await_end, follow
 from ingest.cli.targets import IngestRequest, request_ingest
-from ingest.jobs.request import request_document, request_embedding
+from ingest.jobs.request import request_embedding
 from ingest.models import Job, JobState
+from ingest.uploads import Upload, accept_upload
 from kebab.cli.errors import CliError
 from kebab.people.models import Workspace
+from kebab.people.reader import OPERATOR
 from search import node
-from search.blobs import keep_blob
-from search.corpus import ensure_source
 from search.embedding import configured_embedder, embedded_text
-from search.models import Chunk, SourceKind
+from search.models import Chunk
 
 _UPLOADS = 20
 _WARM_UPS = 4
@@ -56,14 +56,14 @@ def upload_figure(workspace: Workspace) -> Figure:
 
 
 def _uploads_s(workspace: Workspace, name: str, number_of_uploads: int) -> list[float]:
-    source = ensure_source(workspace, "bench-uploads", kind=SourceKind.UPLOAD)
     seconds = []
     for number in range(number_of_uploads):
         text = f"# {name.capitalize()} {number}\n\nA small page on subject {number}, to be found at once.\n"
+        path = f"{name}-{number}.md"
+        upload = Upload(source="bench-uploads", path=path, version="", content=text.encode(), embed=False)
         started = time.perf_counter()
-        blob = keep_blob(workspace.pk, text.encode())
-        job = request_document(source, {"path": f"{name}-{number}.md", "blob": blob, "embed": False})
-        job = await_end(job, poll_s=_POLL_S)
+        asked = accept_upload(workspace, upload, reader=OPERATOR, requested_by="")
+        job = await_end(asked.job, poll_s=_POLL_S)
         _check(job)
         node.wait_for_seq(workspace.pk, job.seq or 0, limit_s=_SEARCHABLE_LIMIT_S)
         seconds.append(time.perf_counter() - started)

@@ -3,11 +3,8 @@
 import secrets
 from dataclasses import dataclass
 
-from django.db import transaction
-
-from kebab.people import audit
 from kebab.people.models import User, Workspace
-from kebab.people.operator import recording_accounts
+from kebab.people.operator import operating_caller, recording_accounts
 from kebab.people.workspaces import create_workspace
 
 ADMIN = "admin@kebab.local"
@@ -37,7 +34,4 @@ def ensure_workspace(owner: User) -> Workspace:
     present = Workspace.objects.filter(slug=WORKSPACE).first()
     if present is not None:
         return present
-    with transaction.atomic():
-        workspace = create_workspace(WORKSPACE, name="Demo", owner=owner)
-        audit.record_operator(workspace, "workspace.created", WORKSPACE, owner=owner.email)
-    return workspace
+    return create_workspace(operating_caller(), WORKSPACE, name="Demo", owner=owner)

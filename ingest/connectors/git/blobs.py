@@ -3,10 +3,10 @@
 import re
 import subprocess
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Self
 
 from ingest.connectors.errors import ListingFailed
-from ingest.connectors.git.command import Git
+from ingest.connectors.git.command import Git, opened
 
 _NAME = re.compile(r"[0-9a-f]{40,64}")
 _PIECE_BYTES = 1024**2
@@ -29,7 +29,7 @@ class BlobReader:
             self._process.kill()
             self._process.wait()
             for pipe in (self._process.stdin, self._process.stdout):
-                _open(pipe).close()
+                opened(pipe).close()
 
     def read(self, object_name: str, at_most: int) -> bytes:
         """Give the first `at_most` bytes of a blob. Raises FileNotFoundError, ListingFailed."""
@@ -51,7 +51,7 @@ class BlobReader:
     def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
         if self._process is None:
             self._process = self._git.start("cat-file", "--batch", stdin=subprocess.PIPE)
-        return _open(self._process.stdin), _open(self._process.stdout)
+        return opened(self._process.stdin), opened(self._process.stdout)
 
 
 def _read(answered: IO[bytes], size_bytes: int, at_most: int) -> bytes:
@@ -62,9 +62,3 @@ def _read(answered: IO[bytes], size_bytes: int, at_most: int) -> bytes:
     if left:
         raise ListingFailed("git broke off while files were read; sync again.")
     return kept
-
-
-def _open(pipe: Any) -> Any:
-    if pipe is None:
-        raise ValueError("git was started without its pipes")
-    return pipe

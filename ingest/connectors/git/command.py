@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 from django.conf import settings
 
@@ -90,8 +90,8 @@ class Git:
     ) -> tuple[bytes, str]:
         output, told = bytearray(), bytearray()
         with selectors.DefaultSelector() as selector:
-            selector.register(_pipe(process.stdout), selectors.EVENT_READ, output)
-            selector.register(_pipe(process.stderr), selectors.EVENT_READ, told)
+            selector.register(opened(process.stdout), selectors.EVENT_READ, output)
+            selector.register(opened(process.stderr), selectors.EVENT_READ, told)
             next_look = 0.0
             while selector.get_map():
                 for key, _ in selector.select(_LOOK_S):
@@ -127,6 +127,13 @@ def git_program() -> str:
     return found
 
 
+def opened(pipe: IO[bytes] | None) -> IO[bytes]:
+    """Give a pipe that git was started with."""
+    if pipe is None:
+        raise ValueError("git was started without its pipes")
+    return pipe
+
+
 def _check_size(size_bytes: Callable[[], int] | None) -> None:
     if size_bytes is not None and size_bytes() > settings.KEBAB_GIT_LIMIT_BYTES:
         raise RepositoryTooLarge(
@@ -141,12 +148,6 @@ def _read(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
         key.data.extend(received)
     else:
         selector.unregister(key.fileobj)
-
-
-def _pipe(pipe: Any) -> Any:
-    if pipe is None:
-        raise ValueError("git was started without its pipes")
-    return pipe
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

@@ -9,7 +9,8 @@ from django.db.models import Q
 
 from ingest.blobs import release_blobs
 from ingest.models import WebPage
-from search.blobs import has_blob, keep_blob, read_blob, secure_blobs
+from search.blobs import has_blob, keep_blobs, read_blob, secure_blobs
+from search.identifiers import content_hash
 from search.models import Document, Source
 
 _MAX_ETAG_CHARS = 500
@@ -47,14 +48,13 @@ class PageMemory:
         headers = {"If-None-Match": page.etag, "If-Modified-Since": page.last_modified}
         return {name: value for name, value in headers.items() if value and value.isascii()}
 
-    def remember(self, key: str, content: bytes | None, **read: Any) -> WebPage:
-        """Keep what was read of a page; its bytes only when `content` is given."""
-        kept = "" if content is None else keep_blob(self._source.workspace_id, content)
-        before = self.find(key)
+    def remember(self, key: str, content: bytes | None, *, known: WebPage | None, **read: Any) -> WebPage:
+        """Keep what was read of a page, `known` before; its bytes only when `content` is given."""
+        kept = {} if content is None else {content_hash(content): content}
+        keep_blobs(self._source.workspace_id, kept)
         etag, last_modified = read.pop("etag", ""), read.pop("last_modified", "")
         with transaction.atomic():
-            if content is not None:
-                secure_blobs(self._source.workspace_id, [content])
+            secure_blobs(self._source.workspace_id, kept)
             page, _ = self._pages().update_or_create(
                 workspace_id=self._source.workspace_id,
                 source=self._source,
@@ -68,15 +68,15 @@ class PageMemory:
                     **read,
                     "etag": etag if len(etag) <= _MAX_ETAG_CHARS else "",
                     "last_modified": last_modified if len(last_modified) <= _MAX_LAST_MODIFIED_CHARS else "",
-                    "content_hash": kept,
+                    "content_hash": next(iter(kept), ""),
                     "size_bytes": 0 if content is None else len(content),
                     "is_listed": False,
                     "error": "",
                     "seen_by": self._job_id,
                 },
             )
-        if before is not None and before.content_hash not in ("", kept):
-            release_blobs(self._source.workspace_id, [before.content_hash])
+        if known is not None and known.content_hash not in kept:
+            release_blobs(self._source.workspace_id, [known.content_hash])
         return page
 
     def confirm(self, page: WebPage, url: str) -> WebPage:

@@ -77,6 +77,15 @@ class Failed:
 Outcome = Seen | Redirected | Missing | Failed
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """A page that is asked for, and what was remembered of it."""
+
+    address: Address
+    known: WebPage | None
+    links: "_LinkReader"
+
+
 class PageReader:
     """Asks for pages of one site, and remembers what came."""
 
@@ -98,37 +107,38 @@ class PageReader:
         if known is not None and self._memory.is_fresh(known):
             return _remembered(known)
         self._when_at(wanted.path)
+        asked = _Asked(address=wanted.address, known=known, links=_LinkReader(parameters, scope))
         try:
             with self._requests.get(wanted.address, self._memory.validators(known)) as answer:
-                outcome = self._outcome(answer, wanted.address, known, _LinkReader(parameters, scope))
+                outcome = self._outcome(answer, asked)
         except AnswerTooLarge as error:
             outcome = Missing(reason=SkipReason.TOO_LARGE, detail=str(error))
         except RequestFailed as error:
             return Failed(reason=str(error), known=known)
-        self._note(wanted, outcome)
+        self._note(wanted, outcome, known)
         return outcome
 
-    def _note(self, wanted: Wanted, outcome: Outcome) -> None:
+    def _note(self, wanted: Wanted, outcome: Outcome, known: WebPage | None) -> None:
         """Remember that an address is no page, so that a job that goes on need not ask for it again."""
-        none = {"key": wanted.address.key, "url": wanted.address.url, "path": wanted.path, "content": None}
+        address = wanted.address
+        none = {"key": address.key, "url": address.url, "path": wanted.path, "content": None, "known": known}
         if isinstance(outcome, Redirected) and len(outcome.location) <= MAX_LOCATION_CHARS:
             self._memory.remember(**none, leads_to=outcome.location)
         elif isinstance(outcome, Missing):
             self._memory.remember(**none, skipped=outcome.reason)
 
-    def _outcome(
-        self, answer: Answer, address: Address, known: WebPage | None, links: "_LinkReader"
-    ) -> Outcome:
+    def _outcome(self, answer: Answer, asked: _Asked) -> Outcome:
+        known = asked.known
         if answer.status in REDIRECTS and answer.header("location"):
             return Redirected(location=answer.header("location"))
         if answer.status == _NOT_MODIFIED and known is not None:
-            return Seen(page=self._memory.confirm(known, address.url))
+            return Seen(page=self._memory.confirm(known, asked.address.url))
         if answer.status in _GONE:
             return Missing(reason=SkipReason.NOT_FOUND, detail=f"answered {answer.status}")
         if answer.status != 200:
             return Failed(reason=f"answered {answer.status}", known=known)
         mime = mime_of(answer.header("content-type"))
-        path = readable_path(address.path, mime)
+        path = readable_path(asked.address.path, mime)
         if path is None:
             return Missing(
                 reason=SkipReason.NO_PARSER, detail=f"is {mime or 'of no type'}, which is not read"
@@ -136,24 +146,23 @@ class PageReader:
         left_out = self._rules.skip_by_name(path)
         if left_out is not None:
             return Missing(reason=left_out, detail="has a name that is left out")
-        return Seen(page=self._remember(answer, address, path, mime, links))
+        return Seen(page=self._remember(answer, asked, path, mime))
 
-    def _remember(
-        self, answer: Answer, address: Address, path: str, mime: str, links: "_LinkReader"
-    ) -> WebPage:
+    def _remember(self, answer: Answer, asked: _Asked, path: str, mime: str) -> WebPage:
         content = in_utf8(answer.read(limit_bytes(path, self._rules)), answer.header("content-type"))
         said = scan_links(decode(content), ROBOT) if mime in HTML else PageLinks()
-        asked = Directives.read(said.robots, answer.headers("x-robots-tag"))
+        told = Directives.read(said.robots, answer.headers("x-robots-tag"))
         return self._memory.remember(
-            address.key,
-            None if asked.noindex else content,
-            url=address.url,
+            asked.address.key,
+            None if told.noindex else content,
+            known=asked.known,
+            url=asked.address.url,
             path=path,
-            is_noindex=asked.noindex,
+            is_noindex=told.noindex,
             etag=answer.header("etag"),
             last_modified=answer.header("last-modified"),
-            links=[] if asked.nofollow else links.keys(said, address),
-            canonical=links.canonical(said, address),
+            links=[] if told.nofollow else asked.links.keys(said, asked.address),
+            canonical=asked.links.canonical(said, asked.address),
         )
 
 

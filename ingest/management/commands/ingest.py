@@ -17,10 +17,11 @@ from ingest.jobs.report import ingest_report
 from ingest.models import Job, JobState
 from kebab.cli.console import plain
 from kebab.cli.errors import CliError, Exit
+from kebab.cli.parser import add_workspace
 from kebab.cli.resolve import the_workspace
 from kebab.cli.verb import BaseVerb
-from kebab.people import audit
 from kebab.people.models import Workspace
+from kebab.people.operator import operating_caller
 from kebab.people.workspaces import create_workspace
 from search.models import Trust
 
@@ -42,7 +43,7 @@ class Command(BaseVerb):
             metavar="PATH|URL",
             help="a folder, a file, a git repository's or a site's address",
         )
-        parser.add_argument("--workspace", metavar="W", help="slug or id; not needed when there is only one")
+        add_workspace(parser)
         parser.add_argument("--create", action="store_true", help="make the workspace if it isn't there")
         parser.add_argument(
             "--source", metavar="NAME", help="the source (the folder's name; uploads for a file)"
@@ -103,7 +104,7 @@ class Command(BaseVerb):
             credentials=_credentials(options["credentials"]),
             readers=options["readers"],
         )
-        return self._ingest(_workspace(workspace, create=create), asked)
+        return self._ingest(self.act_in(_workspace(workspace, create=create)), asked)
 
     def _ingest(self, workspace: Workspace, asked: IngestRequest) -> int:
         job = request_ingest(workspace, asked)
@@ -167,6 +168,4 @@ def _credentials(file: Path | None) -> dict[str, Any] | None:
 def _workspace(named: str | None, *, create: bool) -> Workspace:
     if not create or named is None or Workspace.objects.named(named).exists():
         return the_workspace(named)
-    workspace = create_workspace(named)
-    audit.record_operator(workspace, "workspace.created", named)
-    return workspace
+    return create_workspace(operating_caller(), named)

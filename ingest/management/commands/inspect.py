@@ -9,7 +9,7 @@ from rich.table import Table
 
 from ingest.cli.inspection import find_job, job_facts
 from kebab.cli.console import plain, table
-from kebab.cli.parser import subverb
+from kebab.cli.parser import add_workspace, subverb
 from kebab.cli.resolve import the_workspace
 from kebab.cli.verb import BaseVerb
 from search.cli.inspection import chunk_facts, document_facts, find_chunk, find_document
@@ -31,12 +31,10 @@ class Command(BaseVerb):
         ):
             verb = subverb(verbs, what, meaning)
             verb.add_argument("named", metavar=name)
-            verb.add_argument(
-                "--workspace", metavar="W", help="slug or id; not needed when there is only one"
-            )
+            add_workspace(verb)
 
     def run_verb(self, *, what: str, named: str, workspace: str | None, **_: Any) -> None:
-        scope = the_workspace(workspace)
+        scope = self.act_in(the_workspace(workspace))
         if what == "doc":
             facts = document_facts(scope, find_document(scope, named))
         elif what == "chunk":

@@ -3,17 +3,18 @@
 from typing import Any
 
 from django.core.management.base import CommandParser
-from django.db import transaction
 
-from ingest.jobs.quarantine import delete_quarantined, quarantined, try_again
+from ingest.jobs.quarantine import quarantined
 from ingest.models import Unreadable
+from ingest.quarantine_changes import forget_quarantined, retry_quarantined
 from kebab.cli.console import table
 from kebab.cli.errors import CliError, Exit
-from kebab.cli.parser import subverb
+from kebab.cli.parser import add_workspace, subverb
 from kebab.cli.resolve import the_workspace
 from kebab.cli.verb import BaseVerb
-from kebab.people import audit
+from kebab.people.access import Access
 from kebab.people.models import Workspace
+from kebab.people.operator import the_operator
 
 _COLUMNS = ("id", "source", "version", "path", "size_bytes", "at", "reason")
 
@@ -24,7 +25,7 @@ class Command(BaseVerb):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--workspace", metavar="W", help="slug or id; not needed when there is only one")
+        add_workspace(parser)
         verbs = parser.add_subparsers(dest="what", metavar="retry | delete")
         for act, meaning in (
             ("retry", "ask for a job that reads a file again"),
@@ -33,10 +34,10 @@ class Command(BaseVerb):
             subverb(verbs, act, meaning).add_argument("entry_id", metavar="ID", type=int, help="as listed")
 
     def run_verb(self, *, what: str | None, workspace: str | None, **options: Any) -> None:
-        scope = the_workspace(workspace)
+        scope = self.act_in(the_workspace(workspace))
         if what is not None:
             entry = _one(scope, options["entry_id"])
-            {"retry": self._retry, "delete": self._delete}[what](entry)
+            {"retry": self._retry, "delete": self._delete}[what](the_operator(scope), entry)
             return
         rows = [_row(entry) for entry in quarantined(scope).order_by("-at", "id")]
         if self.as_json:
@@ -44,24 +45,15 @@ class Command(BaseVerb):
         else:
             self.console.print(table(_COLUMNS, rows))
 
-    def _retry(self, entry: Unreadable) -> None:
-        job = try_again(entry, requested_by=audit.operator())
-        if self.as_json:
-            self.print_json({"schema_version": "quarantine_retry.v1", "job": str(job.pk)})
-        else:
-            self.console.print(f"Job {job.pk} reads {entry.path} again; see: kebab inspect job {job.pk}")
+    def _retry(self, access: Access, entry: Unreadable) -> None:
+        job = retry_quarantined(access, entry)
+        told = f"Job {job.pk} reads {entry.path} again; see: kebab inspect job {job.pk}"
+        self.answer({"schema_version": "quarantine_retry.v1", "job": str(job.pk)}, told)
 
-    def _delete(self, entry: Unreadable) -> None:
-        entry_id, source = entry.pk, entry.version.source
-        with transaction.atomic():
-            delete_quarantined(entry)
-            audit.record_operator(
-                source.workspace, "quarantine.deleted", str(entry_id), source=source.key, path=entry.path
-            )
-        if self.as_json:
-            self.print_json({"schema_version": "quarantine_delete.v1", "id": entry_id, "path": entry.path})
-        else:
-            self.console.print(f"{entry.path} of {source.key} is forgotten.")
+    def _delete(self, access: Access, entry: Unreadable) -> None:
+        forget_quarantined(access, entry)
+        facts = {"schema_version": "quarantine_delete.v1", "id": entry.pk, "path": entry.path}
+        self.answer(facts, f"{entry.path} of {entry.version.source.key} is forgotten.")
 
 
 def _one(workspace: Workspace, entry_id: int) -> Unreadable:

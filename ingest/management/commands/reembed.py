@@ -1,25 +1,24 @@
 """`kebab reembed`: changing a workspace's model while searches go on."""
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.management.base import CommandParser
-from django.db import transaction
 
 from ingest.cli.following import EmbeddingWatch, open_job
-from ingest.reembedding import begin_reembedding, embedding_status, end_space, go_back, switch_spaces
+from ingest.embedding_changes import build_space, retire_space, return_to_former, switch_to_built
+from ingest.reembedding import embedding_status
 from kebab.cli.console import table
 from kebab.cli.errors import CliError, Exit
-from kebab.cli.parser import subverb
+from kebab.cli.parser import add_workspace, subverb
 from kebab.cli.resolve import the_workspace
 from kebab.cli.verb import BaseVerb
-from kebab.people import audit
 from kebab.people.models import Workspace
+from kebab.people.operator import the_operator
 from kebab.people.reader import OPERATOR
 from kebab.stack.plan import Roles
 from kebab.stack.temporary import borrowed_stack
-from search.models import EmbeddingSpace
 
 _COLUMNS = ("id", "state", "embedder", "model", "revision", "dim", "vectors", "coverage", "eta", "kept_until")
 
@@ -29,7 +28,7 @@ class Command(BaseVerb):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        _take_workspace(parser, default=None)
+        add_workspace(parser, default=None)
         parser.add_argument("--embedder", metavar="E", help="one that the settings allow (the workspace's)")
         parser.add_argument("--hold", action="store_true", help="wait, complete, for: kebab reembed switch")
         parser.add_argument("--no-wait", action="store_true", help="leave it to the workers of the stack")
@@ -39,16 +38,16 @@ class Command(BaseVerb):
             "switch": "let the built space go live now",
             "rollback": "make the space that was live before the live one again",
         }.items():
-            _take_workspace(subverb(verbs, name, meaning), default=argparse.SUPPRESS)
+            add_workspace(subverb(verbs, name, meaning), default=argparse.SUPPRESS)
         ending = subverb(verbs, "retire", "delete a space that is not live, with its vectors")
-        _take_workspace(ending, default=argparse.SUPPRESS)
+        add_workspace(ending, default=argparse.SUPPRESS)
         ending.add_argument("space", type=int, help="its id, which `kebab reembed status` shows")
 
     def run_verb(self, *, what: str | None, **options: Any) -> int:
         builds = what is None and not options["no_wait"]
         roles = Roles.WORKERS if builds else Roles.SERVERS
         with borrowed_stack(roles, announce=self.remarks.print):
-            workspace = the_workspace(options["workspace"])
+            workspace = self.act_in(the_workspace(options["workspace"]))
             if what is None:
                 return self._build(workspace, options)
             if what != "status":
@@ -56,9 +55,7 @@ class Command(BaseVerb):
             return self._show(workspace)
 
     def _build(self, workspace: Workspace, options: Mapping[str, Any]) -> int:
-        with transaction.atomic():
-            space = begin_reembedding(workspace, embedder=options["embedder"], hold=options["hold"])
-            _record(workspace, "building", space)
+        build_space(the_operator(workspace), embedder=options["embedder"], hold=options["hold"])
         job = open_job(workspace)
         if not options["no_wait"] and job is not None:
             watch = EmbeddingWatch.begun_with(job, workspace)
@@ -86,24 +83,11 @@ class Command(BaseVerb):
 
 
 def _act(workspace: Workspace, what: str, options: Mapping[str, Any]) -> None:
-    acts: dict[str, tuple[str, Callable[[], EmbeddingSpace]]] = {
-        "switch": ("switched", lambda: switch_spaces(workspace)),
-        "rollback": ("rolled_back", lambda: go_back(workspace)),
-        "retire": ("retired", lambda: end_space(workspace, options["space"])),
-    }
-    act, perform = acts[what]
-    with transaction.atomic():
-        _record(workspace, act, perform())
-
-
-def _record(workspace: Workspace, act: str, space: EmbeddingSpace) -> None:
-    audit.record_operator(workspace, f"embedding.{act}", str(space), space=space.pk)
-
-
-def _take_workspace(parser: argparse.ArgumentParser, *, default: str | None) -> None:
-    parser.add_argument(
-        "--workspace", metavar="W", default=default, help="slug or id; not needed when there is only one"
-    )
+    access = the_operator(workspace)
+    if what == "retire":
+        retire_space(access, options["space"])
+    else:
+        {"switch": switch_to_built, "rollback": return_to_former}[what](access)
 
 
 def _readable(space: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from ingest.cli.readers import group_names, groups_named, reader_facts, said, source_named
 from ingest.source_changes import restate_source
 from kebab.cli.console import plain
-from kebab.cli.parser import subverb
+from kebab.cli.parser import add_workspace, subverb
 from kebab.cli.resolve import the_workspace
 from kebab.cli.verb import BaseVerb
 from kebab.people.operator import the_operator
@@ -22,9 +22,7 @@ class Command(BaseVerb):
         verbs = parser.add_subparsers(dest="what", required=True, metavar="restrict")
         restrict = subverb(verbs, "restrict", "say which groups may read a source, from now on")
         restrict.add_argument("key", metavar="KEY", help="as kebab list sources names it")
-        restrict.add_argument(
-            "--workspace", metavar="W", help="slug or id; not needed when there is only one"
-        )
+        add_workspace(restrict)
         whom = restrict.add_mutually_exclusive_group(required=True)
         whom.add_argument(
             "--to",
@@ -37,7 +35,7 @@ class Command(BaseVerb):
     def run_verb(
         self, *, key: str, workspace: str | None, to: tuple[str, ...] | None, open: bool, **_: Any
     ) -> None:
-        scope = the_workspace(workspace)
+        scope = self.act_in(the_workspace(workspace))
         source = source_named(scope, key)
         readers = None if to is None else groups_named(scope, to)
         restate_source(the_operator(scope), source, {"readers": readers})

@@ -48,7 +48,7 @@ def read_syntax_apart(lines: Sequence[str], file: FileType) -> Syntax | None:
     if not grammars_for(file.language, file.path):
         return None
     request = json.dumps([list(lines), file.path, file.language]).encode()
-    answer = _reader_of(os.getpid()).ask(request, file.path)
+    answer = _reader_of(os.getpid()).ask(request)
     return None if answer is None else _from_wire(json.loads(answer))
 
 
@@ -68,7 +68,7 @@ class _Reader:
         self._process: subprocess.Popen[bytes] | None = None
         self._pipe: Connection | None = None
 
-    def ask(self, request: bytes, path: str) -> bytes | None:
+    def ask(self, request: bytes) -> bytes | None:
         """The answer, None when it died of the request; asked again when somebody else killed it."""
         with self._lock:
             for _ in range(2):
@@ -78,7 +78,7 @@ class _Reader:
                     return pipe.recv_bytes()
                 except (EOFError, OSError):
                     status = self.end()
-                logger.warning("the process that read the syntax of %s ended with status %d", path, status)
+                logger.warning("the process that reads syntax ended with status %d", status)
                 if status not in _OUTSIDE_SIGNALS:
                     break
         return None
