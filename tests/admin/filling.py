@@ -97,7 +97,7 @@ class Filled:
             state=JobState.FAILED,
             error=HOSTILE,
             finished_at=timezone.now(),
-            payload={"paths": [HOSTILE]},
+            payload={"only_paths": [HOSTILE]},
             counts={
                 "new": 3,
                 "skipped": {HOSTILE: 2},

@@ -2,21 +2,51 @@
 
 from kebab.tenancy.owner import owner_connection
 
-DOCUMENTS = 100_000
-CHUNKS = 1_000_000
-#: Of each of the other kinds of rows: more than a list looks at.
-OTHERS = 20_000
+#: How many rows there are of each kind.
+COUNTS = {
+    "documents": 100_000,
+    "chunks": 1_000_000,
+    "sources": 100,
+    # Of those that there are never many of: more than a page shows.
+    "few": 200,
+    # More than a list looks at.
+    "others": 20_000,
+}
+
+_WORKSPACES = """
+INSERT INTO people_workspace (id, slug, name, corpus_id, settings, head_seq, created_at)
+SELECT md5('w' || n)::uuid, 'w' || n, '', md5('w' || n)::uuid, '{}', 0, now()
+FROM generate_series(1, %(few)s) n
+"""
+_GROUPS = """
+INSERT INTO people_group (id, workspace_id, name, created_at)
+SELECT md5('g' || n)::uuid, %(ws)s, 'g' || n, now() FROM generate_series(1, %(few)s) n
+"""
+_INVITATIONS = """
+INSERT INTO people_invitation (id, workspace_id, email, role, group_ids, secret_sha256, invited_by,
+  created_at, expires_at)
+SELECT md5('i' || n)::uuid, %(ws)s, 'i' || n || '@example.org', 'viewer', '{}', sha256(('i' || n)::bytea),
+  'p' || n || '@example.org', now() - n * interval '1 second', now() + interval '1 day'
+FROM generate_series(1, %(few)s) n
+"""
+_SPACES = """
+INSERT INTO search_embeddingspace (id, workspace_id, model, revision, dim, query_prefix, passage_prefix,
+  languages, state, epoch, is_indexed, retire_at, created_at)
+SELECT n, %(ws)s, 'm' || n, '1', 2, '', '', '{}', 'retired', 0, false, now(), now()
+FROM generate_series(1, %(few)s) n
+"""
 
 _SOURCES = """
 INSERT INTO search_source (id, workspace_id, key, kind, config, title, description, state, default_tags,
   default_trust, trust_score, total_snippets, rules, library_id, project, created_at)
 SELECT md5('s' || n)::uuid, %(ws)s, 's' || n, 'upload', '{}', '', '', 'indexed', '{}', 'unknown', 0, 0, '[]',
   '/local/s' || n, '{}', now()
-FROM generate_series(1, 100) n
+FROM generate_series(1, %(sources)s) n
 """
 _VERSIONS = """
 INSERT INTO search_sourceversion (id, workspace_id, source_id, tag, commit, title, created_at)
-SELECT md5('v' || n)::uuid, %(ws)s, md5('s' || n)::uuid, '', '', '', now() FROM generate_series(1, 100) n
+SELECT md5('v' || n)::uuid, %(ws)s, md5('s' || n)::uuid, '', '', '', now()
+FROM generate_series(1, %(sources)s) n
 """
 _DOCUMENTS = """
 INSERT INTO search_document (id, workspace_id, doc_id, source_id, version_id, path, title, lang, tags,
@@ -26,7 +56,7 @@ SELECT n, %(ws)s, lpad(to_hex(n), 32, '0')::uuid, md5('s' || of_source)::uuid, m
   'a/' || n || '.md', 'Title ' || n, 'en', '{}', 'unknown', 'text/markdown',
   CASE WHEN n = 5 THEN 'pdf' ELSE 'text' END, 7, '', '{}', '', '', now(), '{}'
 FROM (
-  SELECT n, CASE WHEN n %% 2 = 0 THEN 1 ELSE n %% 100 + 1 END AS of_source
+  SELECT n, CASE WHEN n %% 2 = 0 THEN 1 ELSE n %% %(sources)s + 1 END AS of_source
   FROM generate_series(1, %(documents)s) n
 ) d
 """
@@ -72,38 +102,32 @@ SELECT md5('e' || n)::uuid, %(ws)s, 'p' || n %% 100, CASE WHEN n = 5 THEN 'rare'
   now() - n * interval '1 second'
 FROM generate_series(1, %(others)s) n
 """
-_ALL = (
-    _SOURCES,
-    _VERSIONS,
-    _DOCUMENTS,
-    _CHUNKS,
-    _JOBS,
-    _QUARANTINE,
-    _USERS,
-    _MEMBERS,
-    _TOKENS,
-    _EVENTS,
-)
-_TABLES = (
-    "search_source",
-    "search_sourceversion",
-    "search_document",
-    "search_chunk",
-    "ingest_job",
-    "ingest_unreadable",
-    "people_user",
-    "people_membership",
-    "people_apitoken",
-    "people_auditevent",
-)
+_STATEMENTS = {
+    "people_workspace": _WORKSPACES,
+    "people_group": _GROUPS,
+    "people_invitation": _INVITATIONS,
+    "search_embeddingspace": _SPACES,
+    "search_source": _SOURCES,
+    "search_sourceversion": _VERSIONS,
+    "search_document": _DOCUMENTS,
+    "search_chunk": _CHUNKS,
+    "ingest_job": _JOBS,
+    "ingest_unreadable": _QUARANTINE,
+    "people_user": _USERS,
+    "people_membership": _MEMBERS,
+    "people_apitoken": _TOKENS,
+    "people_auditevent": _EVENTS,
+}
 
 
-def fill(workspace, *, documents=DOCUMENTS, chunks=CHUNKS, others=OTHERS):
-    """Make the rows in `workspace`, committed, and let the planner know of them."""
-    values = {"ws": workspace.pk, "documents": documents, "chunks": chunks, "others": others}
+def fill(workspace, *, tables=tuple(_STATEMENTS), **counts):
+    """Make the rows of `tables` in `workspace` that aren't there yet, committed.
+
+    The planner knows of each table before others refer to it. `counts` are those of `COUNTS`.
+    """
     with owner_connection() as owner:
         owner.execute("SET kebab.workspace_id = '*'")
-        for statement in _ALL:
-            owner.execute(statement, values)
-        for table in _TABLES:
+        for table in tables:
+            values = {"ws": workspace.pk, **COUNTS, **counts}
+            owner.execute(f"{_STATEMENTS[table]} ON CONFLICT DO NOTHING", values)
             owner.execute(f"ANALYZE {table}")

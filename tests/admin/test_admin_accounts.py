@@ -10,8 +10,8 @@ from django.test import Client
 from ingest.cli.demo.people import ensure_administrator
 from kebab.operating.management.commands import changepassword
 from kebab.people import audit
-from kebab.people.models import AuditEvent, User
-from tests.api_plumbing.actors import make_person
+from kebab.people.models import AuditEvent, Membership, Role, User
+from tests.api_plumbing.actors import make_member, make_person, make_workspace
 
 PASSWORDS = {"password1": "correct horse 77", "password2": "correct horse 77", "usable_password": "true"}
 
@@ -184,3 +184,15 @@ def test_the_administrator_of_the_demonstration_is_written_down(db):
 
 def _fail(*_, **__):
     raise OSError("no audit")
+
+
+def test_deactivating_the_only_owner_of_a_workspace_is_warned_of(office):
+    ada, shared, orphaned = make_person("ada@example.org"), make_workspace(), make_workspace()
+    for workspace in (shared, orphaned):
+        Membership.objects.create(workspace=workspace, user=ada, role=Role.OWNER)
+    make_member(shared, Role.OWNER)
+    answer = office.post(f"/admin/people/user/{ada.pk}/change/", {"email": ada.email}, follow=True)
+
+    page = answer.content.decode()
+    assert f"{orphaned} has no other active owner than ada@example.org." in page
+    assert f"{shared} has no other active owner" not in page

@@ -23,7 +23,7 @@ def told(response):
 
 def noted(action):
     event = AuditEvent.objects.get(action=action)
-    assert event.actor == "root@example.org"
+    assert (event.actor, event.detail["via"]) == ("root@example.org", "admin")
     return event
 
 
@@ -55,7 +55,7 @@ def test_a_failed_job_is_retried_as_a_new_one(office, filled):
     again = Job.objects.get(requested_by="root@example.org")
 
     assert (again.kind, again.state) == (JobKind.SYNC_SOURCE, JobState.QUEUED)
-    assert noted("job.retried").detail == {"job": str(again.pk)}
+    assert noted("job.retried").detail == {"job": str(again.pk), "via": "admin"}
 
 
 def test_ticked_jobs_are_asked_about_and_then_cancelled_together(office, filled):
@@ -111,6 +111,11 @@ def test_a_quarantined_upload_is_forgotten_but_not_the_file_of_a_source(office, 
     upload = Unreadable.objects.get(pk=filled.quarantined.pk)
     upload.pk, upload.version = None, filled.document.version
     upload.save()
+    pages = [
+        office.get(f"/admin/ingest/unreadable/{entry.pk}/change/").content.decode()
+        for entry in (filled.quarantined, upload)
+    ]
+    assert ["/act/forget/" in page for page in pages] == [False, True]
     answer = act(office, upload, "forget")
 
     assert answer["Location"] == "/admin/ingest/unreadable/"
@@ -181,7 +186,12 @@ def test_changes_of_a_workspace_follow_its_rules_and_are_written_down(office, wo
     )
     assert answer.status_code == 302
     assert Workspace.objects.get().slug == "guide"
-    assert noted("workspace.changed").detail["fields"] == ["Name", "Slug"]
+    event = noted("workspace.changed")
+    assert (event.workspace, event.subject) == (workspace, "handbook")
+    assert [(each["field"], each["before"], each["after"]) for each in event.detail["values"]] == [
+        ("name", workspace.name, "Guide"),
+        ("slug", "handbook", "guide"),
+    ]
 
     uuid_like = {"slug": "0" * 32, "name": "x"}
     refused = office.post(f"/admin/people/workspace/{workspace.pk}/change/", uuid_like)
@@ -216,6 +226,15 @@ def test_what_somebody_can_see_is_explained(office, filled):
 
 
 def test_what_is_asked_of_the_simulator_may_be_wrong(office, filled):
-    for wrong in ("document=x", "source=missing", f"document={'0' * 32}", "workspace=nowhere"):
-        address = f"/admin/people/membership/{filled.membership.pk}/access/?{wrong}"
-        assert office.get(address).status_code == 200, wrong
+    for wrong, said in (
+        ("document=x", "badly formed"),
+        ("source=missing", "There is no such source here."),
+        (f"document={'0' * 32}", "There is no such document here."),
+        (f"source=docs&document={'0' * 32}", "Give document or source, not both."),
+        ("workspace=nowhere", "Name a workspace that there is."),
+    ):
+        for row in (filled.membership, filled.token):
+            address = f"/admin/people/{row._meta.model_name}/{row.pk}/access/?{wrong}"
+            page = office.get(address).content.decode()
+            assert said in page, wrong
+            assert "What they can see" not in page, wrong

@@ -7,13 +7,22 @@ import time
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from ingest.models import Unreadable
+from kebab.operating.lists import FOUND
+from kebab.operating.site import site
+from kebab.people.models import Membership, User
 from tests.admin.many import fill
 
-# Of one page: those of the session, the person, the filters' choices, the window, the count and the rows.
-MOST_STATEMENTS = 16
-# The window of a list, and what is joined to the page.
-MOST_ROWS = 15_000
-MOST_SECONDS = 10
+# Of one page: those of the session, the person, the filters' choices, the window, the count and the rows, or
+# of what belongs to the row.
+MOST_STATEMENTS = 14
+# Of one statement: the window of a list, and what is joined to the page.
+MOST_ROWS = 10_500
+MOST_SECONDS = 1.0
+# The machine may be doing something else: a page is too slow that is slow so often.
+OPENINGS = 4
+# Rows that a page of a list shows.
+PAGE = 50
 
 
 #: What is asked of the list of each model: second and later pages, filters, searches.
@@ -37,14 +46,14 @@ LISTS = {
         for place in ("", "{ws}&")
         for asked in ("", "p=2", "actor=p7", "action_begins=rare", "actor=nobody")
     ],
-    "people/group": [""],
-    "people/invitation": ["", "{ws}"],
+    "people/group": ["", "p=2", "{ws}"],
+    "people/invitation": ["", "p=2", "{ws}"],
     "people/membership": [
         *("", "p=2", "{ws}", "{ws}&p=100", "{ws}&role__exact=owner", "role__exact=admin"),
-        *("q=p77", "q=p77+handbook", "q=handbook"),
+        *("q=p77", "q=p77+handbook"),
     ],
     "people/user": ["", "p=200", "q=p77", "is_active__exact=0", "is_staff__exact=1"],
-    "people/workspace": [""],
+    "people/workspace": ["", "p=2", "q=w7"],
     "search/document": [
         *(
             f"{place}{asked}"
@@ -61,30 +70,56 @@ LISTS = {
         "{ws}&trust_level__exact=primary",
         *(f"{{ws}}&q={term}" for term in ("Title 9", "title", "a/77777.md", "nothing", f"{77_777:032x}")),
     ],
-    "search/embeddingspace": ["{ws}&state__exact=live"],
+    "search/embeddingspace": ["{ws}", "{ws}&p=2", "{ws}&state__exact=live"],
     "search/source": [
         *("", "p=2", "state__exact=error", "kind__exact=git", "is_restricted__exact=1", "q=s7", "{ws}&q=s7")
     ],
-    "search/sourceversion": ["{ws}"],
+    "search/sourceversion": ["{ws}", "{ws}&p=2"],
 }
 #: Other pages: the first one, what a field suggests, and a row of each model that has many.
 PAGES = (
     "/admin/",
     "/admin/autocomplete/?app_label=search&model_name=source&field_name=workspace&term=h",
     "/admin/ingest/job/{job}/change/",
+    "/admin/ingest/unreadable/{entry}/change/",
+    "/admin/people/apitoken/{token}/access/",
+    "/admin/people/apitoken/{token}/change/",
+    "/admin/people/auditevent/{event}/change/",
+    "/admin/people/group/{group}/change/",
+    "/admin/people/invitation/{invitation}/change/",
+    "/admin/people/membership/{member}/access/",
+    "/admin/people/membership/{member}/change/",
+    "/admin/people/user/{user}/access/?workspace={slug}",
+    "/admin/people/user/{user}/change/",
     "/admin/people/workspace/{workspace}/change/",
     "/admin/search/document/77777/change/",
+    "/admin/search/embeddingspace/7/change/",
     "/admin/search/document/77777/passages/",
     "/admin/search/source/{source}/change/",
     "/admin/search/sourceversion/{version}/change/",
 )
 
 
+_SEEDS = {
+    "event": "e7",
+    "group": "g7",
+    "invitation": "i7",
+    "job": "j7",
+    "source": "s1",
+    "token": "t7",
+    "version": "v1",
+}
+
+
 def addresses(workspace):
     known = {
         "ws": f"workspace__id__exact={workspace.pk}",
         "workspace": workspace.pk,
-        **{name: md5_uuid(seed) for name, seed in (("job", "j7"), ("source", "s1"), ("version", "v1"))},
+        "slug": workspace.slug,
+        "user": User.objects.get(email="p7@example.org").pk,
+        "member": Membership.objects.get(user__email="p7@example.org").pk,
+        "entry": Unreadable.objects.get(path="a/7").pk,
+        **{name: md5_uuid(seed) for name, seed in _SEEDS.items()},
     }
     lists = (f"/admin/{model}/?{asked}" for model, each in LISTS.items() for asked in each)
     return [address.format(**known) for address in (*lists, *PAGES)]
@@ -126,12 +161,10 @@ def test_every_page_reads_little_of_a_million_rows(transactional_db, office, wor
     listed = f"/admin/search/document/?workspace__id__exact={workspace.pk}"
     assert "10000 or more documents" in office.get(listed).content.decode()
     assert "0 documents among the newest 10000" in office.get(f"{listed}&media__exact=pdf").content.decode()
+    assert {model._meta.label_lower.replace(".", "/") for model in site._registry} == LISTS.keys()
     measured: dict[str, float] = {}
     for address in addresses(workspace):
-        began = time.monotonic()
-        with CaptureQueriesContext(connection) as asked:
-            response = office.get(address)
-        seconds = time.monotonic() - began
+        response, asked = _opened(office, address)
         statements = [sql for sql in map(_statement, asked) if sql.startswith("SELECT")]
         for sql in set(statements) - measured.keys():
             measured[sql] = rows_read(sql)
@@ -140,4 +173,28 @@ def test_every_page_reads_little_of_a_million_rows(transactional_db, office, wor
         assert response.status_code == 200, address
         assert len(asked) <= MOST_STATEMENTS, (address, *(each["sql"] for each in asked))
         assert read <= MOST_ROWS, (address, read, *statements)
-        assert seconds < MOST_SECONDS, address
+        assert opens_quickly(office, address), address
+
+
+def test_what_was_searched_for_is_not_looked_for_in_the_whole_list(transactional_db, office, workspace):
+    fill(workspace, tables=("people_workspace", "people_user", "people_membership"), others=400_000)
+    response, asked = _opened(office, "/admin/people/membership/?q=handbook")
+    read = [rows_read(sql) for sql in map(_statement, asked) if sql.startswith("SELECT")]
+
+    assert "1000 memberships" in response.content.decode()
+    assert max(read) <= 2 * FOUND + PAGE
+
+
+def _opened(office, address):
+    with CaptureQueriesContext(connection) as asked:
+        response = office.get(address)
+    return response, asked
+
+
+def opens_quickly(office, address):
+    for _ in range(OPENINGS):
+        began = time.monotonic()
+        office.get(address)
+        if time.monotonic() - began < MOST_SECONDS:
+            return True
+    return False

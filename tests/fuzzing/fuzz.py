@@ -1,10 +1,12 @@
 """Sends made-up requests to every operation of an OpenAPI document and judges the answers by it."""
 
+import itertools
 import json
+import math
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,8 +48,8 @@ Call = Callable[[Case], Any]
 class Tally:
     """What was sent, and what came back that must not."""
 
-    statuses: Counter[int] = field(default_factory=Counter)
-    operations: Counter[str] = field(default_factory=Counter)
+    #: By operation (`GET /api/v1/workspaces`), how often each status came.
+    operations: dict[str, Counter[int]] = field(default_factory=dict)
     faults: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -55,30 +57,64 @@ class Tally:
         """How many requests were answered."""
         return self.statuses.total()
 
+    @property
+    def statuses(self) -> Counter[int]:
+        """How often each status came, of all operations together."""
+        return sum(self.operations.values(), Counter())
 
-def fuzz(schema: Any, call: Call, pool: Pool, *, requests: int, seed_number: int, limit_s: float) -> Tally:
-    """Send about so many requests to all operations in turn, listing first: then there are ids to name."""
+    @property
+    def succeeded(self) -> set[str]:
+        """The operations that did what they are for, at least once."""
+        return {name for name, statuses in self.operations.items() if min(statuses, default=500) < 300}
+
+
+def fuzz(
+    schema: Any,
+    call: Call,
+    pool: Pool,
+    *,
+    seed_number: int,
+    requests: int = 0,
+    limit_s: float = math.inf,
+    left_out: Collection[str] = (),
+) -> Tally:
+    """Send requests to all operations in turn: to each once around, then until `requests` were answered.
+
+    After `limit_s` seconds it ends with fewer.
+    """
     tally, deadline = Tally(), time.monotonic() + limit_s
-    operations = sorted(_operations(schema), key=_turn)
-    rounds = max(1, requests // (len(operations) * 10))
-    for number in range(rounds):
-        for operation in operations:
-            if time.monotonic() > deadline:
-                return tally
-            for mode, n in ((GenerationMode.POSITIVE, _RIGHT), (GenerationMode.NEGATIVE, 10 - _RIGHT)):
-                _send(operation, mode, n, call, pool, tally, seed_number + number)
+    schema.config.generation.update(with_security_parameters=False)  # `call` says who asks
+    operations = sorted((each for each in _operations(schema) if _name(each) not in left_out), key=_turn)
+    for number, operation in _around(operations):
+        if number and (tally.n >= requests or time.monotonic() > deadline):
+            break
+        tally.operations.setdefault(_name(operation), Counter())
+        for mode, n in ((GenerationMode.POSITIVE, _RIGHT), (GenerationMode.NEGATIVE, 10 - _RIGHT)):
+            _send(operation, mode, n, call, pool, tally, seed_number + number)
     return tally
 
 
-def _operations(schema: Any) -> Iterable[Any]:
+def _around(operations: Collection[Any]) -> Iterator[tuple[int, Any]]:
+    """Give the operations again and again, with how often each was given before."""
+    return ((number, operation) for number in itertools.count() for operation in operations)
+
+
+def _operations(schema: Any) -> Iterator[Any]:
     for result in schema.get_all_operations():
         operation = result.ok()
         if operation.definition.raw.get("operationId") not in _STREAMS:
             yield operation
 
 
-def _turn(operation: Any) -> tuple[int, str]:
-    return ["get", "post", "put", "patch", "delete"].index(operation.method.lower()), operation.path
+def _name(operation: Any) -> str:
+    return f"{operation.method.upper()} {operation.path}"
+
+
+def _turn(operation: Any) -> tuple[int, int, str]:
+    """Lists come first, then there are ids to name; what is deleted goes before what it belongs to."""
+    turn = ["get", "post", "put", "patch", "delete"].index(operation.method.lower())
+    depth = operation.path.count("/")
+    return turn, -depth if operation.method.lower() == "delete" else depth, operation.path
 
 
 def _send(operation: Any, mode: Any, n: int, call: Call, pool: Pool, tally: Tally, seed_number: int) -> None:
@@ -93,6 +129,10 @@ def _send(operation: Any, mode: Any, n: int, call: Call, pool: Pool, tally: Tall
     @given(case=operation.as_strategy(generation_mode=mode))
     def send(case: Case) -> None:
         case.path_parameters = pool.arguments(case.path_parameters or {})
+        if isinstance(case.body, dict):
+            case.body = pool.fields(_name(operation), case.body)
+        else:
+            case.query = pool.fields(_name(operation), case.query or {})
         _judge(case, call, pool, tally)
 
     try:
@@ -112,9 +152,8 @@ def _judge(case: Case, call: Call, pool: Pool, tally: Tally) -> None:
         return  # no client can send this
     if response.content == _UNREADABLE:
         return
-    name = f"{case.operation.method.upper()} {case.operation.path}"
-    tally.statuses[response.status_code] += 1
-    tally.operations[name] += 1
+    name = _name(case.operation)
+    tally.operations[name][response.status_code] += 1
     try:
         case.validate_response(response, checks=_CHECKS)
     except FailureGroup as group:

@@ -1,8 +1,8 @@
-"""Ids of what there is, gathered from the answers, so that made-up requests also meet real things."""
+"""What there is to name, known or learnt from answers, so that made-up requests also meet real things."""
 
 import re
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from random import Random
 from typing import Any
 
@@ -17,42 +17,88 @@ _OF_LIST = {
     "groups": "group_id",
     "invitations": "invitation_id",
     "tokens": "token_id",
+    "members": "user_id",
+}
+_LISTS = "|".join(_OF_LIST)
+# Fields that, when they name nothing, have the whole request refused: of what they are taken, or left out.
+_OF_FIELD = {
+    "cursor": "",
+    "min_seq": "",
+    "settings": "",
+    "source": "",
+    "document": "",
+    "libraryId": "library_id",
+    "user": "user_id",
+    "token": "token_id",
+    "tag": "tag",
+    "slug": "new_name",
+    "key": "new_name",
+    "email": "email",
+}
+# Without one of these the operation asks for nothing, though its description can't say so.
+_NEEDED = {
+    "GET /api/v1/workspaces/{ws}/search": ("q", "cursor"),
+    "POST /api/v1/workspaces/{ws}/search": ("q", "cursor"),
+    "GET /api/v1/workspaces/{ws}/access": ("user", "token"),
+    "POST /api/v1/workspaces/{ws}/sources": ("key",),
 }
 # The share of requests that keep the made-up value.
 _KEEPING = 0.1
 
 
 class Pool:
-    """Ids by the names of the arguments that take them, the latest ones."""
+    """Values by the names of the arguments that take them, the latest ones; never those that are spared."""
 
-    def __init__(self, workspace: str, seed: int) -> None:
-        self._workspace = workspace
-        self._ids: dict[str, deque[str]] = {name: deque(maxlen=_KEPT) for name in _OF_LIST.values()}
+    def __init__(
+        self,
+        workspace: str,
+        seed: int,
+        *,
+        known: Mapping[str, Iterable[Any]] | None = None,
+        spared: Collection[str] = (),
+    ) -> None:
+        self._spared = spared
+        self._values: dict[str, deque[str]] = {}
         self._random = Random(seed)
+        for name, values in {"ws": [workspace], "q": ["boat"], **(known or {})}.items():
+            self._keep(name, values)
 
     def arguments(self, made_up: Mapping[str, Any]) -> dict[str, Any]:
         """Give the arguments of an address, most of them of what there is."""
-        return {name: self._argument(name, value) for name, value in made_up.items()}
+        return {name: self._value(name, value) for name, value in made_up.items()}
+
+    def fields(self, operation: str, made_up: Mapping[str, Any]) -> dict[str, Any]:
+        """Give the parameters or the body of a request, most of them of what there is."""
+        found = {name: self._value(_OF_FIELD.get(name, ""), value) for name, value in made_up.items()}
+        for name in _OF_FIELD.keys() & found.keys():
+            if not _OF_FIELD[name] and not self._keeps():
+                del found[name]
+        needed = _NEEDED.get(operation, ())
+        if needed and not found.keys() & set(needed) and not self._keeps():
+            found[needed[0]] = self._value(_OF_FIELD.get(needed[0], needed[0]), None)
+        return found
 
     def note(self, path: str, document: Any) -> None:
         """Remember what an answer names."""
-        found = re.search(r"/(" + "|".join(_OF_LIST) + r")\b(?!.*/(?:" + "|".join(_OF_LIST) + r")\b)", path)
+        found = re.search(rf"/({_LISTS})\b(?!.*/(?:{_LISTS})\b)", path)
         if found is not None and isinstance(document, dict):
-            rows = document.get("results", [document])
-            self._keep(_OF_LIST[found[1]], rows if isinstance(rows, list) else [])
-            for name in ("document", "job"):
-                self._keep(f"{name.replace('document', 'doc')}_id", [document.get(name)])
+            argument, rows = _OF_LIST[found[1]], document.get("results", [document])
+            self._keep(argument, _ids(rows if isinstance(rows, list) else [], argument))
+            self._keep("doc_id", _ids([document.get("document")], "doc_id"))
+            self._keep("job_id", _ids([document.get("job")], "job_id"))
 
-    def _keep(self, argument: str, rows: list[Any]) -> None:
-        for row in rows:
-            named = row.get("id", row.get("chunk_id")) if isinstance(row, dict) else None
-            if named is not None:
-                self._ids[argument].append(str(named))
+    def _keep(self, argument: str, values: Iterable[Any]) -> None:
+        kept = self._values.setdefault(argument, deque(maxlen=_KEPT))
+        kept.extend(str(value) for value in values if str(value) not in self._spared)
 
-    def _argument(self, name: str, made_up: Any) -> Any:
-        if self._random.random() < _KEEPING:
-            return made_up
-        if name == "ws":
-            return self._workspace
-        known = self._ids.get(name)
-        return self._random.choice(known) if known else made_up
+    def _value(self, name: str, made_up: Any) -> Any:
+        known = self._values.get(name)
+        return self._random.choice(known) if known and not self._keeps() else made_up
+
+    def _keeps(self) -> bool:
+        return self._random.random() < _KEEPING
+
+
+def _ids(rows: list[Any], argument: str) -> list[Any]:
+    named = [row.get("id", row.get(argument)) for row in rows if isinstance(row, dict)]
+    return [each for each in named if each is not None]

@@ -282,6 +282,7 @@ def _work() -> Iterator[Call]:
     yield Call(route="api-jobs", query="state=failed&kind=ingest_document&limit=1")
     for route in ("api-job", "api-job-items", "api-job-events"):
         yield Call(route=route)
+    yield Call(route="api-job-events", arguments={"job_id": "running"})
     yield Call(route="api-job-cancel", method="post", shown=_NONE)
     yield Call(route="api-job-retry", method="post", shown=_NONE)
     yield Call(route="api-quarantine")

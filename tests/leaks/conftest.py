@@ -9,10 +9,11 @@ from django.test import override_settings
 
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import User
+from kebab.people.operator import the_operator
 from kebab.tenancy.acting import acting_everywhere
 from search import node
 from tests.api.making import forget_acts
-from tests.leaks.callers import Caller, make_callers
+from tests.leaks.callers import UNKNOWN, Caller, make_callers, refused
 from tests.leaks.stage import Stage, build_stage
 
 _numbers = count(1)
@@ -26,6 +27,10 @@ class Setting:
     callers: dict[str, Caller]
     mirrors: Path
     storages: dict[str, object]
+
+    def files(self) -> override_settings:
+        """Give a context in which mirrors and blobs are this setting's."""
+        return override_settings(KEBAB_MIRROR_DIR=self.mirrors, STORAGES=self.storages)
 
 
 @pytest.fixture(scope="module")
@@ -48,14 +53,17 @@ def setting(django_db_setup, django_db_blocker, tmp_path_factory):
             callers = make_callers(stage)
             for workspace in (stage.ours, stage.twin, stage.theirs):
                 node.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=30)
+            assert refused(callers) == UNKNOWN
     yield Setting(stage=stage, callers=dict(callers), mirrors=root / "mirrors", storages=storages)
     node.reader_pool().close()
     with django_db_blocker.unblock(), acting_everywhere():
         with override_settings(KEBAB_MIRROR_DIR=root / "mirrors", STORAGES=storages):
+            refused_at_the_end = refused(callers)
             for workspace in (stage.ours, stage.twin, stage.theirs):
-                delete_workspace(workspace)
+                delete_workspace(the_operator(workspace))
         people.exclude(pk__in=known).delete()
         forget_acts()
+    assert refused_at_the_end == UNKNOWN
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
-"""Sends the calls of the registry, each undone at once, from an address of its own."""
+"""Sends requests, each undone at once, and the calls of the registry."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from itertools import count
 from typing import Any
 
@@ -21,9 +22,18 @@ def play(caller: Caller, call: Call, workspace: str, target: Target, *, method: 
     route = ROUTES[call.route]
     path, body = call.address(route, workspace, target), call.filled_body(target)
     given = {"workspace": workspace, **call.given(route, target)}
+    return send_undone(caller, method or call.method, path, body, given)
+
+
+def send_undone(
+    caller: Caller, method: str, path: str, body: Any = None, given: Mapping[str, str] | None = None
+) -> Answer:
+    """Send a request, and undo what it did: its writes, and what the client keeps of the answer."""
+    cookies = deepcopy(caller.client.cookies)
     with transaction.atomic():
-        answer = send(caller, method or call.method, path, body, given)
+        answer = send(caller, method, path, body, given)
         transaction.set_rollback(True)
+    caller.client.cookies = cookies
     return answer
 
 

@@ -26,9 +26,9 @@ from kebab.people.tokens import mint_token
 from search.blobs import keep_blob
 from search.corpus import Place, ensure_version, replace_document
 from search.libraries.standing import refresh_standing
-from search.models import Chunk, Document, EmbeddingSpace, Source, SourceReader
+from search.models import Chunk, Document, EmbeddingSpace, Source
 from tests.api.making import embed, quarantine
-from tests.corpus.making import chunk, draft
+from tests.corpus.making import chunk, draft, restrict
 from tests.leaks.canaries import CLOSED, THEIRS, Target
 from tests.unit.ingest.real_files import content_of
 
@@ -62,8 +62,7 @@ def build_stage(number: int) -> Stage:
             _document(_source(workspace, "open"), path, title, text)
     group = _group(ours, CLOSED)
     closed_source = _hidden_source(ours, CLOSED)
-    SourceReader.objects.create(workspace=ours, source=closed_source, group=group)
-    Source.objects.filter(pk=closed_source.pk).update(is_restricted=True)
+    restrict(closed_source, group)
     theirs_group = _group(theirs, THEIRS)
     closed, hidden = (
         _ids(closed_source, CLOSED, group),
@@ -187,9 +186,18 @@ def _hidden_jobs(source: Source, stem: str) -> dict[str, str]:
         reason="not_text",
         detail=f"{stem}itemdetail",
     )
+    running = Job.objects.create(
+        workspace=source.workspace,
+        kind="sync_source",
+        source=source,
+        state=JobState.RUNNING,
+        current_path=f"{stem}runningpath.md",
+        started_at=now,
+        lease_until=now + timedelta(days=1),
+    )
     entry = quarantine(source.workspace, source.versions.first(), f"{stem}bomb.md")
     type(entry).objects.filter(pk=entry.pk).update(detail=f"{stem}reason")
-    return {"job": str(job.pk), "entry": str(entry.pk)}
+    return {"job": str(job.pk), "running": str(running.pk), "entry": str(entry.pk)}
 
 
 def _group(workspace: Workspace, stem: str) -> Group:

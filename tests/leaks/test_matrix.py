@@ -5,7 +5,7 @@ import pytest
 from tests.leaks.calls import CALLS, OPEN
 from tests.leaks.canaries import CLOSED, NOWHERE, THEIRS
 from tests.leaks.looking import leaks_in, logged, shows
-from tests.leaks.playing import ROUTES, play, send
+from tests.leaks.playing import ROUTES, play, send_undone
 from tests.leaks.routes import routes
 
 _LABELLED = [pytest.param(call, id=f"{number}-{call.label}") for number, call in enumerate(CALLS)]
@@ -115,6 +115,6 @@ def test_open_routes_tell_nothing_of_anybody(played, name):
     path = route.path({argument: _ARGUMENTS_OF_OPEN[argument] for argument in route.arguments})
     for caller in (played.callers[name] for name in sorted(_TRYING_MORE)):
         for method in set(route.methods) & {"get", "post", "put"}:
-            answer = send(caller, method, path)
+            answer = send_undone(caller, method, path)
             assert answer.status < 500
             assert not [leak for target in targets(played).values() for leak in answer.leaks(target)]

@@ -2,7 +2,7 @@
 
 import argparse
 import io
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 
 import pytest
 from django.core.management import call_command, get_commands, load_command_class
@@ -45,7 +45,7 @@ _CALLS = {
     "group list": [[_W]],
     "group remove": [[_W, "{stem}group", _EMAIL]],
     "group rename": [[_W, "{stem}group", "fresh"]],
-    "ingest": [["/nowhere-{word}", _W]],
+    "ingest": [["/etc/passwd", _W, "--readers={stem}group"]],
     "inspect doc": [["{doc}", _W]],
     "inspect chunk": [["{chunk}", _W]],
     "inspect job": [["{job}", _W]],
@@ -56,10 +56,9 @@ _CALLS = {
     "member remove": [[_W, _EMAIL]],
     "member role": [[_W, _EMAIL, "editor"]],
     "member withdraw": [[_W, "{stem}invited@example.org"]],
-    "mirror rebuild": [[_W]],
     "quarantine": [[_W]],
-    "quarantine delete": [[_W, "{entry}"]],
-    "quarantine retry": [[_W, "{entry}"]],
+    "quarantine delete": [[_W, "delete", "{entry}"]],
+    "quarantine retry": [[_W, "retry", "{entry}"]],
     "reembed": [[_W, "--no-wait", "--embedder={stem}model"]],
     "reembed retire": [[_W, "{space}"]],
     "reembed rollback": [[_W]],
@@ -76,8 +75,32 @@ _CALLS = {
     "token list": [[_W]],
     "workspace rename": [["{ws}", "--name=New"]],
 }
+# Where a workspace has much to tell, these say no more than that it's done, or why it can't be.
+_TERSE = {
+    "group create",
+    "member add",
+    "member invite",
+    "member remove",
+    "member role",
+    "member withdraw",
+    "quarantine delete",
+    "quarantine retry",
+    "reembed",
+    "reembed rollback",
+    "reembed switch",
+    "source restrict",
+    "token create",
+    "workspace rename",
+}
 # Sub-verbs that name a thing of no workspace, or make or delete one.
-_NAMED_ALONE = {"mirror", "token revoke", "token rotate", "workspace create", "workspace delete"}
+_NAMED_ALONE = {
+    "mirror",
+    "mirror rebuild",  # prints slugs and numbers, and can't be run within a test's transaction
+    "token revoke",
+    "token rotate",
+    "workspace create",
+    "workspace delete",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -110,32 +133,41 @@ def test_every_verb_is_called():
     assert known - _OF_THE_MACHINE <= set(_verbs())
 
 
+_PARAMETERS = [
+    pytest.param(name, each, id=" ".join([name, *each])) for name in sorted(_CALLS) for each in _CALLS[name]
+]
+
+
 @pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize(("name", "arguments"), _PARAMETERS)
+def test_a_verb_in_one_workspace_tells_nothing_of_another(played, name, arguments, as_json):
+    filled = _filled(arguments, played.stage.ours, played.stage)
+    told = _run(*_words(name, filled), *(["--json"] if as_json else []))
+
+    assert not leaks_in(told, played.stage.hidden, _given(filled))
+
+
 @pytest.mark.parametrize(
     ("name", "arguments"),
-    [
-        pytest.param(name, each, id=" ".join([name, *each]))
-        for name in sorted(_CALLS)
-        for each in _CALLS[name]
-    ],
+    [each for each in _PARAMETERS if each.values[0] != "ingest"],  # that waits for its job
 )
-def test_a_verb_in_one_workspace_tells_nothing_of_another(played, name, arguments, as_json):
-    hidden = played.stage.hidden
-    filled = _filled(arguments, played.stage.ours, played.stage)
-    told = _run(*name.split(" "), *filled, *(["--json"] if as_json else []))
-    given = {each.partition("=")[2] or each for each in filled}
+def test_in_its_own_workspace_a_verb_does_tell_it(played, name, arguments):
+    filled = _filled(arguments, played.stage.theirs, played.stage)
+    told = _run(*_words(name, filled), "--json")
+    leaks = leaks_in(told, played.stage.hidden, _given(filled))
 
-    assert not leaks_in(told, hidden, given)
+    assert leaks or name in _TERSE, told
 
 
-@pytest.mark.parametrize(
-    "name", ["access", "group list", "inspect doc", "list", "member list", "search", "token list"]
-)
-def test_in_its_own_workspace_a_verb_does_tell_it(played, name):
-    hidden = played.stage.hidden
-    for arguments in _CALLS[name][:1]:
-        filled = _filled(arguments, played.stage.theirs, played.stage)
-        assert leaks_in(_run(*name.split(" "), *filled, "--json"), hidden, ())
+def _words(name, arguments):
+    """The command line; where an option stands before the sub-verb, `arguments` name that themselves."""
+    verb, *sub = name.split(" ")
+    return [verb, *(each for each in sub if each not in arguments), *arguments]
+
+
+def _given(arguments):
+    """What the call itself says."""
+    return {each.partition("=")[2] or each for each in arguments}
 
 
 def _filled(arguments, workspace, stage):
@@ -144,11 +176,8 @@ def _filled(arguments, workspace, stage):
 
 
 def _run(*arguments):
+    """Give what a verb prints. What it can't do it says; a wrong argument and a defect of ours raise."""
     out, err = io.StringIO(), io.StringIO()
-    try:
+    with suppress(SystemExit):
         call_command(*arguments, stdout=out, stderr=err)
-    except SystemExit:
-        pass
-    except Exception as error:  # noqa: BLE001 - what argparse refuses within a program
-        err.write(str(error))
     return out.getvalue() + err.getvalue()

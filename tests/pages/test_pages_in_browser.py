@@ -3,14 +3,12 @@
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 from search.models import Chunk
 from tests.browsing import needs_browser
 from tests.pages.shelf import Passage, index, shelve
 from tests.unit.ingest.real_files import content_of
-
-playwright_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-expect = playwright_api.expect
 
 pytestmark = needs_browser
 

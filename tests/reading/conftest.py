@@ -7,14 +7,8 @@ from tests.search.conftest import patience, workspace  # noqa: F401 - fixtures
 
 
 @pytest.fixture(autouse=True)
-def _blobs(settings, tmp_path):
-    settings.STORAGES = {
-        **settings.STORAGES,
-        "default": {
-            "BACKEND": "django.core.files.storage.FileSystemStorage",
-            "OPTIONS": {"location": tmp_path / "blobs"},
-        },
-    }
+def _files(blobs):
+    """Blobs are the test's own."""
 
 
 @pytest.fixture

@@ -10,12 +10,15 @@ from hypothesis import strategies as st
 
 from kebab.people.models import Group
 from kebab.people.reader import Reader
-from search.engine import search
-from search.models import Source, SourceReader
+from search.engine import mirror_reading, search
+from search.mirror.postings import Collection
+from search.mirror.vocabulary import Vocabulary
+from search.models import Source
 from search.retrieval.filters import SearchFilters
 from search.retrieval.types import Fusion, Mode, SearchQuery
+from search.scope import resolve_scope
 from search.suggest import suggest
-from tests.corpus.making import chunk, make_workspace, write
+from tests.corpus.making import chunk, make_workspace, restrict, write
 from tests.search.asking import embed, sync
 
 KEYS = ["alpha", "beta", "gamma"]
@@ -65,6 +68,12 @@ def answer(workspace, reader, query):
     return hits, facts, explained
 
 
+def commonest(workspace, beginning, limit):
+    reading = mirror_reading(workspace, resolve_scope(workspace, SearchFilters(), Reader()))
+    with reading.connection() as connection:
+        return Vocabulary(reading, connection).commonest(beginning, (), limit)
+
+
 @pytest.fixture
 def pair(workspace):
     """A workspace with a restricted source, its twin without it, and what writes into both."""
@@ -97,6 +106,27 @@ def test_completions_are_in_the_order_of_what_is_readable(pair):
     both = pair(["restored", "restored", "restart"], ["restart"] * 5)
     found, wanted = (suggest(each, "rest", reader=Reader()).suggestions for each in both)
     assert [each.text for each in found] == [each.text for each in wanted] == ["restored", "restart"]
+
+
+def test_the_commonest_words_are_counted_no_further_than_needed(pair, monkeypatch):
+    monkeypatch.setattr("search.mirror.vocabulary._NARROWED", 2)
+    words = [f"rest{letter}" for letter in "abcdfghk"]
+    visible = [" ".join(words[: 8 - number]) for number in range(8)]  # resta in 8 chunks, restk in one
+    full, twin = pair(visible, ["resta restx", "resth restx", "restx"])
+    counted = []
+    frequencies = Collection.frequencies
+
+    def noted(collection, connection, terms):
+        counted.append(list(terms))
+        return frequencies(collection, connection, terms)
+
+    monkeypatch.setattr(Collection, "frequencies", noted)
+    for limit in (1, 3, 20):
+        found = [commonest(each, "rest", limit) for each in (full, twin)]
+        assert found == [words[:limit]] * 2
+    first, *_ = counted
+    assert first == ["resta", "restb"]
+    assert len(counted) == 1 + 2 + 5  # nine words begin so, two at a time
 
 
 def test_words_of_hidden_sources_crowd_out_no_spelling(pair):
@@ -176,9 +206,7 @@ def test_an_answer_is_that_of_an_index_of_what_may_be_read(workspace, groups, se
     of_full = [Group.objects.create(workspace=full, name=group.name) for group in groups]
     for key, numbers in readers.items():
         source, _ = Source.objects.get_or_create(workspace=full, key=key, kind="upload")
-        Source.objects.filter(pk=source.pk).update(is_restricted=True)
-        for number in numbers:
-            SourceReader.objects.create(workspace=full, source=source, group=of_full[number])
+        restrict(source, *(of_full[number] for number in numbers))
     for each in (full, readable_alone):
         sync(each)
         embed(each)

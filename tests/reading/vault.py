@@ -11,9 +11,9 @@ from kebab.people.tokens import mint_token
 from search.blobs import keep_blob
 from search.corpus import replace_document
 from search.libraries.standing import refresh_standing
-from search.models import Chunk, Document, Source, SourceReader
+from search.models import Chunk, Document, Source
 from tests.api_plumbing.actors import bearer_client, make_member, person_client
-from tests.corpus.making import chunk, draft, make_place, make_workspace
+from tests.corpus.making import chunk, draft, make_place, make_workspace, restrict
 from tests.search.asking import embed, sync
 
 #: Words that stand in the restricted source alone: in which place, by its name.
@@ -102,11 +102,11 @@ def make_vault(workspace: Workspace) -> Vault:
         metadata={"note": CANARIES["metadata"]},
     )
     hidden = Source.objects.in_workspace(workspace).get(key=CANARIES["key"])
-    hidden.title, hidden.description, hidden.is_restricted = "Vault", CANARIES["description"], True
+    hidden.title, hidden.description = "Vault", CANARIES["description"]
     hidden.rules = [f"Mind the {CANARIES['text']}."]
     hidden.save()
     group = Group.objects.create(workspace=workspace, name="keepers")
-    SourceReader.objects.create(workspace=workspace, source=hidden, group=group)
+    restrict(hidden, group)
     for each in (workspace, twin):
         index(each)
     document = Document.objects.in_workspace(workspace).get(source=hidden)

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.apps import apps
 from django.contrib.postgres.fields import ArrayField
-from django.db import connection, models, transaction
+from django.db import DatabaseError, models, transaction
 
 #: What every piece sets when it runs.
 MARK = "__xss"
@@ -22,10 +22,16 @@ ADDRESS = f"javascript:window.{MARK}=5//"
 
 # Names that a program gives and a person can't; or whose form the database or an address depends on.
 _KEPT = {
-    *("password", "slug", "prefix", "library_id", "content_hash", "mime", "media", "blob", "tag", "lang"),
+    *("password", "slug", "prefix", "library_id", "content_hash", "mime", "media", "blob", "lang"),
     *("source_revision", "model", "revision", "config_hash", "table_name", "key_hash", "session_key"),
 }
+# In JSON: what branches of a program hang on.
+_KEPT_KEYS = {"kind"}
 _APPS = ("people", "search", "ingest", "kebab_api", "api")
+# Rows that can't be changed are made hostile.
+_FINAL = {"people.AuditEvent"}
+# Of a model so many rows are made hostile.
+_ROWS = 20
 
 
 def hostile(limit: int | None = None) -> str:
@@ -40,39 +46,53 @@ def poison() -> set[str]:
     return {
         f"{model._meta.label}.{field.name}"
         for model in apps.get_models()
-        if model._meta.app_label in _APPS
+        if model._meta.app_label in _APPS and model._meta.label not in _FINAL
         for field in _texts(model)
-        if _is_poisoned(model, field)
+        if sum(_is_poisoned(row, number, field) for number, row in enumerate(_rows(model)))
     }
+
+
+def _rows(model: Any) -> list[Any]:
+    return list(model._default_manager.order_by("pk")[:_ROWS])
 
 
 def _texts(model: Any) -> Iterator[Any]:
     for field in model._meta.concrete_fields:
-        is_text = isinstance(field, models.CharField | models.TextField | models.JSONField | ArrayField)
+        holds = field.base_field if isinstance(field, ArrayField) else field
+        is_text = isinstance(holds, models.CharField | models.TextField | models.JSONField)
         if is_text and not field.choices and not field.primary_key and field.name not in _KEPT:
             yield field
 
 
-def _is_poisoned(model: Any, field: Any) -> bool:
-    done = False
-    for row in model._default_manager.all()[:20]:
-        try:
-            with transaction.atomic():
-                rows = model._default_manager.filter(pk=row.pk)
-                done |= bool(rows.update(**{field.name: _value(field, row)}))
-        except Exception:  # noqa: BLE001 - a check of the database refuses it: nobody can store it either
-            connection.needs_rollback = False
-    return done
+def _is_poisoned(row: Any, number: int, field: Any) -> bool:
+    kept = getattr(row, field.name)
+    value = _value(field, kept, number)
+    try:
+        with transaction.atomic():
+            rows = type(row)._default_manager.filter(pk=row.pk)
+            return value != kept and bool(rows.update(**{field.name: value}))
+    except DatabaseError:  # a check of the database refuses it: nobody can store it either
+        return False
 
 
-def _value(field: Any, row: Any) -> Any:
+def _value(field: Any, kept: Any, number: int) -> Any:
     if isinstance(field, ArrayField):
         return [hostile(getattr(field.base_field, "max_length", None))]
     if isinstance(field, models.JSONField):
-        kept = getattr(row, field.name)
-        added = {hostile(): hostile(), "url": ADDRESS}
-        return {**kept, **added} if isinstance(kept, dict) else kept
+        return _poisoned(kept)
     if isinstance(field, models.EmailField):
-        return f'"<img src=x onerror={MARK}=1>{row.pk}"@example.org'
-    text = hostile(field.max_length)
-    return (f"{text}{row.pk}" if field.unique else text)[: field.max_length]
+        return f'"<img src=x onerror={MARK}=1>{number}"@example.org'
+    ending = f" {number}"  # some are unique
+    return hostile(field.max_length and field.max_length - len(ending)) + ending
+
+
+def _poisoned(kept: Any) -> Any:
+    """Give JSON of the same shape whose texts are hostile, and hostile names beside those it has."""
+    if isinstance(kept, str):
+        return hostile()
+    if isinstance(kept, list):
+        return [_poisoned(each) for each in kept or [""]]
+    if isinstance(kept, dict):
+        found = {name: each if name in _KEPT_KEYS else _poisoned(each) for name, each in kept.items()}
+        return {**found, hostile(): next(iter(found.values()), hostile()), "url": ADDRESS}
+    return kept

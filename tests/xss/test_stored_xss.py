@@ -1,14 +1,21 @@
 """Hostile text in all that is stored runs nowhere: every page and every admin page, in real Chromium."""
 
+import hashlib
+import secrets
+from datetime import timedelta
 from urllib.parse import quote
 
 import pytest
 from django.apps import apps
 from django.contrib.admin.models import LogEntry
+from django.contrib.auth.tokens import default_token_generator
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import urlsafe_base64_encode
 
 from ingest.models import Job, JobItem, JobState, WebPage
 from kebab.operating.site import site
-from kebab.people.models import Membership, Role, User, Workspace
+from kebab.people.models import AuditEvent, Invitation, Membership, Role, User, Workspace
 from kebab.people.tokens import mint_token
 from search import node
 from search.models import Document, Source
@@ -22,9 +29,28 @@ from tests.xss.hostile import ADDRESS, MARK, hostile, poison
 
 pytestmark = [*needs_browser, pytest.mark.django_db(transaction=True)]
 
+_ROUTES_OF_PAGES = [route for route in routes() if not route.pattern.startswith(("admin/", "api/v1/"))]
 _ADMIN = [route for route in routes() if route.pattern.startswith("admin/")]
 # Ends the session that the others need.
 _LEFT_OUT = {"admin:logout", "admin/logout/", "admin:jsi18n"}
+# Answer with no page: for machines, pictures, or by sending on.
+_NO_PAGES = {
+    *("healthz", "readyz", "metrics", "version", "favicon.ico", "schema"),
+    *("document-sheet", "document-picture", "logout", "oidc", "openid_connect_callback"),
+}
+_MUST_BE_HOSTILE = {
+    *("ingest.Job.counts", "ingest.Job.current_path", "ingest.Job.error", "ingest.Job.requested_by"),
+    *("ingest.JobItem.detail", "ingest.JobItem.path", "ingest.JobItem.reason"),
+    *("ingest.Unreadable.detail", "ingest.Unreadable.path", "ingest.Unreadable.reason"),
+    *("people.ApiToken.name", "people.Group.name", "people.Invitation.email", "people.Invitation.invited_by"),
+    *("people.User.display_name", "people.User.email", "people.Workspace.name"),
+    *("search.Chunk.breadcrumb", "search.Chunk.heading_path", "search.Chunk.section_label"),
+    *("search.Chunk.language", "search.Chunk.text", "search.Chunk.source_spans"),
+    *("search.Document.metadata", "search.Document.path", "search.Document.tags", "search.Document.title"),
+    *("search.Source.config", "search.Source.default_tags", "search.Source.description", "search.Source.key"),
+    *("search.Source.project", "search.Source.rules", "search.Source.title"),
+    *("search.SourceVersion.tag", "search.SourceVersion.title"),
+}
 _MEDIA = {
     "code": ("a.py", "code", "text/x-python"),
     "email": ("a.eml", "email", "message/rfc822"),
@@ -83,17 +109,30 @@ def everything(stage, shelf):
     mint_token(workspace, scopes=["search"], name=hostile(200))
     source = Source.objects.in_workspace(workspace).get()
     _leave_traces(workspace, source)
-    places = poison()
-    User.objects.filter(pk=operator.pk).update(display_name=hostile(100))
-    assert len(places) > 30, sorted(places)
+    assert poison() >= _MUST_BE_HOSTILE
     return User.objects.get(pk=operator.pk), workspace, documents
 
 
 def _leave_traces(workspace, source):
+    counts = {
+        "new": 1,
+        "skipped": {"ignored": 1},
+        "failed": {"no_parser": 1},
+        "examples": {"no_parser": ["a"]},
+    }
+    ended = {"state": JobState.FAILED, "error": "a", "counts": counts, "finished_at": timezone.now()}
+    Job.objects.create(workspace=workspace, kind="sync_source", source=source, **ended)
     job = Job.objects.create(workspace=workspace, kind="sync_source", source=source, state=JobState.QUEUED)
     JobItem.objects.create(workspace=workspace, job=job, path="a", action="ingest")
     WebPage.objects.create(workspace=workspace, source=source, key="a", url=ADDRESS, path="a")
     quarantine(workspace, source.versions.first(), "a.md")
+    AuditEvent.objects.create(
+        workspace=workspace,
+        actor=hostile(320),
+        action=hostile(64),
+        subject=hostile(500),
+        detail={hostile(): hostile(), "groups": [hostile()], "values": {"name": [hostile(), hostile()]}},
+    )
 
 
 def test_what_a_page_does_not_escape_is_found(watched, transactional_db):
@@ -109,12 +148,15 @@ def test_what_a_page_does_not_escape_is_found(watched, transactional_db):
 
 def test_no_page_runs_what_is_stored(watched, everything):
     operator, workspace, documents = everything
-    page, shown = watched(operator), 0
-    for path in _pages(workspace, documents):
-        shown += f"{MARK}=" in page.visit(path)
+    pages, page, visitor = _pages(operator, workspace, documents), watched(operator), watched()
+    assert pages.keys() | _NO_PAGES == {route.name for route in _ROUTES_OF_PAGES}
+    shown = [path for paths in pages.values() for path in paths if f"{MARK}=" in page.visit(path)]
+    for name in ("login", "password-reset-link", "invitation-link", "invitation"):
+        shown += [f"signed out: {path}" for path in pages[name] if f"{MARK}=" in visitor.visit(path)]
 
-    assert page.faults == []
-    assert shown >= len(documents) + 5
+    assert [*page.faults, *visitor.faults] == []
+    assert len(shown) >= len(documents) + 5
+    assert {"/invitation", "signed out: /invitation"} <= set(shown)
 
 
 def test_no_page_runs_what_stands_in_its_address(watched, everything):
@@ -153,18 +195,37 @@ def test_no_admin_page_runs_what_is_stored(watched, everything):
     assert shown >= 20
 
 
-def _pages(workspace, documents):
-    yield "/"
-    for mode in ("lexical", "vector", "hybrid"):
-        yield f"/w/{workspace.slug}/search?q=restart&mode={mode}&k=50"
-    for document in documents:
-        yield f"/w/{workspace.slug}/documents/{document.doc_id.hex}?q=restart"
-    for document in Document.objects.exclude(workspace=workspace)[:12]:
-        slug = Workspace.objects.get(pk=document.workspace_id).slug
-        if Membership.objects.filter(workspace=document.workspace_id, user__is_superuser=True).exists():
-            yield f"/w/{slug}/documents/{document.doc_id.hex}"
-    names = {"login", "password-change", "password-reset", "password-reset-asked", "invitation", "docs"}
-    yield from ("/" + route.pattern for route in routes() if route.name in names)
+def _pages(operator, workspace, documents):
+    """The addresses to open, by the name of their route; the links of the mails before what they lead to."""
+    ours = [f"/w/{workspace.slug}/documents/{each.doc_id.hex}?q=restart" for each in documents]
+    others = Document.objects.exclude(workspace=workspace).filter(workspace__memberships__user=operator)[:12]
+    search = f"/w/{workspace.slug}/search?q=restart&k=50&mode="
+    plain = {route.name: ["/" + route.pattern] for route in _ROUTES_OF_PAGES if not route.arguments}
+    return {
+        "invitation-link": [_invitation_link(operator, workspace)],
+        "password-reset-link": [_reset_link(operator)],
+        **{name: paths for name, paths in plain.items() if name not in _NO_PAGES},
+        "search": [f"{search}{mode}" for mode in ("lexical", "vector", "hybrid")],
+        "document": [*ours, *(f"/w/{each.workspace.slug}/documents/{each.doc_id.hex}" for each in others)],
+    }
+
+
+def _invitation_link(operator, workspace):
+    """The way to the page on which a hostile owner invites somebody into a hostile workspace."""
+    secret = secrets.token_urlsafe(32)
+    Invitation.objects.create(
+        workspace=workspace,
+        email=f'"<img src=x onerror={MARK}=1>"@example.org',
+        secret_sha256=hashlib.sha256(secret.encode()).digest(),
+        invited_by=operator.email,
+        expires_at=timezone.now() + timedelta(days=1),
+    )
+    return f"/invitations/{secret}"
+
+
+def _reset_link(user):
+    uid = urlsafe_base64_encode(str(user.pk).encode())
+    return reverse("password-reset-link", args=[uid, default_token_generator.make_token(user)])
 
 
 def _admin_pages():
