@@ -28,7 +28,7 @@ up: $(INSTALLED) ## run the whole stack until Ctrl-C
 	@$(BIN)/kebab up
 
 test: $(TESTS_INSTALLED) ## run all tests against embedded servers
-	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: $(TESTS_INSTALLED) ## format, lint, types, migrations, deployment settings, API schema, known vulnerabilities
 	$(BIN)/ruff format --check .
