@@ -68,6 +68,7 @@ _TIMED = {
     "foreign token": Timed(call=Call(route="api-token"), by="owner", stems=(THEIRS,)),
     "member": Timed(call=Call(route="api-member", method="delete"), by="owner", stems=(THEIRS,)),
     "word": Timed(call=Call(route="api-search", query="q={word}&mode=lexical"), status=200, stems=_BOTH),
+    "phrase": Timed(call=Call(route="api-search", query="q=%22{word}+crowds%22&mode=lexical"), status=200),
     "meaning": Timed(
         call=Call(route="api-search", method="post", body={**_WORDS, "mode": "vector"}), status=200
     ),
