@@ -12,14 +12,7 @@ def retry_quarantined(access: Access, entry: Unreadable) -> Job:
     """Give the job that reads the file once more. Raises what `try_again` raises."""
     with transaction.atomic():
         job = try_again(entry, requested_by=access.actor)
-        audit.record(
-            access,
-            "quarantine.retried",
-            str(entry.pk),
-            source=entry.version.source.key,
-            path=entry.path,
-            job=str(job.pk),
-        )
+        _record(access, "quarantine.retried", entry, job=str(job.pk))
     return job
 
 
@@ -27,10 +20,8 @@ def forget_quarantined(access: Access, entry: Unreadable) -> None:
     """Forget an upload in quarantine with its bytes. Raises what `delete_quarantined` raises."""
     with transaction.atomic():
         delete_quarantined(entry)
-        audit.record(
-            access,
-            "quarantine.deleted",
-            str(entry.pk),
-            source=entry.version.source.key,
-            path=entry.path,
-        )
+        _record(access, "quarantine.deleted", entry)
+
+
+def _record(access: Access, action: str, entry: Unreadable, **detail: str) -> None:
+    audit.record(access, action, str(entry.pk), source=entry.version.source.key, path=entry.path, **detail)
