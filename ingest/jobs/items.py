@@ -180,7 +180,7 @@ class ItemWorker:
                 self._writer.end_without_content(item, "skipped", "vanished", gone)
                 continue
             except OSError as error:
-                told = error.strerror or str(error)
+                told = f"It can't be read: {error.strerror}." if error.strerror else str(error)
                 self._writer.end_without_content(item, "failed", "unreadable", told)
                 continue
             place = places[item.pk]
