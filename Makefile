@@ -7,11 +7,14 @@ BIN := $(VENV)/bin
 PYTHON ?=
 # More arguments for pytest, bench and drills.
 ARGS ?=
+# bench: not empty, peers are installed and measured beside Kebab.
+PEERS ?=
 # Processes that share the tests, each with servers of its own; 0: none but the first.
 TEST_PROCESSES ?= 2
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 INSTALLED := $(VENV)/.installed
 TESTS_INSTALLED := $(VENV)/.tests-installed
+PEERS_INSTALLED := $(VENV)/.peers-installed
 # check --deploy judges a deployment: behind a proxy that speaks TLS. (makemigrations warns that no database runs, and needs none.)
 DEPLOYED := KEBAB_HTTPS=1 KEBAB_TRUSTED_PROXIES=127.0.0.1 KEBAB_DEBUG=0
 
@@ -39,8 +42,8 @@ check: $(TESTS_INSTALLED) ## format, lint, types, migrations, deployment setting
 	$(BIN)/python manage.py spectacular --validate --fail-on-warn --file /dev/null
 	$(BIN)/python deploy/audit.py requirements.txt tests/requirements.txt
 
-bench: $(INSTALLED) ## measure the speed budgets on this machine (ARGS="--path FOLDER")
-	@$(BIN)/kebab bench $(ARGS)
+bench: $(if $(filter-out 0,$(PEERS)),$(PEERS_INSTALLED),$(INSTALLED)) ## measure the speed budgets on this machine (PEERS=1: peers beside Kebab; ARGS="--path FOLDER")
+	@$(BIN)/kebab bench $(if $(filter-out 0,$(PEERS)),--peers) $(ARGS)
 
 drill: $(TESTS_INSTALLED) ## kill processes while they work, and see that nothing is lost (ARGS="--kills 30")
 	$(BIN)/python -m tests.drill $(ARGS)
@@ -67,4 +70,9 @@ $(TESTS_INSTALLED): $(INSTALLED) tests/requirements.txt deploy/requirements-rera
 	@echo "Installing what the tests need ..."
 	@$(PIP) install -r tests/requirements.txt
 	@$(PIP) install --no-deps -r deploy/requirements-rerank.txt -r deploy/requirements-ocr.txt
+	@touch $@
+
+$(PEERS_INSTALLED): $(INSTALLED) deploy/requirements-peers.txt
+	@echo "Installing what Kebab is compared with ..."
+	@$(PIP) install --no-deps -r deploy/requirements-peers.txt
 	@touch $@

@@ -1,11 +1,17 @@
 """A workspace's model changed by a caller, each act with its row in the audit log."""
 
+from typing import Any
+
 from django.db import transaction
 
-from ingest.reembedding import begin_reembedding, end_space, go_back, switch_spaces
+from ingest.reembedding import begin_reembedding, end_space, go_back, hold_back, switch_spaces
 from kebab.people import audit
 from kebab.people.access import Access
+from search.errors import GoldenQueriesWorse, SpaceConflict
+from search.evaluation.gate import Advance, Verdict
+from search.evaluation.guard import passed, space_verdict
 from search.models import EmbeddingSpace
+from search.vectors.lifecycle import complete_build
 
 
 def build_space(access: Access, *, embedder: str | None = None, hold: bool = False) -> EmbeddingSpace:
@@ -16,11 +22,27 @@ def build_space(access: Access, *, embedder: str | None = None, hold: bool = Fal
     return space
 
 
-def switch_to_built(access: Access) -> EmbeddingSpace:
-    """Give the space that was built, live now. Raises what `switch_spaces` raises."""
+def switch_to_built(access: Access, *, force: bool = False, advance: Advance | None = None) -> EmbeddingSpace:
+    """Give the space that was built, live now; `force` lets it though golden queries get worse.
+
+    Without `advance` a request waits for the answer. Raises GoldenQueriesWorse, GateOutOfTime, and what
+    `switch_spaces` raises.
+    """
+    building = complete_build(access.workspace)
+
+    def verdict() -> Verdict:
+        return space_verdict(access.workspace, building, advance=advance)
+
+    try:
+        facts = passed(access, verdict, is_forced=force)
+    except GoldenQueriesWorse as error:
+        hold_back(building, error.sentence)
+        raise
     with transaction.atomic():
         space = switch_spaces(access.workspace)
-        _record(access, "switched", space)
+        if space.pk != building.pk:
+            raise SpaceConflict(f"{space} was built meanwhile; look at it, and switch again.")
+        _record(access, "switched", space, **facts)
     return space
 
 
@@ -40,5 +62,5 @@ def retire_space(access: Access, space_id: int) -> EmbeddingSpace:
     return space
 
 
-def _record(access: Access, act: str, space: EmbeddingSpace) -> None:
-    audit.record(access, f"embedding.{act}", str(space), space=space.pk)
+def _record(access: Access, act: str, space: EmbeddingSpace, **facts: Any) -> None:
+    audit.record(access, f"embedding.{act}", str(space), space=space.pk, **facts)

@@ -20,7 +20,10 @@ from search.models import Chunk, ChunkVector, EmbeddingSpace, SourceVersion, Spa
 from search.readers import hidden_from
 from search.retrieval.errors import shown
 from search.rights import documents_of, sources_of
-from search.vectors.lifecycle import begin_build, retire, roll_back, switch, why_held
+from search.vectors.lifecycle import begin_build, hold, retire, roll_back, switch, why_held
+
+_WORSE = "The golden queries get worse."
+_FORCE = "To switch all the same: kebab reembed switch --force"
 
 
 def begin_reembedding(
@@ -49,6 +52,11 @@ def switch_spaces(workspace: Workspace) -> EmbeddingSpace:
         space = switch(workspace)
         _choose_maker(workspace, space)
     return space
+
+
+def hold_back(building: EmbeddingSpace, sentence: str) -> None:
+    """Keep a complete space from going live because of what the golden queries said of it."""
+    hold(building, f"{sentence} {_FORCE}")
 
 
 def go_back(workspace: Workspace, *, requested_by: str = "") -> EmbeddingSpace:
@@ -93,6 +101,7 @@ def embedding_status(workspace: Workspace, reader: Reader) -> dict[str, Any]:
     rate = None if job is None else items_per_s(job)
     spaces = [
         _space_status(space, min(vectors.get(space.pk, 0), chunks), chunks, rate)
+        | {"held": _held(space, reads_everything)}
         for space in EmbeddingSpace.objects.in_workspace(workspace).order_by("-pk")
     ]
     by_state = {state: [each for each in spaces if each["state"] == state] for state in SpaceState.values}
@@ -158,11 +167,18 @@ def _space_status(space: EmbeddingSpace, vectors: int, chunks: int, rate: float 
         "coverage": round(vectors / chunks, 6) if chunks else 1.0,
         "eta_s": _eta_s(chunks - vectors, rate if is_filled else None),
         "is_indexed": space.is_indexed,
-        "held": why_held(space) if space.state == SpaceState.BUILDING else None,
+        "held": None,
         "live_until": space.live_until,
         "kept_until": space.retire_at,
         "created_at": space.created_at,
     }
+
+
+def _held(space: EmbeddingSpace, reads_everything: bool) -> str | None:
+    """Say why it doesn't go live by itself; figures of all sources are for who reads them all."""
+    if space.state != SpaceState.BUILDING:
+        return None
+    return why_held(space) if reads_everything or not space.held_because else f"{_WORSE} {_FORCE}"
 
 
 def _eta_s(missing: int, rate: float | None) -> float | None:

@@ -136,9 +136,9 @@ def _waiting(document: Document) -> Any:
 
 
 def _drop_members(document: Document) -> None:
-    """Have archives that wait, or are worked on, make no document of their member at this path."""
+    """Have what waits, or is worked on, make no document of an archive's member, or anew, at this path."""
     archives = Job.objects.in_workspace(document.workspace_id).filter(
-        kind=JobKind.INGEST_ARCHIVE,
+        kind__in=(JobKind.INGEST_ARCHIVE, JobKind.RECHUNK),
         state__in=OPEN_STATES,
         source=document.source_id,
         payload__version=document.version.tag,

@@ -1,24 +1,52 @@
 """What ingest adds to kebab's registries."""
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from django.db import transaction
 
+from ingest.chunking.types import LEAST_TOKENS, MAX_TOKENS
 from ingest.connectors.git.credentials import seal_again
 from ingest.connectors.git.place import remove_repositories
 from ingest.errors import IngestError
+from ingest.jobs.cutting import CHUNK_TOKENS
 from kebab.api.errors import register_error_tree
 from kebab.people import deletion
+from kebab.people.access import Access
 from kebab.people.models import Workspace
+from kebab.people.preferences import register_preference
+from kebab.people.setting_guards import SettingsChange, register_follower, register_guard
 from kebab.stack import preparation
 
 
 def register() -> None:
     """Register all of it; called once, when the apps are ready."""
     register_error_tree(IngestError)
+    register_preference(CHUNK_TOKENS, MAX_TOKENS, _chunk_tokens)
+    register_guard(_try_in_a_copy)
+    register_follower(_index_anew)
     deletion.register(_remove_what_is_not_a_row)
     preparation.register("credentials of sources", seal_again)
 
 
 def _remove_what_is_not_a_row(workspace: Workspace) -> None:
     transaction.on_commit(partial(remove_repositories, workspace.pk))
+
+
+def _try_in_a_copy(change: SettingsChange) -> Mapping[str, Any]:
+    from ingest.gate import guard_indexing  # it brings parsers and the whole search along
+
+    return guard_indexing(change)
+
+
+def _index_anew(access: Access, workspace: Workspace, changed: frozenset[str]) -> None:
+    from ingest.gate import follow_indexing  # as above
+
+    follow_indexing(access, workspace, changed)
+
+
+def _chunk_tokens(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not LEAST_TOKENS <= value <= MAX_TOKENS:
+        raise ValueError(f"{value!r} is not a whole number from {LEAST_TOKENS} to {MAX_TOKENS}.")
+    return value

@@ -21,6 +21,8 @@ from kebab.stack.paths import DataDirectory
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DEBUG = claim("KEBAB_DEBUG", False)
+# Matrices are small here and searches share the cores: numpy's own threads would spend both on waiting.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # --- Where things are -------------------------------------------------------------------------------------
 KEBAB_DATA_DIR = Path(text("KEBAB_DATA_DIR") or BASE_DIR / ".kebab").expanduser().resolve()
@@ -107,6 +109,9 @@ KEBAB_EMBED_THREADS = whole_number("KEBAB_EMBED_THREADS", os.cpu_count() or 1)
 KEBAB_PARSERS = whole_number("KEBAB_PARSERS", min(4, os.cpu_count() or 1))
 KEBAB_LEG_LIMIT_MS = whole_number("KEBAB_LEG_LIMIT_MS", 250)
 KEBAB_SEARCH_STATEMENT_LIMIT_MS = 2_000
+# Searches have PostgreSQL prepare their statements once a connection; a pooler that hands connections on
+# after each transaction, like PgBouncer's, needs it off.
+KEBAB_PLAN_ONCE = claim("KEBAB_PLAN_ONCE", True)
 KEBAB_RERANKER = text("KEBAB_RERANKER", "none")
 KEBAB_RERANK_URL = text("KEBAB_RERANK_URL")
 KEBAB_RERANK_MODEL = text("KEBAB_RERANK_MODEL")
@@ -195,7 +200,8 @@ INSTALLED_APPS = [
     # Its other configuration would put a site of its own in the place of kebab.operating.site.
     "unfold.apps.BasicAppConfig",
     "unfold.contrib.filters",
-    "django.contrib.admin",
+    # The other would import every app's admin in each process; `kebab.operating.site` does where it is shown.
+    "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

@@ -1,7 +1,8 @@
 """`search(workspace, query)`: the one function behind HTTP, command line, pages and evaluation."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -11,6 +12,7 @@ from kebab.people.models import Workspace
 from kebab.people.preferences import preference
 from kebab.people.reader import Reader
 from search import node
+from search.analysis import Analysis
 from search.cursors import with_cursor
 from search.did_you_mean import did_you_mean
 from search.embedding import embedded_text, embedder_for_queries
@@ -21,6 +23,7 @@ from search.mirror import lexical
 from search.mirror.exact import ExactLeg
 from search.mirror.lexical import LexicalLeg
 from search.mirror.reading import MirrorReading
+from search.mirror.snapshot import analysis_for
 from search.readback import read_back, read_passages
 from search.rerank import configured_reranker
 from search.retrieval.filters import SearchFilters
@@ -50,7 +53,11 @@ class Legs:
         legs = {
             Mode.LEXICAL: Leg(name="lexical", search=self.lexical.search, score=self.lexical.score),
             Mode.VECTOR: Leg(
-                name="vector", search=self.vector.search, score=self.vector.score, in_calling_thread=True
+                name="vector",
+                search=self.vector.search,
+                score=self.vector.score,
+                vectors=self.vector.vectors,
+                in_calling_thread=True,
             ),
         }
         if mode is not Mode.HYBRID:
@@ -63,7 +70,7 @@ class Legs:
 
 def index_version(workspace: Workspace, mode: Mode) -> str:
     """Name what answers in `mode`: the lexical index, the live space, or both."""
-    return _version(mode, live_space(workspace))
+    return _version(workspace, mode, live_space(workspace), analysis_for(workspace))
 
 
 def search(
@@ -116,8 +123,10 @@ def search_in(
         node.ensure_mirror(workspace.pk, scope.head_seq)
     legs = _legs(workspace, scope, query)
     stages = Stages.of(query, preference(workspace, "pre_rerank_max_per_file"))
-    ranked, after = _rank(workspace, scope, query, legs, stages)
-    version = _version(query.mode, legs.vector.space)
+    with node.legs_beside() as threads:
+        executor = threads if query.mode is Mode.HYBRID else None
+        ranked, after = _rank(workspace, scope, query, legs, stages, executor)
+    version = _version(workspace, query.mode, legs.vector.space, legs.lexical.analysis)
     hits = HitBuilder(
         workspace, scope, query, legs.lexical, legs.vector.space, version, with_snippets=with_snippets
     ).build(after.entries[: query.k])
@@ -194,10 +203,11 @@ def _frozen(query: SearchQuery, stages: Stages, ranked: Ranked, after: AfterFusi
     return FrozenRanking.of_fused(query.mode, ranked.fused, ranked.lists)
 
 
-def _version(mode: Mode, space: LiveSpace | None) -> str:
+def _version(workspace: Workspace, mode: Mode, space: LiveSpace | None, analysis: Analysis) -> str:
     vectors = NO_VECTORS if space is None else space.index_version
+    words = lexical.index_version(preference(workspace, "breadcrumb_weight"), analysis)
     version = IndexVersion(
-        lexical=None if mode is Mode.VECTOR else lexical.INDEX_VERSION,
+        lexical=None if mode is Mode.VECTOR else words,
         vector=None if mode is Mode.LEXICAL else vectors,
     )
     return str(version)
@@ -205,7 +215,8 @@ def _version(mode: Mode, space: LiveSpace | None) -> str:
 
 def lexical_leg(workspace: Workspace, scope: Scope, text: str) -> LexicalLeg:
     """Give the lexical leg of a query that is asked `text` under `scope`."""
-    return LexicalLeg(mirror_reading(workspace, scope), text)
+    weight = preference(workspace, "breadcrumb_weight")
+    return LexicalLeg(mirror_reading(workspace, scope), text, breadcrumb_weight=weight)
 
 
 def mirror_reading(workspace: Workspace, scope: Scope) -> MirrorReading:
@@ -228,28 +239,45 @@ def _legs(workspace: Workspace, scope: Scope, query: SearchQuery) -> Legs:
             embedder_for_queries(workspace, scope.space) if has_vectors else None,
             # Who asks for vectors alone gets them, for what they are worth.
             minds_language=is_fused,
+            is_compared=is_fused and _fusion(workspace, query) is Fusion.CONVEX,
         ),
     )
 
 
-def _rank(
-    workspace: Workspace, scope: Scope, query: SearchQuery, legs: Legs, stages: Stages
-) -> tuple[Ranked, AfterFusion]:
-    documents: dict[str, str] = {}
+def _fusion(workspace: Workspace, query: SearchQuery) -> Fusion:
+    return query.fusion or Fusion(preference(workspace, "fusion"))
 
-    def remembering_read_back(chunk_ids: Sequence[str]) -> dict[str, str]:
-        standing = read_back(scope, chunk_ids)
-        documents.update(standing)
-        return standing
+
+def _rank(
+    workspace: Workspace,
+    scope: Scope,
+    query: SearchQuery,
+    legs: Legs,
+    stages: Stages,
+    executor: Executor | None,
+) -> tuple[Ranked, AfterFusion]:
+    documents: dict[str, int] = {}
+
+    def remembering_read_back(chunk_ids: Sequence[str]) -> Mapping[str, int]:
+        vector = legs.vector
+        # Where scores are compared, the mirror is asked for its while PostgreSQL is at work.
+        ahead = executor.submit(legs.lexical.score_ahead, chunk_ids) if executor and vector.point else None
+        standing = read_back(scope, chunk_ids, vector.point, vector.without_place(chunk_ids))
+        if ahead is not None:
+            ahead.result()
+        documents.update(standing.documents)
+        vector.note(standing.similarities, standing.places)
+        return standing.documents
 
     ranked = rank_candidates(
         query.mode,
         legs.used(query.mode),
         remembering_read_back,
         k=stages.window(query.k),
-        executor=node.leg_executor() if query.mode is Mode.HYBRID else None,
-        fusion=query.fusion or Fusion(preference(workspace, "fusion")),
+        executor=executor,
+        fusion=_fusion(workspace, query),
         k_rrf=preference(workspace, "rrf_k"),
+        vector_share=preference(workspace, "vector_share"),
     )
     after = after_fusion(
         ranked.entries,

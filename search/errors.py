@@ -6,10 +6,15 @@ CorpusError
 ├── InvalidPath
 ├── InvalidLibraryId
 ├── SpaceConflict
-└── UnknownEmbedder
+├── UnknownEmbedder
+├── GoldenQueriesWorse
+└── GateOutOfTime
 """
 
+from collections.abc import Sequence
 from typing import ClassVar
+
+from kebab.api.errors import FieldError
 
 
 class CorpusError(Exception):
@@ -58,3 +63,23 @@ class UnknownEmbedder(CorpusError):
 
     code = "unknown_embedder"
     status = 422
+
+
+class GoldenQueriesWorse(CorpusError):
+    """The workspace's golden queries get worse by the change; `errors` names those that lose most."""
+
+    code = "quality_gate"
+    status = 409
+
+    def __init__(self, detail: str, *, sentence: str, errors: Sequence[FieldError] = ()) -> None:
+        """`sentence` has the figures, whoever is told the `detail`."""
+        self.sentence = sentence
+        self.errors = tuple(errors)
+        super().__init__(detail)
+
+
+class GateOutOfTime(CorpusError):
+    """The golden queries take longer to ask than a request waits."""
+
+    code = "quality_gate_slow"
+    status = 409

@@ -1,4 +1,4 @@
-"""From ranked chunk ids to hits: fields from Postgres, snippet and highlights from the mirror."""
+"""From ranked chunk ids to hits: fields and text from Postgres, snippets by what the query matches."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ from search.retrieval.filters import TrustLevel
 from search.retrieval.match import index_terms, parse_query
 from search.retrieval.pipeline import RankedEntry
 from search.retrieval.scripts import words_of
-from search.retrieval.snippet import Highlight, best_window, cut, strip_markers, without_next_sign
+from search.retrieval.snippet import Snippet, best_window, cut, without_next_sign
 from search.retrieval.staleness import is_stale
 from search.retrieval.types import SearchHit, SearchQuery
 from search.scope import Scope
@@ -73,14 +73,18 @@ class HitBuilder:
         chunk_ids = [entry.chunk_id for entry in entries]
         standing = read_hits(self._scope, chunk_ids) if chunk_ids else {}
         kept = [entry for entry in entries if entry.chunk_id in standing]
-        marked = self._marked(kept)
+        marked = self._marked(kept, standing)
         return tuple(self._hit(entry, standing[entry.chunk_id], marked) for entry in kept)
 
-    def _marked(self, entries: Sequence[RankedEntry]) -> Mapping[str, str]:
+    def _marked(
+        self, entries: Sequence[RankedEntry], standing: Mapping[str, StandingChunk]
+    ) -> Mapping[str, Snippet]:
         found = [entry.chunk_id for entry in entries if entry.retrieval.lexical_rank is not None]
-        return self._leg.snippets(found, self._query.snippet_chars) if self._with_snippets else {}
+        if not found or not self._with_snippets:
+            return {}
+        return self._leg.snippets({id_: standing[id_].text for id_ in found}, self._query.snippet_chars)
 
-    def _hit(self, entry: RankedEntry, chunk: StandingChunk, marked: Mapping[str, str]) -> SearchHit:
+    def _hit(self, entry: RankedEntry, chunk: StandingChunk, marked: Mapping[str, Snippet]) -> SearchHit:
         snippet, highlights = self._snippet(chunk, marked.get(entry.chunk_id))
         span = chunk.source_spans[0] if chunk.source_spans else None
         found_by_vector = entry.retrieval.vector_rank is not None and self._space is not None
@@ -110,14 +114,13 @@ class HitBuilder:
             code_lang=chunk.language or None,
         )
 
-    def _snippet(self, chunk: StandingChunk, marked: str | None) -> tuple[str, list[Highlight]]:
+    def _snippet(self, chunk: StandingChunk, marked: Snippet | None) -> Snippet:
         if not self._with_snippets:
             return "", []
         chars = self._query.snippet_chars
-        if marked is not None:
-            text, highlights = strip_markers(marked)
-            if highlights:
-                if self._lone:
-                    highlights = without_next_sign(text, highlights, self._lone, self._wanted)
-                return cut(text, highlights, chars)
+        text, highlights = marked or ("", [])
+        if highlights:
+            if self._lone:
+                highlights = without_next_sign(text, highlights, self._lone, self._wanted)
+            return cut(text, highlights, chars)
         return best_window(chunk.text, self._wanted, analysis.analyse, chars)

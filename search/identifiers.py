@@ -39,6 +39,17 @@ def embed_hash(breadcrumb: str, text: str) -> uuid.UUID:
     return _digest("embedded", breadcrumb.encode(), text.encode())
 
 
+def place_key(source_id: uuid.UUID | None, version_tag: str, path: str, fragment: str = "") -> uuid.UUID:
+    """Give a key of a place in a document, or of the document, of one source or of any."""
+    source = b"" if source_id is None else source_id.bytes
+    return _digest("place", source, version_tag.encode(), path.encode(), fragment.encode())
+
+
+def query_key(query: str) -> uuid.UUID:
+    """Give a key of a query as it is asked."""
+    return _digest("query", query.encode())
+
+
 def content_hash(content: bytes) -> str:
     """Give the hash of a document's bytes as 64 hex digits; also its blob's name."""
     return blake3(content).hexdigest()

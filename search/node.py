@@ -4,8 +4,10 @@ import contextlib
 import logging
 import time
 import uuid
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from threading import Lock
 
 import apsw
 from django.conf import settings
@@ -36,6 +38,28 @@ def reader_pool() -> ReaderPool:
 def leg_executor() -> ThreadPoolExecutor:
     """Give the threads in which lexical legs run beside the vector legs of their requests."""
     return ThreadPoolExecutor(settings.KEBAB_WEB_THREADS, thread_name_prefix="lexical")
+
+
+# How many searches are under way in this process.
+_searching = 0
+_counting = Lock()
+
+
+@contextlib.contextmanager
+def legs_beside() -> Iterator[ThreadPoolExecutor | None]:
+    """Give threads for the legs of one search; none while the process answers others, which keep it busy.
+
+    One search takes 0.8 of the time with them, but eight clients get a tenth fewer answers.
+    """
+    global _searching
+    with _counting:
+        _searching += 1
+        is_alone = _searching == 1
+    try:
+        yield leg_executor() if is_alone else None
+    finally:
+        with _counting:
+            _searching -= 1
 
 
 @cache

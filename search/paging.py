@@ -44,5 +44,5 @@ def next_page(workspace: Workspace, cursor: str, caller: str, *, reader: Reader,
 def _standing(scope: Scope, frozen: FrozenList, place: int, limit: int) -> list[RankedEntry]:
     """The first `limit` places from `place` on that still stand, all of them looked up in one query."""
     chunk_ids = frozen.ranking.ids(place)
-    standing = read_back(scope, chunk_ids) if chunk_ids else {}
+    standing = read_back(scope, chunk_ids).documents if chunk_ids else {}
     return list(islice((e for e in frozen.ranking.entries(place) if e.chunk_id in standing), limit))

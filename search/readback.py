@@ -4,18 +4,21 @@ Whatever a mirror or a vector index believes, only what stands here is fused, ra
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
-from django.db.models import QuerySet, TextField, UUIDField, Value
+from django.db.models import Case, OuterRef, QuerySet, Subquery, TextField, UUIDField, Value, When
 from django.db.models.functions import Cast, Replace
 
+from kebab.statements import Slot, Statement, compiled
 from search.models import Chunk
 from search.scope import Scope, chunks_in, slots
-from search.statements import Slot, Statement, compiled
+from search.vectors.nearest import QueryPoint
+from search.vectors.placed import MOST_PLACED, placed, similarities_of
 
 _WORKSPACE = Slot("workspace", UUIDField())
 
@@ -42,9 +45,37 @@ class StandingChunk:
     language: str
 
 
-def read_back(scope: Scope, chunk_ids: Sequence[str]) -> dict[str, str]:
-    """Give those of `chunk_ids` that stand under the scope, each with its document's id. One query."""
-    return dict(_rows(_standing_ids, scope, chunk_ids))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """The candidates that stand."""
+
+    #: What names each one's document, by chunk id.
+    documents: Mapping[str, int]
+    #: The cosine similarity to the query's vector of each that was asked about and has one.
+    similarities: Mapping[str, float]
+    #: Where the first of those lie, for `search.vectors.placed.vectors_of`.
+    places: Mapping[str, bytes]
+
+
+def read_back(
+    scope: Scope, chunk_ids: Sequence[str], near: QueryPoint | None = None, strangers: Sequence[str] = ()
+) -> Standing:
+    """Give those of `chunk_ids` that stand under the scope, and how near `strangers` of them are to `near`.
+
+    The best of the strangers come first: so many as are placed are. One query.
+    """
+    if near is None or not strangers:
+        return Standing(documents=dict(_rows(_standing_ids, scope, chunk_ids)), similarities={}, places={})
+    lists = {"placed": strangers[:MOST_PLACED], "measured": strangers[MOST_PLACED:]}
+    more = {name: f"{{{','.join(ids)}}}" for name, ids in lists.items()}
+    rows = _rows(_standing_near, scope, chunk_ids, near.values | more)
+    found = {chunk_id: place for chunk_id, _, place in rows if place is not None}
+    measured = frozenset(lists["measured"])
+    return Standing(
+        documents={chunk_id: document for chunk_id, document, _ in rows},
+        similarities=similarities_of(found),
+        places={chunk_id: place for chunk_id, place in found.items() if chunk_id not in measured},
+    )
 
 
 def read_hits(scope: Scope, chunk_ids: Sequence[str]) -> dict[str, StandingChunk]:
@@ -58,29 +89,47 @@ def read_passages(scope: Scope, chunk_ids: Sequence[str]) -> dict[str, tuple[str
 
 
 def _rows(
-    statement: Callable[[frozenset[str]], Statement], scope: Scope, chunk_ids: Sequence[str]
+    statement: Callable[[frozenset[str]], Statement],
+    scope: Scope,
+    chunk_ids: Sequence[str],
+    more: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[tuple[Any, ...]]:
     narrowing = scope.chunk_values
-    values = {"workspace": scope.workspace_id, "chunk_ids": f"{{{','.join(chunk_ids)}}}", **narrowing}
+    values = {"workspace": scope.workspace_id, "chunk_ids": f"{{{','.join(chunk_ids)}}}", **narrowing, **more}
     return statement(frozenset(narrowing)).rows(values)
 
 
 @cache
 def _standing_ids(narrowing: frozenset[str]) -> Statement:
-    return compiled(_standing(narrowing).values_list(_hex("chunk_id"), _hex("document__doc_id")))
+    return _compiled(narrowing, _standing(narrowing).values_list(_hex("chunk_id"), "document_id"))
+
+
+@cache
+def _standing_near(narrowing: frozenset[str]) -> Statement:
+    place, distance = (
+        Subquery(placed(OuterRef("chunk_id"), with_vector=with_vector)) for with_vector in (True, False)
+    )
+    near = Case(
+        When(chunk_id__any_of=Slot("placed"), then=place),
+        When(chunk_id__any_of=Slot("measured"), then=distance),
+    )
+    return _compiled(narrowing, _standing(narrowing).values_list(_hex("chunk_id"), "document_id", near))
 
 
 @cache
 def _standing_passages(narrowing: frozenset[str]) -> Statement:
-    return compiled(_standing(narrowing).values_list(_hex("chunk_id"), "breadcrumb", "text"))
+    return _compiled(narrowing, _standing(narrowing).values_list(_hex("chunk_id"), "breadcrumb", "text"))
 
 
 @cache
 def _standing_hits(narrowing: frozenset[str]) -> Statement:
     standing = _standing(narrowing).filter(
-        document__source__workspace=_WORKSPACE, document__version__workspace=_WORKSPACE
+        document__workspace=_WORKSPACE,
+        document__source__workspace=_WORKSPACE,
+        document__version__workspace=_WORKSPACE,
     )
-    return compiled(
+    return _compiled(
+        narrowing,
         standing.values_list(
             _hex("chunk_id"),
             _hex("document__doc_id"),
@@ -98,8 +147,13 @@ def _standing_hits(narrowing: frozenset[str]) -> Statement:
             "document__tags",
             "document__trust_level",
             "language",
-        )
+        ),
     )
+
+
+def _compiled(narrowing: frozenset[str], standing: "QuerySet[Chunk, Any]") -> Statement:
+    # By ids alone there is one way; filters may be better served first.
+    return compiled(standing, is_planned_once=not narrowing)
 
 
 def _standing(narrowing: frozenset[str]) -> "QuerySet[Chunk]":

@@ -27,11 +27,11 @@ from django.db.models.functions import Cast, Concat
 
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
+from kebab.statements import Slot, Statement, compiled
 from kebab.uuids import as_uuid
 from search.models import Chunk, Source, SourceVersion, is_readable
 from search.retrieval.filters import SearchFilters
 from search.retrieval.glob import compile_glob
-from search.statements import Slot, Statement, compiled
 from search.vectors.spaces import SPACE_AS_JSON, LiveSpace, live_spaces
 
 #: What each condition on a document is to Django.
@@ -114,10 +114,14 @@ def conditions(values: Mapping[str, Any], workspace_id: Any, prefix: str = "") -
 def chunks_in(workspace_id: Any, values: Mapping[str, Any]) -> "QuerySet[Chunk]":
     """Give the chunks that pass what `Scope.chunk_values` names; values may be slots of a statement."""
     on_document = {name: value for name, value in values.items() if name != "kind"}
-    chunks = Chunk.objects.filter(workspace_id=workspace_id, document__workspace=workspace_id)
+    chunks = Chunk.objects.filter(workspace_id=workspace_id)
     if "kind" in values:
         chunks = chunks.filter(kind__any_of=values["kind"])
-    return chunks.filter(conditions(on_document, workspace_id, "document__"))
+    if not on_document:
+        return chunks
+    return chunks.filter(
+        conditions(on_document, workspace_id, "document__"), document__workspace=workspace_id
+    )
 
 
 def slots(names: Iterable[str]) -> dict[str, Slot]:
@@ -164,7 +168,8 @@ def _workspace_now(reads_all: bool, is_narrowed: bool) -> Statement:
         .annotate(
             readable=_NULL if reads_all else _readable(), named=_named(reads_all) if is_narrowed else _NULL
         )
-        .values_list("head_seq", "is_tagged", "space", "readable", "named")
+        .values_list("head_seq", "is_tagged", "space", "readable", "named"),
+        is_planned_once=True,
     )
 
 

@@ -13,10 +13,10 @@ from django.db.models.functions import Length
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from search import node
-from search.analysis import query_tokens
 from search.engine import mirror_reading
 from search.mirror.errors import MirrorError
 from search.mirror.reading import MirrorReading
+from search.mirror.schema import analysis_of
 from search.mirror.typed import completions, outlines
 from search.mirror.vocabulary import Vocabulary
 from search.models import Document
@@ -146,13 +146,15 @@ def _once(found: Iterable[Suggestion], typed: Typed) -> list[Suggestion]:
 
 def _words(typed: Typed, reading: MirrorReading, chunks: Iterable[StandingChunk]) -> list[Suggestion]:
     """Give a completion for each term as most chunks write it, the commonest first. Raises MirrorError."""
-    forms: dict[str, Counter[str]] = {}
-    for chunk in chunks:
-        for word in typed.completing(" ".join((chunk.title, *chunk.heading_path, chunk.text))):
-            forms.setdefault(query_tokens(word)[0], Counter())[word] += 1
-    if not forms:
+    texts = (" ".join((chunk.title, *chunk.heading_path, chunk.text)) for chunk in chunks)
+    completing = [word for text in texts for word in typed.completing(text)]
+    if not completing:
         return []
+    forms: dict[str, Counter[str]] = {}
     with reading.connection() as connection:
+        analysis = analysis_of(connection)
+        for word in completing:
+            forms.setdefault(analysis.query_tokens(word)[0], Counter())[word] += 1
         counts = Vocabulary(reading, connection).chunk_counts(forms)
     terms = sorted(forms, key=lambda term: (-counts.get(term, 0), term))
     words = (min(forms[term], key=lambda word: (-forms[term][word], word)) for term in terms)

@@ -151,7 +151,7 @@ def _fall(chunk_id: str, position: int | None, outcome: Outcome) -> tuple[Gate, 
 
 def _unfound(chunk_id: str, outcome: Outcome) -> tuple[Gate, str]:
     legs = ", ".join(f"{len(found)} by the {name} leg" for name, found in outcome.ranked.lists.items())
-    if outcome.lexical.match is not None and outcome.lexical.snippets([chunk_id], 1):
+    if outcome.lexical.match is not None and outcome.lexical.marked([chunk_id], 1):
         return Gate.OUTSIDE_WINDOW, f"It has query terms, but is not among the candidates: {legs}."
     detail = f"No query term in it, and not among the candidates: {legs}."
     if "vector" in outcome.ranked.lists and not _has_vector(chunk_id, outcome.scope):

@@ -1,6 +1,6 @@
 """What search adds to kebab's registries: settings, errors, deletion, preparation, checks, reports."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.core import checks as system_checks
@@ -12,6 +12,7 @@ from kebab.people import deletion
 from kebab.people.groups import register_source_counter
 from kebab.people.models import Workspace
 from kebab.people.preferences import register_preference
+from kebab.people.setting_guards import SettingsChange, register_guard
 from kebab.people.simulator import register_explainer
 from kebab.stack import preparation, reports
 from search import access_report, checks, embedder_checks, node
@@ -19,10 +20,13 @@ from search.blobs import drop_all_blobs
 from search.cursors import forget_lists
 from search.embedding import allowed_embedders
 from search.errors import CorpusError
+from search.mirror.lexical import BREADCRUMB_WEIGHT
+from search.mirror.snapshot import STEMMING
 from search.models import EmbeddingSpace
 from search.readers import count_restricted
 from search.rerank import checks as rerank_checks
 from search.retrieval.cap import PRE_RERANK_MAX_PER_FILE
+from search.retrieval.convex import VECTOR_SHARE
 from search.retrieval.errors import SearchError
 from search.retrieval.fusion import RRF_K
 from search.retrieval.staleness import STALE_AFTER_DAYS
@@ -38,12 +42,18 @@ def register() -> None:
     register_error_tree(CorpusError)
     register_preference("default_k", DEFAULT_K, _whole_number(1, MAX_K))
     register_preference("snippet_chars", DEFAULT_SNIPPET_CHARS, _whole_number(1, 10_000))
-    register_preference("fusion", Fusion.RRF.value, _one_of(*Fusion))
-    register_preference("rrf_k", RRF_K, _whole_number(1, 10_000))
-    register_preference("pre_rerank_max_per_file", PRE_RERANK_MAX_PER_FILE, _whole_number(0, MAX_K))
-    register_preference("score_gate", SCORE_GATE, _share)
+    register_preference("fusion", Fusion.CONVEX.value, _one_of(*Fusion), ranks=True)
+    register_preference("rrf_k", RRF_K, _whole_number(1, 10_000), ranks=True)
+    register_preference("vector_share", VECTOR_SHARE, _share, ranks=True)
+    register_preference("breadcrumb_weight", BREADCRUMB_WEIGHT, _weight, ranks=True)
+    register_preference(STEMMING, True, _yes_or_no)
+    register_preference(
+        "pre_rerank_max_per_file", PRE_RERANK_MAX_PER_FILE, _whole_number(0, MAX_K), ranks=True
+    )
+    register_preference("score_gate", SCORE_GATE, _share, ranks=True)
     register_preference("stale_after_days", STALE_AFTER_DAYS, _whole_number(0, 36_500))
     register_preference("embedder", None, _allowed_embedder)
+    register_guard(_ask_golden_queries)
     deletion.register(_remove_what_is_not_a_row)
     register_explainer(access_report.explain)
     register_source_counter(count_restricted)
@@ -57,6 +67,14 @@ def register() -> None:
     register_check("embedders", embedder_checks.check_embedders)
     register_check("reranker", rerank_checks.check_reranker)
     reports.register("mirrors", checks.mirror_rows)
+
+
+def _ask_golden_queries(change: SettingsChange) -> Mapping[str, Any]:
+    from search.evaluation.guard import (
+        guard_settings,
+    )  # it brings the whole search along: 0.3 s of each start
+
+    return guard_settings(change)
 
 
 def _remove_what_is_not_a_row(workspace: Workspace) -> None:
@@ -89,6 +107,18 @@ def _one_of(*choices: str) -> Callable[[Any], str]:
 
 def _allowed_embedder(value: Any) -> str:
     return _one_of(*allowed_embedders())(value)
+
+
+def _yes_or_no(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"{value!r} is not true or false.")
+    return value
+
+
+def _weight(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
+        raise ValueError(f"{value!r} is not a number from 0 to 100.")
+    return float(value)
 
 
 def _share(value: Any) -> float:

@@ -33,6 +33,15 @@ class NewBuild(StrictSerializer):
     )
 
 
+class Switch(StrictSerializer):
+    """The body that lets the built space go live."""
+
+    force = serializers.BooleanField(
+        default=False,
+        help_text="Whether it goes live even if golden queries get worse; the audit log has it.",
+    )
+
+
 class SpaceSerializer(serializers.Serializer[Any]):
     """One embedding space."""
 
@@ -94,10 +103,13 @@ class EmbeddingSwitchView(WorkspaceView):
 
     required: ClassVar = {"POST": _CHANGE}
 
-    @extend_schema(request=None, responses=EmbeddingSerializer)
+    @extend_schema(request=Switch, responses=EmbeddingSerializer)
     def post(self, request: Request, ws: str) -> Response:
-        """Make the space that was built the live one; 409 until it is complete."""
-        switch_to_built(self.access)
+        """Make the space that was built the live one; 409 until it is complete.
+
+        409 `quality_gate` where the golden queries get worse in it, unless it is forced.
+        """
+        switch_to_built(self.access, **strict_body(request, Switch))
         return _status(self)
 
 

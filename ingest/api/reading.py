@@ -24,7 +24,14 @@ from search.readers import hidden_from, with_readers
 from search.rights import sources_of
 
 # They name no path but what their requester named.
-_NAMES_NO_PATH = (JobKind.DELETE_SOURCE, JobKind.DELETE_VERSION, JobKind.INGEST_DOCUMENT)
+_NAMES_NO_PATH = (
+    JobKind.DELETE_SOURCE,
+    JobKind.DELETE_VERSION,
+    JobKind.INGEST_DOCUMENT,
+    JobKind.EVALUATE,
+    JobKind.GATE,
+)
+_OF_THE_WORKSPACE = (JobKind.EMBED, JobKind.EVALUATE, JobKind.GATE)
 
 
 def readable_jobs(access: Access) -> Any:
@@ -40,7 +47,7 @@ def readable_jobs(access: Access) -> Any:
         return jobs
     readable = Q(source__in=_sources(access).order_by().values("pk"))
     own = Q(kind__in=_NAMES_NO_PATH, requested_by=access.actor, created_at__gte=_since(access))
-    of_all = Q(kind=JobKind.EMBED) & ~Exists(hidden_from(access.workspace, access.reader))
+    of_all = Q(kind__in=_OF_THE_WORKSPACE) & ~Exists(hidden_from(access.workspace, access.reader))
     return jobs.filter(readable | Q(source=None) & (own | of_all))
 
 

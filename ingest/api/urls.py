@@ -9,6 +9,14 @@ from ingest.api.embedding import (
     EmbeddingView,
     OneSpaceView,
 )
+from ingest.api.eval_gate import EvalGateView
+from ingest.api.eval_runs import (
+    EvalRunComparisonView,
+    EvalRunsView,
+    EvalRunTopicsView,
+    EvalRunTrecView,
+    OneEvalRunView,
+)
 from ingest.api.jobs import JobCancelView, JobEventsView, JobItemsView, JobRetryView, JobsView, OneJobView
 from ingest.api.quarantine import OneQuarantinedView, QuarantineRetryView, QuarantineView
 from ingest.api.sources import OneSourceView, SourcesView, SourceSyncView, SourceVersionsView
@@ -16,6 +24,7 @@ from kebab.api.urls import below_workspace
 
 _SOURCE = "/sources/<uuid:source_id>"
 _JOB = "/jobs/<uuid:job_id>"
+_RUN = "/eval/runs/<uuid:run_id>"
 
 urlpatterns: list[URLPattern] = [
     below_workspace("/documents", DocumentsView.as_view(), "api-documents"),
@@ -39,4 +48,10 @@ urlpatterns: list[URLPattern] = [
     below_workspace(
         "/quarantine/<int:entry_id>/retry", QuarantineRetryView.as_view(), "api-quarantine-retry"
     ),
+    below_workspace("/eval/gate", EvalGateView.as_view(), "api-eval-gate"),
+    below_workspace("/eval/runs", EvalRunsView.as_view(), "api-eval-runs"),
+    below_workspace(_RUN, OneEvalRunView.as_view(), "api-eval-run"),
+    below_workspace(f"{_RUN}/topics", EvalRunTopicsView.as_view(), "api-eval-run-topics"),
+    below_workspace(f"{_RUN}/trec", EvalRunTrecView.as_view(), "api-eval-run-trec"),
+    below_workspace(f"{_RUN}/compare", EvalRunComparisonView.as_view(), "api-eval-run-comparison"),
 ]

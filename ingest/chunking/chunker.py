@@ -3,7 +3,7 @@
 from ingest.chunking.code import chunk_code
 from ingest.chunking.prose import chunk_prose
 from ingest.chunking.tokens import ExactCounter, TokenCounts
-from ingest.chunking.types import ChunkDraft
+from ingest.chunking.types import MAX_TOKENS, ChunkDraft
 from ingest.parsers.types import ParsedDocument
 
 
@@ -13,8 +13,11 @@ class Chunker:
     def __init__(self, exact: ExactCounter) -> None:
         self._counts = TokenCounts(exact)
 
-    def chunk(self, parsed: ParsedDocument, path: str) -> list[ChunkDraft]:
-        """Chunks of `parsed` in document order, ordinals from 0; none for a document without text."""
+    def chunk(self, parsed: ParsedDocument, path: str, *, max_tokens: int = MAX_TOKENS) -> list[ChunkDraft]:
+        """Chunks of `parsed` in document order, ordinals from 0; none for a document without text.
+
+        Breadcrumb and text of each have at most `max_tokens` together.
+        """
         if parsed.media == "code":
-            return chunk_code(parsed, path, self._counts)
-        return chunk_prose(parsed, self._counts)
+            return chunk_code(parsed, path, self._counts, max_tokens)
+        return chunk_prose(parsed, self._counts, max_tokens)

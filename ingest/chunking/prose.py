@@ -25,7 +25,9 @@ class Section:
     has_subsections: bool
 
 
-def chunk_prose(parsed: ParsedDocument, counts: TokenCounts) -> list[ChunkDraft]:
+def chunk_prose(
+    parsed: ParsedDocument, counts: TokenCounts, max_tokens: int = MAX_TOKENS
+) -> list[ChunkDraft]:
     """Chunks of a document with an outline, in document order.
 
     A heading line is in no text: its lines are a further span of the section's first chunk. A
@@ -40,7 +42,7 @@ def chunk_prose(parsed: ParsedDocument, counts: TokenCounts) -> list[ChunkDraft]
         label = section.path[-1] if section.path else parsed.title
         place = Place(heading_path=section.path, breadcrumb=crumb.text, section_label=label)
         for body in _on_pages(_body(section, crumb, drafts), parsed.outline.walls):
-            pack(body, place, MAX_TOKENS - crumb.tokens, sized=sized, drafts=drafts)
+            pack(body, place, max_tokens - crumb.tokens, sized=sized, drafts=drafts)
     return drafts.chunks
 
 

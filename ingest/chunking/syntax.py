@@ -47,10 +47,11 @@ def lines_label(start: int, end: int) -> str:
 class SyntaxCut:
     """Cuts one file."""
 
-    def __init__(self, syntax: Syntax, path: str, sized: SizedLines) -> None:
+    def __init__(self, syntax: Syntax, path: str, sized: SizedLines, max_tokens: int = MAX_TOKENS) -> None:
         self._syntax = syntax
         self._path = path
         self._sized = sized
+        self._max_tokens = max_tokens
         self._rooms: dict[Headings, int] = {}
 
     def pieces(self) -> list[Piece]:
@@ -110,9 +111,8 @@ class SyntaxCut:
     def _room(self, headings: Headings) -> int:
         """Tokens of text that a chunk below `headings` may have."""
         if headings not in self._rooms:
-            self._rooms[headings] = (
-                MAX_TOKENS - breadcrumb_of(self._path, headings, self._sized.counts).tokens
-            )
+            crumb = breadcrumb_of(self._path, headings, self._sized.counts)
+            self._rooms[headings] = self._max_tokens - crumb.tokens
         return self._rooms[headings]
 
     def _cut_cost(self, end: int) -> int:

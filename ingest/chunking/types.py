@@ -8,6 +8,8 @@ from typing import Any, Final, Literal
 CHUNKER_VERSION: Final = "c3"
 #: tokens of breadcrumb and text together: the embedder's 256 less its two marks
 MAX_TOKENS: Final = 254
+#: the least that a workspace may ask for: 32 are left for text, however long the breadcrumb is
+LEAST_TOKENS: Final = 128
 #: tokens of a breadcrumb; a longer one is shortened, so that every chunk has room for text
 MAX_BREADCRUMB_TOKENS: Final = 96
 #: characters of a chunk's text; text that makes few tokens (rules, encoded bytes) ends here
@@ -20,6 +22,11 @@ MAX_CHUNKS: Final = 40_000
 MAX_LANGUAGE_CHARS: Final = 40
 
 ChunkKind = Literal["code", "info"]
+
+
+def chunker_version(chunk_tokens: int = MAX_TOKENS) -> str:
+    """Name what cuts documents into chunks of at most `chunk_tokens`: other names, other chunks."""
+    return CHUNKER_VERSION if chunk_tokens == MAX_TOKENS else f"{CHUNKER_VERSION}-{chunk_tokens}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -95,7 +95,7 @@ def _look(work: Work, turn_ends_at: float) -> Ending | None:
             continue
         if ending is not None:
             return ending
-    switch_when_complete(work.workspace)
+    switch_when_complete(work.workspace, advance=work.go_on)
     ending = _delete_ended(work)
     if ending is None and unavailable is not None:
         raise unavailable

@@ -3,11 +3,17 @@
 import logging
 from dataclasses import dataclass
 
+from django.db import transaction
+
 from ingest.errors import JobFailed
+from ingest.reembedding import hold_back
+from kebab.people import audit
 from kebab.people.models import Workspace
 from search.embedders.base import Embedder
 from search.embedding import maker_of, wanted_embedder
 from search.errors import SpaceConflict
+from search.evaluation.gate import ACTOR, Advance, Verdict
+from search.evaluation.guard import space_verdict
 from search.models import EmbeddingSpace, SpaceState
 from search.vectors.fill import count_without_vector
 from search.vectors.lifecycle import filled_spaces, switch, why_held
@@ -55,13 +61,28 @@ def embedding_goals(workspace: Workspace) -> list[Goal]:
     return goals
 
 
-def switch_when_complete(workspace: Workspace) -> None:
-    """Let the space that is built go live once no chunk lacks a vector in it, unless it is to wait."""
+def switch_when_complete(workspace: Workspace, *, advance: Advance = lambda: None) -> None:
+    """Let the space that is built go live once no chunk lacks a vector in it, unless it is to wait.
+
+    Golden queries that get worse in it have it wait. `advance` is called after each; what it raises passes.
+    """
     spaces = EmbeddingSpace.objects.in_workspace(workspace)
     building = spaces.filter(state=SpaceState.BUILDING).first()
     if building is None or count_without_vector(building) or why_held(building) is not None:
+        return
+    verdict = space_verdict(workspace, building, advance=advance)
+    if not verdict.passes:
+        _hold(workspace, building, verdict)
         return
     try:
         switch(workspace)
     except SpaceConflict as error:  # a chunk came in between; whoever wrote it asks for another look
         logger.info("workspace %s: %s", workspace.pk, error)
+
+
+def _hold(workspace: Workspace, building: EmbeddingSpace, verdict: Verdict) -> None:
+    logger.warning("workspace %s: %s is held. %s", workspace.pk, building, verdict.sentence)
+    with transaction.atomic():
+        hold_back(building, verdict.sentence)
+        facts = {"space": building.pk, "quality_gate": verdict.figures}
+        audit.record_person(ACTOR, "embedding.held", str(building), workspace=workspace, **facts)

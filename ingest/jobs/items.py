@@ -7,9 +7,10 @@ from typing import Any
 
 from django.db.models import Case, F, When
 
-from ingest.chunking.types import CHUNKER_VERSION
+from ingest.chunking.types import chunker_version
 from ingest.connectors.types import ItemContent
 from ingest.jobs.batches import batched_by_size
+from ingest.jobs.cutting import chunk_tokens_of
 from ingest.jobs.drafting import parser_overrides
 from ingest.jobs.parsing import digester_pool
 from ingest.jobs.quarantine import KILLED, REASON, Quarantine
@@ -50,6 +51,7 @@ class ItemWorker:
         self._source = source
         self._version = version
         self._read_item = read
+        self._chunk_tokens = chunk_tokens_of(work.workspace)
         self._quarantine = Quarantine(work)
         self._writer = ItemWriter(work, source, version)
         self._turn_ends_at = time.monotonic() + _TURN_S
@@ -131,7 +133,13 @@ class ItemWorker:
 
     def _submission(self, begun: Begun) -> Submission:
         overrides = parser_overrides(begun.found.stated)
-        return Submission(key=begun, content=begun.found.content, path=begun.place.path, overrides=overrides)
+        return Submission(
+            key=begun,
+            content=begun.found.content,
+            path=begun.place.path,
+            overrides=overrides,
+            chunk_tokens=self._chunk_tokens,
+        )
 
     def _finish_without_parsing(self, gathered: Sequence[Begun]) -> list[Begun]:
         """Finish what stands, what a twin was parsed for, what is in quarantine; give the rest backwards."""
@@ -211,7 +219,7 @@ class ItemWorker:
             known is not None
             and known.content_hash == begun.content_hash
             and is_current(known.parser_version, begun.place.path)
-            and known.chunker_version == CHUNKER_VERSION
+            and known.chunker_version == chunker_version(self._chunk_tokens)
             and known.overrides == begun.found.stated
         )
 

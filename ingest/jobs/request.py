@@ -13,7 +13,8 @@ from ingest.jobs.ended_uploads import note_ended_uploads
 from ingest.jobs.hints import hint_on_commit
 from ingest.jobs.retention import check_kept, is_by_members, unfinished
 from ingest.models import OPEN_STATES, UPLOAD_KINDS, ItemState, Job, JobItem, JobKind, JobState
-from search.models import Source, SourceKind
+from search.evaluation.runs import end_run, reopen_run
+from search.models import Run, RunState, RunTopic, Source, SourceKind, SourceVersion
 
 
 def request_sync(
@@ -92,6 +93,25 @@ def request_archive(source: Source, payload: Mapping[str, Any], *, requested_by:
     )
 
 
+def request_rechunking(version: SourceVersion, *, requested_by: str = "") -> Job:
+    """Give the job that will cut those uploads of a version again that are cut otherwise than asked."""
+    return _create(
+        version.workspace_id,
+        JobKind.RECHUNK,
+        source=version.source,
+        payload={"version": version.tag, "prefix": ""},
+        requested_by=requested_by,
+    )
+
+
+def request_gate(workspace_id: Any, payload: Mapping[str, Any], *, requested_by: str = "") -> Job:
+    """Give the job that will have the golden queries say what they think of other settings.
+
+    `payload` names the `settings`, whether they are to be had (`switch`), and in spite of all (`force`).
+    """
+    return _create(workspace_id, JobKind.GATE, payload=dict(payload), requested_by=requested_by)
+
+
 def request_embedding(workspace_id: Any, *, requested_by: str = "", at_once: bool = False) -> Job:
     """Give the job that will embed what lacks a vector; an open one is told to look again at its end.
 
@@ -112,6 +132,21 @@ def request_embedding(workspace_id: Any, *, requested_by: str = "", at_once: boo
         except IntegrityError:
             open_jobs.update(rerun_requested=True)
             return open_jobs.get()
+
+
+def request_evaluation(run: Run, *, requested_by: str = "") -> Job:
+    """Give the job that will ask the topics which `run` has not asked yet, and queue the run for it."""
+    pending = RunTopic.objects.in_workspace(run.workspace_id).filter(run=run.pk, ranking__isnull=True)
+    with transaction.atomic():
+        job = _create(
+            run.workspace_id,
+            JobKind.EVALUATE,
+            payload={"run": str(run.pk)},
+            items_total=pending.count(),
+            requested_by=requested_by,
+        )
+        reopen_run(run, job.pk)
+    return job
 
 
 def request_source_deletion(source: Source, *, requested_by: str = "") -> Job:
@@ -150,6 +185,7 @@ def cancel(job: Job) -> Job:
         source = _held(job.workspace_id, job.source_id).first()
         if _cancel_queued(rows):
             _note_ends(source)
+            note_run_end(job, RunState.CANCELLED)
             return rows.get()
     if not rows.filter(state=JobState.RUNNING).update(cancel_requested=True, due_at=Now()):
         raise JobNotOpen(f"Job {job.pk} has already ended as {rows.get().state}; there is nothing to cancel.")
@@ -171,6 +207,15 @@ def _ask_for_ends(jobs: QuerySet[Job]) -> None:
 def _cancel_queued(jobs: QuerySet[Job]) -> int:
     queued = jobs.filter(state=JobState.QUEUED)
     return queued.update(state=JobState.CANCELLED, cancel_requested=True, finished_at=Now())
+
+
+def note_run_end(job: Job, state: str, error: str = "") -> None:
+    """Bring the run that the job carries out, if it does, to the same end; one that has ended stays so."""
+    if job.kind != JobKind.EVALUATE:
+        return
+    runs = Run.objects.in_workspace(job.workspace_id).filter(pk=job.payload["run"], job_id=job.pk)
+    for run in runs:
+        end_run(run, RunState(state), error)
 
 
 def _note_ends(source: Source | None) -> None:
@@ -196,12 +241,24 @@ def retry(job: Job, *, requested_by: str = "") -> Job:
 def _again(job: Job, failed_paths: list[str], requested_by: str) -> Job:
     if job.kind == JobKind.EMBED:
         return request_embedding(job.workspace_id, requested_by=requested_by, at_once=True)
+    if job.kind == JobKind.EVALUATE:
+        return _evaluation_again(job, requested_by)
+    if job.kind == JobKind.GATE:
+        return request_gate(job.workspace_id, job.payload, requested_by=requested_by)
     if job.source is None:
         raise JobNotOpen(f"The source of job {job.pk} is gone; there is nothing to retry.")
     if job.kind == JobKind.DELETE_SOURCE:
         return request_source_deletion(job.source, requested_by=requested_by)
     if job.kind == JobKind.DELETE_VERSION:
         return request_version_deletion(job.source, job.payload["version"], requested_by=requested_by)
+    if job.kind == JobKind.RECHUNK:
+        return _create(
+            job.workspace_id,
+            JobKind.RECHUNK,
+            source=job.source,
+            payload=job.payload,
+            requested_by=requested_by,
+        )
     if job.kind in UPLOAD_KINDS:
         check_kept(job)
     if job.kind == JobKind.INGEST_DOCUMENT:
@@ -211,6 +268,17 @@ def _again(job: Job, failed_paths: list[str], requested_by: str) -> Job:
     # One that broke off has not come to all that it was to do.
     only = {"only_paths": failed_paths} if job.state == JobState.SUCCEEDED else {}
     return request_sync(job.source, requested_by=requested_by, **{**job.payload, **only})
+
+
+def _evaluation_again(job: Job, requested_by: str) -> Job:
+    """Give a job that goes on with the run: what it has asked it doesn't ask again."""
+    runs = Run.objects.in_workspace(job.workspace_id).filter(pk=job.payload["run"])
+    run = runs.select_for_update().first()
+    if run is None:
+        raise JobNotOpen(f"The run of job {job.pk} is gone; there is nothing to retry.")
+    if run.state not in (RunState.FAILED, RunState.CANCELLED):
+        raise JobNotOpen(f"Its run is {run.state} under job {run.job_id}; there is nothing to retry.")
+    return request_evaluation(run, requested_by=requested_by)
 
 
 def _archive_again(job: Job, requested_by: str) -> Job:

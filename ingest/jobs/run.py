@@ -11,12 +11,23 @@ from django.db import Error, transaction
 from django.db.models.functions import Now
 
 from ingest.errors import JobCancelled, JobFailed, LeaseLost
-from ingest.jobs import archive, delete_source, embed, hints, schedule, sync_source, upload
+from ingest.jobs import (
+    archive,
+    delete_source,
+    embed,
+    evaluate,
+    gate,
+    hints,
+    rechunk,
+    schedule,
+    sync_source,
+    upload,
+)
 from ingest.jobs.ended_uploads import note_ended_uploads
 from ingest.jobs.full_disk import await_room, full_disk
 from ingest.jobs.lease import MAX_STALLED_ATTEMPTS, Lease, LeaseKeeper, claim
 from ingest.jobs.report import final_counts
-from ingest.jobs.request import request_embedding
+from ingest.jobs.request import note_run_end, request_embedding
 from ingest.jobs.retention import release_ended
 from ingest.jobs.work import Ending, Work
 from ingest.models import READS_DOCUMENTS, UPLOAD_KINDS, JobKind, JobState
@@ -34,6 +45,9 @@ _WORK: Mapping[str, Callable[[Work], Ending]] = {
     JobKind.DELETE_SOURCE: delete_source.run,
     JobKind.DELETE_VERSION: delete_source.run_version,
     JobKind.EMBED: embed.run,
+    JobKind.EVALUATE: evaluate.run,
+    JobKind.RECHUNK: rechunk.run,
+    JobKind.GATE: gate.run,
 }
 # However long an embedder asks to be left alone.
 _LONGEST_WAIT_S = 3_600.0
@@ -106,6 +120,7 @@ def _end(lease: Lease, state: JobState, error: str = "") -> None:
             request_embedding(job.workspace_id)
         if job.kind == JobKind.SYNC_SOURCE:
             sync_source.note_end(job, state)
+        note_run_end(job, state, error)
         if job.is_whole_sync:
             schedule.note_run(job, state)
         head_seq = Workspace.objects.values_list("head_seq", flat=True).get(pk=job.workspace_id)

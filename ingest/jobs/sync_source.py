@@ -8,12 +8,13 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from ingest.chunking.types import CHUNKER_VERSION
+from ingest.chunking.types import chunker_version
 from ingest.connectors.connect import Opening, connect
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.git.source import GitSource
 from ingest.connectors.types import Connector, Entry, FoundFile, SkippedFile
 from ingest.errors import JobFailed
+from ingest.jobs.cutting import chunk_tokens_of
 from ingest.jobs.follow_versions import follow_versions
 from ingest.jobs.items import ItemWorker
 from ingest.jobs.listing import Listing
@@ -39,7 +40,7 @@ class Known:
     mtime_ns: int | None
     revision: str
     parser_version: str
-    chunker_version: str
+    is_cut_as_asked: bool
     #: Why it was set aside; None for a document.
     outcome: str | None = None
     reason: str = ""
@@ -50,7 +51,7 @@ class Known:
             (self.revision, self.mtime_ns) == (file.revision, file.mtime_ns)
             and self.size_bytes == file.size_bytes
             and is_current(self.parser_version, file.path)
-            and self.chunker_version == CHUNKER_VERSION
+            and self.is_cut_as_asked
         )
 
 
@@ -188,6 +189,7 @@ def _sort_in(
 def _known(work: Work, version: SourceVersion, only: Collection[str] | None) -> dict[str, Known]:
     """Give what is known of the version's paths, or of some alone."""
     chosen = {} if only is None else {"path__in": only}
+    wanted = chunker_version(chunk_tokens_of(work.workspace))
     documents = Document.objects.in_workspace(work.workspace).filter(version=version, **chosen)
     known = {
         path: Known(
@@ -195,7 +197,7 @@ def _known(work: Work, version: SourceVersion, only: Collection[str] | None) -> 
             mtime_ns=mtime_ns,
             revision=revision,
             parser_version=parser,
-            chunker_version=chunker,
+            is_cut_as_asked=chunker == wanted,
         )
         for path, size, mtime_ns, revision, parser, chunker in documents.values_list(
             "path", "size_bytes", "source_mtime_ns", "source_revision", "parser_version", "chunker_version"
@@ -207,7 +209,7 @@ def _known(work: Work, version: SourceVersion, only: Collection[str] | None) -> 
             mtime_ns=row.source_mtime_ns,
             revision=row.source_revision,
             parser_version=row.parser_version,
-            chunker_version=CHUNKER_VERSION,
+            is_cut_as_asked=True,
             outcome="failed" if row.is_quarantined else "skipped",
             reason=row.reason,
         )

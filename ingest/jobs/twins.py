@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from ingest.chunking.types import CHUNKER_VERSION, ChunkDraft
+from ingest.chunking.types import ChunkDraft, chunker_version
+from ingest.jobs.cutting import chunk_tokens_of
 from ingest.parsers.registry import is_current
 from ingest.sandbox.types import Digest
 from search.corpus import Place
@@ -32,7 +33,7 @@ def twin_digest(place: Place, content_hash: str, twins: Sequence[Document]) -> D
     """
     same = {
         "content_hash": content_hash,
-        "chunker_version": CHUNKER_VERSION,
+        "chunker_version": chunker_version(chunk_tokens_of(place.workspace)),
         "overrides": {},
     }
     for twin in twins:

@@ -15,7 +15,7 @@ from ingest.connectors.types import ItemContent
 from ingest.errors import LeaseLost
 from ingest.jobs.drafting import document_draft
 from ingest.jobs.work import Work
-from ingest.models import UPLOAD_KINDS, ItemState, JobItem, Unreadable
+from ingest.models import HEEDS_DELETIONS, ItemState, JobItem, Unreadable
 from ingest.parsers.registry import parser_version_for
 from ingest.sandbox.types import Digest
 from kebab import failpoints
@@ -142,7 +142,7 @@ class ItemWriter:
 
         Of an upload nothing: who deleted its document has done so, and what stands there was uploaded since.
         """
-        gone = [] if self._work.job.kind in UPLOAD_KINDS else [place for _, place in places]
+        gone = [] if self._work.job.kind in HEEDS_DELETIONS else [place for _, place in places]
         documents = Document.objects.in_workspace(self._work.workspace)
         wanted = documents.filter(doc_id__in=[place.doc_id for place in gone]).order_by("doc_id")
         with transaction.atomic():

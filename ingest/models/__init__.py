@@ -1,11 +1,20 @@
 """Units of work that a person could wait for."""
 
 from ingest.models.item import ItemState, JobItem
-from ingest.models.job import OPEN_STATES, READS_DOCUMENTS, UPLOAD_KINDS, Job, JobKind, JobState
+from ingest.models.job import (
+    HEEDS_DELETIONS,
+    OPEN_STATES,
+    READS_DOCUMENTS,
+    UPLOAD_KINDS,
+    Job,
+    JobKind,
+    JobState,
+)
 from ingest.models.page import WebPage
 from ingest.models.unreadable import Unreadable
 
 __all__ = [
+    "HEEDS_DELETIONS",
     "OPEN_STATES",
     "READS_DOCUMENTS",
     "UPLOAD_KINDS",

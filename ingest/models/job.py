@@ -18,6 +18,9 @@ class JobKind(models.TextChoices):
     DELETE_SOURCE = "delete_source"
     DELETE_VERSION = "delete_version"
     EMBED = "embed"
+    EVALUATE = "evaluate"
+    RECHUNK = "rechunk"
+    GATE = "gate"
 
 
 class JobState(models.TextChoices):
@@ -35,7 +38,9 @@ OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)
 #: The kinds that hold bytes of their own.
 UPLOAD_KINDS = (JobKind.INGEST_DOCUMENT, JobKind.INGEST_ARCHIVE)
 #: The kinds that make documents and chunks of what they read, and report on it.
-READS_DOCUMENTS = (JobKind.SYNC_SOURCE, *UPLOAD_KINDS)
+READS_DOCUMENTS = (JobKind.SYNC_SOURCE, *UPLOAD_KINDS, JobKind.RECHUNK)
+#: Those of them that a person's deletion of a document reaches item by item: what it deleted stays deleted.
+HEEDS_DELETIONS = (*UPLOAD_KINDS, JobKind.RECHUNK)
 # What the payload of a sync has that is to bring a part of its source up to date.
 _PARTS = ("version", "only_paths")
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ingest.chunking.chunker import Chunker
-from ingest.chunking.types import CHUNKER_VERSION
+from ingest.chunking.types import chunker_version
 from ingest.parsers.errors import ParseRefused, SandboxUnavailable
 from ingest.parsers.failures import where_it_failed
 from ingest.parsers.progress import progress_told_to
@@ -96,10 +96,11 @@ def _digest(header: Header, content: bytes, chunker: Chunker) -> Iterator[Header
     overrides = Overrides(**header["overrides"])
     try:
         parsed = with_title(parse(content, path, first_rung=header["first_rung"]), overrides.title)
-        chunks = chunker.chunk(parsed, path)
+        tokens = header["chunk_tokens"]
+        chunks = chunker.chunk(parsed, path, max_tokens=tokens)
         for start in range(0, len(chunks), FRAME_CHUNKS):
             yield {"chunks": [chunk_to_wire(chunk) for chunk in chunks[start : start + FRAME_CHUNKS]]}
-        yield {"document": _document(with_overrides(parsed, overrides), path)}
+        yield {"document": _document(with_overrides(parsed, overrides), path, tokens)}
     except ParseRefused as refusal:
         yield {"refused": refusal.code, "detail": refusal.detail}
     except SandboxUnavailable as error:
@@ -112,7 +113,7 @@ def _digest(header: Header, content: bytes, chunker: Chunker) -> Iterator[Header
         yield {"died": f"it failed with {type(error).__name__}: {str(error)[:200]}"}
 
 
-def _document(parsed: ParsedDocument, path: str) -> Header:
+def _document(parsed: ParsedDocument, path: str, chunk_tokens: int) -> Header:
     return {
         "title": parsed.title,
         "lang": parsed.lang,
@@ -122,7 +123,7 @@ def _document(parsed: ParsedDocument, path: str) -> Header:
         "metadata": dict(parsed.metadata),
         "parser": parsed.parser,
         "parser_version": parser_version_for(path),
-        "chunker_version": CHUNKER_VERSION,
+        "chunker_version": chunker_version(chunk_tokens),
         "warnings": parsed.warnings,
     }
 

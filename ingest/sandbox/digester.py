@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import asdict
 from typing import Any, Self
 
-from ingest.chunking.types import ChunkDraft
+from ingest.chunking.types import MAX_TOKENS, ChunkDraft
 from ingest.parsers.errors import ParserDied, ParseRefused, Quarantined, SandboxUnavailable
 from ingest.sandbox.frames import Header
 from ingest.sandbox.process import SandboxProcess
@@ -45,8 +45,17 @@ class Digester:
         """Whether it refuses all that comes."""
         return self._is_aborted
 
-    def digest(self, content: bytes, path: str, overrides: Overrides = NO_OVERRIDES) -> Digest:
-        """The document's chunks; a parser that dies is left out and the next simpler one tried.
+    def digest(
+        self,
+        content: bytes,
+        path: str,
+        overrides: Overrides = NO_OVERRIDES,
+        *,
+        chunk_tokens: int = MAX_TOKENS,
+    ) -> Digest:
+        """The document's chunks, of at most `chunk_tokens` each.
+
+        A parser that dies is left out and the next simpler one tried.
 
         Raises:
             ParseRefused: no parser reads such content.
@@ -56,7 +65,13 @@ class Digester:
         deaths: list[str] = []
         while len(deaths) < MAX_ATTEMPTS:
             try:
-                return self._digest_from(len(deaths), content, path, overrides)
+                header = {
+                    "path": path,
+                    "first_rung": len(deaths),
+                    "overrides": asdict(overrides),
+                    "chunk_tokens": chunk_tokens,
+                }
+                return self._ask_again(header, content)
             except ParserDied as death:
                 deaths.append(death.reason)
             except ParseRefused as refusal:
@@ -78,9 +93,8 @@ class Digester:
         if process is not None:
             process.stop()
 
-    def _digest_from(self, rung: int, content: bytes, path: str, overrides: Overrides) -> Digest:
+    def _ask_again(self, header: Header, content: bytes) -> Digest:
         """Tries one rung, twice when the first child was killed by somebody else."""
-        header = {"path": path, "first_rung": rung, "overrides": asdict(overrides)}
         try:
             return self._ask(header, content)
         except ParserDied:

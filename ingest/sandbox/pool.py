@@ -225,7 +225,9 @@ class _Line:
 
 def _digest(digester: Digester, document: Submission) -> Outcome:
     try:
-        return digester.digest(document.content, document.path, document.overrides)
+        return digester.digest(
+            document.content, document.path, document.overrides, chunk_tokens=document.chunk_tokens
+        )
     except SandboxUnavailable:
         raise
     except IngestParseError as error:

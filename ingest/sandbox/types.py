@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ingest.chunking.types import ChunkDraft
+from ingest.chunking.types import MAX_TOKENS, ChunkDraft
 from ingest.parsers.types import Media
 
 
@@ -67,6 +67,8 @@ class Submission:
     content: bytes
     path: str
     overrides: Overrides = field(default_factory=Overrides)
+    #: tokens of a chunk, at most
+    chunk_tokens: int = MAX_TOKENS
 
 
 CHUNK_FIELDS = (

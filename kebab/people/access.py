@@ -9,6 +9,7 @@ from django.db.models import OuterRef, QuerySet
 
 from kebab.api.errors import NotFound
 from kebab.people.models import ApiToken, GroupMember, Membership, Role, Scope, User, Workspace
+from kebab.people.models.invitation import OPERATOR_PREFIX
 from kebab.people.models.workspace import SLUG
 from kebab.people.reader import OPERATOR, Reader
 from kebab.people.sessions import is_open
@@ -175,6 +176,23 @@ def access_now(access: Access) -> Access | None:
         if membership is None or not is_open(caller.session_key, membership.user):
             return None
         return member_access(caller, membership)
+
+
+def access_by_identity(workspace: Workspace, identity: str) -> Access | None:
+    """Give what the caller may do now whom `Caller.identity` named so; None: nothing any more."""
+    if identity.startswith(OPERATOR_PREFIX):
+        return operator_access(workspace, identity)
+    kind, _, key = identity.partition(":")
+    with acting_in(workspace.pk):
+        if kind == "token":
+            token = readable_tokens().filter(workspace=workspace, pk=key).first()
+            return token_access(Caller(token=token), token) if token is not None and token.is_usable else None
+        if kind == "user":
+            members = with_groups(Membership.objects.filter(workspace=workspace, user=key))
+            members = members.filter(user__is_active=True).select_related("workspace", "user")
+            membership = members.first()
+            return None if membership is None else member_access(Caller(user=membership.user), membership)
+    return None
 
 
 def operator_access(workspace: Workspace, operator: str, *, via: str = "") -> Access:

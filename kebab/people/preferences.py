@@ -15,14 +15,26 @@ class Preference:
     default: Any
     #: Gives the value as it is to be stored. Raises ValueError with what is wrong and the remedy.
     validate: Callable[[Any], Any]
+    #: Whether the order of hits depends on it from the next query on: an evaluation may try another value.
+    ranks: bool = False
 
 
 _known: dict[str, Preference] = {}
 
 
-def register_preference(name: str, default: Any, validate: Callable[[Any], Any]) -> None:
-    """Let workspaces have the setting `name`. `validate` gives the clean value or raises ValueError."""
-    _known[name] = Preference(name=name, default=default, validate=validate)
+def register_preference(
+    name: str, default: Any, validate: Callable[[Any], Any], *, ranks: bool = False
+) -> None:
+    """Let workspaces have the setting `name`. `validate` gives the clean value or raises ValueError.
+
+    With `ranks` it is one that the order of hits depends on from the next query on.
+    """
+    _known[name] = Preference(name=name, default=default, validate=validate, ranks=ranks)
+
+
+def ranking_preferences() -> frozenset[str]:
+    """Give the names of the settings that the order of hits depends on."""
+    return frozenset(name for name, known in _known.items() if known.ranks)
 
 
 def preference(workspace: Workspace, name: str) -> Any:

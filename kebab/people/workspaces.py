@@ -1,6 +1,7 @@
 """Makes and changes workspaces, for every door. Callers have checked the rights; deletion.py deletes."""
 
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -11,6 +12,7 @@ from kebab.people.access import Access, Caller
 from kebab.people.models import Membership, Role, User, Workspace
 from kebab.people.models.workspace import SLUG
 from kebab.people.preferences import merged
+from kebab.people.setting_guards import differing, examine, follow, proposed_workspace
 
 MAX_NAME_CHARS = 200
 
@@ -54,22 +56,36 @@ def change_workspace(
     slug: str | None = None,
     name: str | None = None,
     settings: dict[str, Any] | None = None,
+    force: bool = False,
+    advance: Callable[[], None] | None = None,
 ) -> Workspace:
     """Give the workspace with what is not None changed; `settings` are merged into the stored ones.
 
-    Raises InvalidRequest, Conflict for a taken slug, NotFound when it is gone.
+    Guards of settings look at them first (`setting_guards`, which says what `advance` is); `force` has them
+    let pass what they would refuse. Raises InvalidRequest, Conflict for a taken slug, NotFound when it is
+    gone, and what a guard refuses it with.
     """
+    examined = None
+    if settings:
+        present = Workspace.objects.filter(pk=access.workspace.pk).first()
+        if present is None:
+            raise NotFound
+        examined = examine(access, present, settings, is_forced=force, advance=advance)
     with transaction.atomic():
         fresh = _locked(access.workspace)
-        before = _values(fresh)
+        if examined is not None and fresh.settings != examined.seen:
+            raise Conflict("Somebody else changed the settings meanwhile; look at them, and try again.")
+        before, settings_before = _values(fresh), proposed_workspace(fresh, {})
         fresh.slug = fresh.slug if slug is None else check_slug(slug)
         fresh.name = fresh.name if name is None else name
         fresh.settings = merged(fresh.settings, settings or {})
         changes = _changes(before, _values(fresh))
         if changes:
             _save(fresh, update_fields=["slug", "name", "settings"])
-            facts = {"id": str(fresh.pk), "values": changes}
+            found = {} if examined is None else examined.facts
+            facts = {"id": str(fresh.pk), "values": changes, **found}
             audit.record(access, "workspace.changed", before["slug"], **facts)
+            follow(access, fresh, differing(settings_before, fresh))
     return fresh
 
 

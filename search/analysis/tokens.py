@@ -1,10 +1,10 @@
 """A text as tokens, for the index and for queries."""
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import accumulate
 from typing import Any
 
-from search.analysis.words import Part, borders_of, parts_of, whole_terms, without_symbols
+from search.analysis.words import UNSTEMMED, Part, borders_of, parts_of, whole_terms, without_symbols
 from search.retrieval.scripts import ASCII_RUN, RUN, is_unspaced, signs_of
 from search.retrieval.stopwords import language_of
 
@@ -16,14 +16,16 @@ Token = tuple[Any, ...]
 _RECENT_TEXTS = 4
 # So many of a text's first words tell its language.
 _TELLING_WORDS = 64
-# The words of a large workspace; some 20 MB a language when full.
+# The words of a large workspace in all its languages together; some 20 MB when full.
 _KNOWN_RUNS = 65_536
-_KNOWN_LANGUAGES = 4
 _LONGEST_KNOWN = 40
 
 
 class _KnownRuns(dict[str, str | tuple[Part, ...]]):
     """The tokens of each run met so far, in one language: just the term where that is all."""
+
+    #: How many are known in all languages.
+    count = 0
 
     def __init__(self, language: str | None) -> None:
         self._language = language
@@ -34,28 +36,30 @@ class _KnownRuns(dict[str, str | tuple[Part, ...]]):
         if len(parts) == 1 and len(parts[0]) == 3:
             found = parts[0][2]
         if len(run) <= _LONGEST_KNOWN:
-            if len(self) >= _KNOWN_RUNS:
-                self.clear()
+            if _KnownRuns.count >= _KNOWN_RUNS:
+                _known_runs.cache_clear()
+                _KnownRuns.count = 0
             self[run] = found
+            _KnownRuns.count += 1
         return found
 
 
-_known_runs = lru_cache(maxsize=_KNOWN_LANGUAGES)(_KnownRuns)
+_known_runs = cache(_KnownRuns)
 
 
 @lru_cache(maxsize=_RECENT_TEXTS)
-def analyse(text: str) -> tuple[Token, ...]:
+def analyse(text: str, *, is_stemmed: bool = True) -> tuple[Token, ...]:
     """Give the tokens of `text` in order, with UTF-8 byte offsets.
 
     A run of an unspaced script gives its overlapping pairs of signs, then its last sign. Words are stemmed
-    in the language that the text's function words betray, and in English.
+    in the language that the text's function words betray, and in English; or not at all.
     """
     is_ascii = text.isascii()
     pieces = (ASCII_RUN if is_ascii else RUN).split(text)
     lengths = map(len, pieces) if is_ascii else map(len, map(str.encode, pieces))
     borders = list(accumulate(lengths))
     runs = pieces[1::2]
-    language = language_of(map(str.lower, runs[:_TELLING_WORDS]))
+    language = language_of(map(str.lower, runs[:_TELLING_WORDS])) if is_stemmed else UNSTEMMED
     found = list(map(_known_runs(None if language == "en" else language).__getitem__, runs))
     return tuple(_flat(list(zip(borders[::2], borders[1::2], found, strict=False)), found))
 
@@ -82,15 +86,16 @@ def query_terms(term: str, language: str | None = None) -> tuple[tuple[str, ...]
         return ()
     if not before and not is_unspaced(last[0]):
         return (whole_terms(last, language),)
-    positions = [(part[2],) for run in [*before, last] for part in parts_of(run, None)]
+    stems = language if language == UNSTEMMED else None
+    positions = [(part[2],) for run in [*before, last] for part in parts_of(run, stems)]
     # The text may go on after the last run: its last sign is then in a pair.
     is_within = is_unspaced(last[0]) and len(signs_of(last)) > 1
     return tuple(positions[:-1] if is_within else positions)
 
 
-def query_tokens(term: str) -> tuple[str, ...]:
+def query_tokens(term: str, language: str | None = None) -> tuple[str, ...]:
     """Give the main index term at each position of the phrase that `term` looks for."""
-    return tuple(alternatives[0] for alternatives in query_terms(term))
+    return tuple(alternatives[0] for alternatives in query_terms(term, language))
 
 
 def is_prefix(term: str) -> bool:

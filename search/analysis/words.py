@@ -13,6 +13,8 @@ Part = tuple[Any, ...]
 
 # Longer words are keys and hashes: their beginning tells them apart.
 _MAX_TERM_CHARS = 128
+#: In the place of a language: words are their own terms, folded, whatever language they are of.
+UNSTEMMED = "unstemmed"
 _FEW_PARTS = 3
 # Characters that the parts of a name have at least, on average; of random letters and digits fewer have.
 _LEAST_OF_FEW, _LEAST_OF_LETTERS, _LEAST = 2.0, 2.5, 3.0
@@ -22,7 +24,8 @@ _NUMBERED = re.compile(r"[^\W\d_]{2,}(\d+)")
 def parts_of(run: str, language: str | None) -> tuple[Part, ...]:
     """Give the tokens of a word, or of a run of an unspaced script.
 
-    The first token of a word stands for the whole word as well. `language`, one of `OWN`, adds its stems.
+    The first token of a word stands for the whole word as well. `language`, one of `OWN`, adds its stems;
+    UNSTEMMED takes all stems away.
     """
     return _pairs(run) if is_unspaced(run[0]) else _word(run, language)
 
@@ -49,6 +52,8 @@ def _word(run: str, language: str | None) -> tuple[Part, ...]:
 
 def _terms(word: str, language: str | None) -> tuple[str, ...]:
     beginning = word[:_MAX_TERM_CHARS]
+    if language == UNSTEMMED:
+        return (fold(beginning),)
     term = stem(beginning)
     if language not in OWN:
         return (term,)

@@ -7,12 +7,21 @@ from search.api.bulk import BulkSearchView
 from search.api.context import ContextView
 from search.api.context_pack import ContextPackView
 from search.api.documents import ChunkView, DocumentChunksView, DocumentContentView
+from search.api.eval_topics import (
+    EvalTopicExportView,
+    EvalTopicSetsView,
+    EvalTopicsOfFeedbackView,
+    EvalTopicsView,
+    OneEvalTopicView,
+)
+from search.api.feedback import FeedbackView
 from search.api.libraries import LibrarySearchView, SnippetSearchView
 from search.api.schemas import WireSchemaView
 from search.api.search import SearchView
 from search.api.suggest import SuggestView
 
 _DOCUMENT = "/documents/<hex32:doc_id>"
+_TOPICS = "/eval/topics"
 
 urlpatterns = [
     path("schemas/<str:name>", WireSchemaView.as_view(), name="api-schema"),
@@ -25,5 +34,13 @@ urlpatterns = [
     below_workspace("/context-pack", ContextPackView.as_view(), "api-context-pack"),
     below_workspace(f"{_DOCUMENT}/content", DocumentContentView.as_view(), "api-document-content"),
     below_workspace(f"{_DOCUMENT}/chunks", DocumentChunksView.as_view(), "api-document-chunks"),
+    below_workspace(_TOPICS, EvalTopicsView.as_view(), "api-eval-topics"),
+    below_workspace(f"{_TOPICS}/sets", EvalTopicSetsView.as_view(), "api-eval-topic-sets"),
+    below_workspace(f"{_TOPICS}/export", EvalTopicExportView.as_view(), "api-eval-topic-export"),
+    below_workspace(
+        f"{_TOPICS}/from-feedback", EvalTopicsOfFeedbackView.as_view(), "api-eval-topics-of-feedback"
+    ),
+    below_workspace(f"{_TOPICS}/<uuid:topic_id>", OneEvalTopicView.as_view(), "api-eval-topic"),
+    below_workspace("/feedback", FeedbackView.as_view(), "api-feedback"),
     below_workspace("/chunks/<hex32:chunk_id>", ChunkView.as_view(), "api-chunk"),
 ]

@@ -6,16 +6,20 @@ Zero-shot Evaluation of Information Retrieval Models", NeurIPS 2021, datasets an
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from search.evaluation.judged import JudgedTopic, Qrel
 from search.retrieval.errors import InvalidJudgedSet, shown
 
 CORPUS = "corpus.jsonl"
 QUERIES = "queries.jsonl"
 QRELS = "qrels/test.tsv"
+
+#: Lines that aren't blank, each with where it stands.
+Lines = Iterable[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,17 +56,32 @@ class JudgedSet:
         )
 
 
+def judged_topics(judged: JudgedSet) -> list[JudgedTopic]:
+    """Give the set's queries as topics that are asked; their documents' ids stand for paths.
+
+    Raises InvalidJudgedSet.
+    """
+    return [
+        JudgedTopic(
+            topic_id=query_id,
+            text=text,
+            qrels=tuple(Qrel(path=doc_id, grade=grade) for doc_id, grade in judged.qrels[query_id].items()),
+        )
+        for query_id, text in judged.topics.items()
+    ]
+
+
 def read_judged_set(folder: Path) -> JudgedSet:
     """Give the set in `folder`, called like it. Raises InvalidJudgedSet, naming file and line."""
-    qrels = _read_qrels(folder / QRELS)
-    asked = {_text(row, "_id", where): _text(row, "text", where) for where, row in _rows(folder / QUERIES)}
+    qrels = qrels_in(_lines(folder / QRELS), str(folder / QRELS))
+    asked = {topic_id: text for _, topic_id, text in queries_in(_lines(folder / QUERIES))}
     lacking = qrels.keys() - asked.keys()
     if lacking:
         raise InvalidJudgedSet(f"{folder / QUERIES} lacks the judged query {shown(min(lacking))}; add it.")
     return JudgedSet(
         name=folder.resolve().name,
         folder=folder,
-        documents=sum(1 for _ in _rows(folder / CORPUS)),
+        documents=sum(1 for _ in _rows(_lines(folder / CORPUS))),
         topics={query_id: text for query_id, text in asked.items() if query_id in qrels},
         qrels=qrels,
         digests={name: _digest(folder / name) for name in (CORPUS, QUERIES, QRELS)},
@@ -72,7 +91,7 @@ def read_judged_set(folder: Path) -> JudgedSet:
 def read_documents(folder: Path) -> Iterator[JudgedDocument]:
     """Give the set's documents in the order of the file. Raises InvalidJudgedSet, naming the line."""
     known: set[str] = set()
-    for where, row in _rows(folder / CORPUS):
+    for where, row in _rows(_lines(folder / CORPUS)):
         document = JudgedDocument(
             doc_id=_text(row, "_id", where),
             title=_text({"title": "", **row}, "title", where),
@@ -84,12 +103,39 @@ def read_documents(folder: Path) -> Iterator[JudgedDocument]:
         yield document
 
 
-def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for number, line in _lines(path):
-        where = f"{path}, line {number}"
+def queries_in(lines: Lines) -> Iterator[tuple[str, str, str]]:
+    """Give where each query stands, its id and its text. Raises InvalidJudgedSet."""
+    for where, row in _rows(lines):
+        yield where, _text(row, "_id", where), _text(row, "text", where)
+
+
+def qrels_in(lines: Lines, name: str) -> dict[str, dict[str, int]]:
+    """Give query, document, grade of each line of the file `name`; a first line without grade is a header.
+
+    Raises InvalidJudgedSet.
+    """
+    qrels: dict[str, dict[str, int]] = {}
+    for number, (where, line) in enumerate(lines):
+        fields = line.rstrip("\r\n").split("\t")
+        try:
+            query_id, doc_id, grade = fields
+            if number == 0 and not grade.lstrip("-").isdigit():
+                continue
+            qrels.setdefault(query_id, {})[doc_id] = int(grade)
+        except ValueError as error:
+            raise InvalidJudgedSet(
+                f"{where} is not a query, a document and a grade, apart by tabs."
+            ) from error
+    if not qrels:
+        raise InvalidJudgedSet(f"{name} judges nothing; give a set with judgements.")
+    return qrels
+
+
+def _rows(lines: Lines) -> Iterator[tuple[str, dict[str, Any]]]:
+    for where, line in lines:
         try:
             row = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InvalidJudgedSet(f"{where} is not JSON: {error}.") from error
         if not isinstance(row, dict):
             raise InvalidJudgedSet(f"{where} is no JSON object.")
@@ -103,29 +149,12 @@ def _text(row: Mapping[str, Any], name: str, where: str) -> str:
     return value
 
 
-def _read_qrels(path: Path) -> dict[str, dict[str, int]]:
-    """Give query, document, grade of each line; a first line whose grade is no number is the header."""
-    qrels: dict[str, dict[str, int]] = {}
-    for number, line in _lines(path):
-        fields = line.rstrip("\r\n").split("\t")
-        try:
-            query_id, doc_id, grade = fields
-            if number == 1 and not grade.lstrip("-").isdigit():
-                continue
-            qrels.setdefault(query_id, {})[doc_id] = int(grade)
-        except ValueError as error:
-            raise InvalidJudgedSet(
-                f"{path}, line {number} is not a query, a document and a grade, apart by tabs."
-            ) from error
-    if not qrels:
-        raise InvalidJudgedSet(f"{path} judges nothing; give a set with judgements.")
-    return qrels
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
+def _lines(path: Path) -> Iterator[tuple[str, str]]:
     try:
         with path.open(encoding="utf-8") as file:
-            yield from ((number, line) for number, line in enumerate(file, start=1) if line.strip())
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    yield f"{path}, line {number}", line
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidJudgedSet(f"{path} can't be read ({error}); a set has it, in UTF-8.") from error
 

@@ -1,7 +1,10 @@
 """What somebody else has to know to repeat a run."""
 
+import hashlib
+import json
 import shutil
 import subprocess
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.conf import settings
@@ -10,17 +13,16 @@ import kebab
 from kebab.people.models import Workspace
 from kebab.people.preferences import preferences
 from search.evaluation.beir import JudgedSet
+from search.evaluation.judged import JudgedTopic
+from search.evaluation.machine import machine
+from search.models import Chunk
 from search.vectors.spaces import live_space
 
 
 def run_record(workspace: Workspace, judged: JudgedSet) -> dict[str, Any]:
-    """Give code, settings, space, topics and judgements of a run, JSON-ready."""
-    space = live_space(workspace)
+    """Give code, settings, space, topics and judgements of a judged set's run, JSON-ready."""
     return {
-        "code": {"version": kebab.__version__, "commit": _commit()},
-        "settings": {**preferences(workspace), "embedder": settings.KEBAB_EMBEDDER},
-        "space": None if space is None else f"{space.model}@{space.revision}",
-        "exact_scan_limit": settings.KEBAB_EXACT_SCAN_LIMIT,
+        **_asked_of(workspace),
         "set": {
             "documents": judged.documents,
             "topics": len(judged.topics),
@@ -28,6 +30,47 @@ def run_record(workspace: Workspace, judged: JudgedSet) -> dict[str, Any]:
             "sha256": dict(judged.digests),
         },
     }
+
+
+def topics_record(workspace: Workspace, topics: Iterable[JudgedTopic]) -> dict[str, Any]:
+    """Give the same, and the machine, of a run over topics of a workspace, which has the run's settings."""
+    listed = list(topics)
+    chunks = Chunk.objects.in_workspace(workspace)
+    return {
+        **_asked_of(workspace),
+        "head_seq": workspace.head_seq,
+        "set": {
+            "documents": chunks.values("document").distinct().count(),
+            "chunks": chunks.count(),
+            "topics": len(listed),
+            "judgements": sum(len(each.qrels) for each in listed),
+            "sha256": {
+                "topics": _digest({each.topic_id: [each.text, each.filters] for each in listed}),
+                "qrels": _digest({each.topic_id: _judged(each) for each in listed}),
+            },
+        },
+        "machine": machine(),
+    }
+
+
+def _asked_of(workspace: Workspace) -> dict[str, Any]:
+    space = live_space(workspace)
+    return {
+        "code": {"version": kebab.__version__, "commit": _commit()},
+        "settings": {**preferences(workspace), "embedder": settings.KEBAB_EMBEDDER},
+        "space": None if space is None else f"{space.model}@{space.revision}",
+        "exact_scan_limit": settings.KEBAB_EXACT_SCAN_LIMIT,
+    }
+
+
+def _judged(topic: JudgedTopic) -> list[Any]:
+    places = [[str(each.document), each.fragment, each.grade] for each in topic.qrels]
+    return [topic.is_unanswerable, sorted(places)]
+
+
+def _digest(value: Mapping[str, Any]) -> str:
+    """Give the SHA-256 of `value` as JSON, keys in order; the order of topics makes no difference."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def _commit() -> str | None:

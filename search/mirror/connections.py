@@ -8,7 +8,7 @@ from pathlib import Path
 
 import apsw
 
-from search.analysis import register_tokenizer
+from search.analysis import STEMMED, Analysis, register_tokenizer
 from search.mirror import schema
 from search.mirror.bm25 import register_bm25
 from search.mirror.errors import MirrorAbsent, MirrorBusy, MirrorDamaged, MirrorOutdated
@@ -37,12 +37,12 @@ def open_writer(path: Path) -> apsw.Connection:
         return _configure_writer(_checked(path, apsw.SQLITE_OPEN_READWRITE))
 
 
-def create_file(path: Path) -> apsw.Connection:
-    """Create an empty mirror at a fresh path and open it for writing."""
+def create_file(path: Path, analysis: Analysis = STEMMED) -> apsw.Connection:
+    """Create an empty mirror at a fresh path, indexed by `analysis`, and open it for writing."""
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
     register_tokenizer(connection)
     connection.pragma("journal_mode", "wal")
-    _configure_writer(connection).execute(schema.CREATE)
+    _configure_writer(connection).execute(schema.create(analysis))
     connection.pragma("user_version", schema.FILE_VERSION)
     return connection
 

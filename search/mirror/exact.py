@@ -6,12 +6,20 @@ from dataclasses import replace
 
 import apsw
 
-from search.analysis import is_prefix, query_tokens
+from search.analysis import is_prefix
 from search.mirror.bm25 import bm25_call, bm25_values
 from search.mirror.errors import MirrorError
 from search.mirror.reading import MirrorReading
+from search.mirror.schema import analysis_of
 from search.mirror.vocabulary import Vocabulary
-from search.retrieval.definitions import Passage, has_definition, member_of, rank_namesakes, rank_passages
+from search.retrieval.definitions import (
+    Passage,
+    has_definition,
+    has_name,
+    member_of,
+    rank_namesakes,
+    rank_passages,
+)
 from search.retrieval.errors import LegTimeout
 from search.retrieval.exact import BESIDE_WEIGHT, exact_terms, exact_weight, lone_name
 from search.retrieval.match import quoted
@@ -38,29 +46,20 @@ _DECLARING = (
 )
 _CONTAINING = ("class", "struct", "interface", "impl", "trait", "enum", "module", "object", "type")
 
-_BEST = "SELECT rowid AS row FROM chunks_fts WHERE chunks_fts MATCH ? {clause} ORDER BY {bm25}, rowid LIMIT ?"
-_FIRST = "SELECT rowid AS row FROM chunks_fts WHERE chunks_fts MATCH ? {clause} ORDER BY rowid LIMIT ?"
+_ANY = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? {clause} LIMIT ?"
+_BEST = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? {clause} ORDER BY {bm25}, rowid LIMIT ?"
+_FIRST = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? {clause} ORDER BY rowid LIMIT ?"
 _BELOW = (
-    "SELECT rowid AS row FROM chunks_fts WHERE chunks_fts MATCH ? AND EXISTS (SELECT 1 FROM chunks c"
+    "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? AND EXISTS (SELECT 1 FROM chunks c"
     " WHERE c.chunk = chunks_fts.rowid AND c.doc IN (SELECT o.doc FROM chunks o WHERE o.chunk IN"
     " (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?))) {clause} ORDER BY rowid LIMIT ?"
 )
-# Around the others, so that only the texts of the rows that are taken are read, and in one statement:
-# one for each row made up half of the leg's time.
+# In one statement: one for each row made up half of the leg's time.
 _PASSAGES = (
-    "SELECT r.row, f.chunk_id, f.breadcrumb, f.text, d.media, d.lang FROM ({rows}) r"
-    " CROSS JOIN chunks_fts f ON f.rowid = r.row CROSS JOIN chunks c ON c.chunk = r.row"
+    "SELECT r.value, f.chunk_id, f.breadcrumb, f.text, d.media, d.lang FROM json_each(?) r"
+    " CROSS JOIN chunks_fts f ON f.rowid = r.value CROSS JOIN chunks c ON c.chunk = r.value"
     " CROSS JOIN documents d ON d.doc = c.doc"
 )
-_MAIN_LANGUAGE = "SELECT lang FROM documents GROUP BY lang ORDER BY count(*) DESC, lang LIMIT 1"
-_MAIN_LANGUAGE_OF = (
-    "SELECT lang FROM documents WHERE source_key IN (SELECT value FROM json_each(?))"
-    " GROUP BY lang ORDER BY count(*) DESC, lang LIMIT 1"
-)
-
-
-#: Row, chunk id, breadcrumb, text, media and language.
-_Found = tuple[int, str, str, str, str, str]
 
 
 class ExactLeg:
@@ -123,7 +122,7 @@ class _Search:
         self, reading: MirrorReading, connection: apsw.Connection, passages: dict[int, Passage]
     ) -> None:
         self._connection = connection
-        self._readable = reading.scope.readable
+        self._reading = reading
         self._narrowed = reading.narrowed_collection(connection)
         self._vocabulary = Vocabulary(reading, connection)
         self._clause = self._vocabulary.clause
@@ -137,62 +136,72 @@ class _Search:
 
     def read_name(self, name: str, limit: int) -> None:
         """Look further only while nothing has been found that defines the name."""
-        self._add(self._best(_in_headings(name), limit))
+        self._add(self._best(_in_headings(name), limit, wider=_parts(name, "breadcrumb : ({} AND {})")))
         is_defined = has_definition(name, self._passages.values())
-        anywhere = [] if self._is_common_word(name) else self._best(_anywhere(name), limit)
-        if not is_defined and len(anywhere) in (0, limit):
+        anywhere = []
+        if not self._is_common_word(name):
+            anywhere = self._best(_anywhere(name), limit, wider=_parts(name, "{} AND {}"))
+            self._add(anywhere)
+        if not is_defined and (len(anywhere) == limit or not self._have(name, anywhere)):
             self._add(self._declared(name, limit))
-        self._add(anywhere)
         below = None if is_defined else member_of(name)
         if below is not None and all(map(has_token, below)):
-            container = _any_of(_CONTAINING, below[0])
-            values = (quoted(below[1]), container, *self._clause.values, limit)
-            self._add(self._rows(_BELOW, values), below=name)
+            found = self._rows(_BELOW, (quoted(below[1]), _any_of(_CONTAINING, below[0])), limit)
+            self._add(found)
+            for row in found:
+                known = self._passages[row]
+                self._passages[row] = replace(known, below=known.below | {name})
+
+    def _have(self, name: str, rows: Iterable[int]) -> bool:
+        return has_name(name, (self._passages[row] for row in rows))
 
     def note_languages(self) -> None:
         """Say of each passage whether it is in the language that most documents are in."""
         if len(set(self._langs.values())) < 2:
             return
-        if self._readable is None:
-            ((main,),) = self._connection.execute(_MAIN_LANGUAGE)
-        else:
-            ((main,),) = self._connection.execute(_MAIN_LANGUAGE_OF, (json.dumps(self._readable.keys),))
+        main = self._reading.collection(self._connection).main_language(self._connection)
         for row, lang in self._langs.items():
             if lang != main:
                 self._passages[row] = replace(self._passages[row], in_main_language=False)
 
     def _is_common_word(self, name: str) -> bool:
         """Whether the index can't tell the name from a word of many chunks: `astro()`, `or_`."""
-        tokens = query_tokens(name)
+        tokens = analysis_of(self._connection).query_tokens(name)
         return len(tokens) == 1 and self._vocabulary.chunk_counts(tokens).get(tokens[0], 0) > _COMMON
 
-    def _declared(self, name: str, limit: int) -> list[_Found]:
+    def _declared(self, name: str, limit: int) -> list[int]:
         each = limit // len(_DECLARING)
-        return [
-            found
-            for word in _DECLARING
-            for found in self._rows(_FIRST, (quoted(f"{word} {name}"), *self._clause.values, each))
-        ]
+        return [row for word in _DECLARING for row in self._rows(_FIRST, (quoted(f"{word} {name}"),), each)]
 
-    def _best(self, expression: str, limit: int) -> list[_Found]:
+    def _best(self, expression: str, limit: int, wider: str | None = None) -> list[int]:
+        """Give the best `limit`, in any order; to score them takes as long as to find them.
+
+        All that matches `expression` matches `wider`, which is found faster: where it has no more, it serves.
+        """
+        for unscored in (wider, expression):
+            found = self._rows(_ANY, (unscored,), limit + 1) if unscored else None
+            if found is not None and len(found) <= limit:
+                return found
         weights = (1.0, 0.0) if expression.startswith("breadcrumb") else (1.0, 1.0)
-        scored = bm25_values(self._narrowed, weights)
-        return self._rows(_BEST, (expression, *self._clause.values, *scored, limit))
+        return self._rows(_BEST, (expression,), *bm25_values(self._narrowed, weights), limit)
 
-    def _rows(self, rows: str, values: tuple[object, ...]) -> list[_Found]:
-        sql = _PASSAGES.format(rows=rows.format(clause=self._clause.sql, bm25=bm25_call(self._narrowed)))
-        return list(self._connection.execute(sql, values))
+    def _rows(self, rows: str, matched: tuple[str, ...], *values: object) -> list[int]:
+        """Give what a statement finds; its expressions come before the clause, its other values behind."""
+        sql = rows.format(clause=self._clause.sql, bm25=bm25_call(self._narrowed))
+        return [row for (row,) in self._connection.execute(sql, (*matched, *self._clause.values, *values))]
 
-    def _add(self, found: Iterable[_Found], below: str | None = None) -> None:
-        for row, chunk_id, breadcrumb, text, media, lang in found:
-            if row not in self._passages:
-                self._langs[row] = lang
-                self._passages[row] = Passage(
-                    chunk_id=chunk_id, breadcrumb=breadcrumb, text=text, is_code=media == "code"
-                )
-            if below is not None:
-                known = self._passages[row]
-                self._passages[row] = replace(known, below=known.below | {below})
+    def _add(self, rows: Iterable[int]) -> None:
+        """Read those of `rows` that have not been read."""
+        unread = [row for row in dict.fromkeys(rows) if row not in self._passages]
+        if not unread:
+            return
+        for row, chunk_id, breadcrumb, text, media, lang in self._connection.execute(
+            _PASSAGES, (json.dumps(unread),)
+        ):
+            self._langs[row] = lang
+            self._passages[row] = Passage(
+                chunk_id=chunk_id, breadcrumb=breadcrumb, text=text, is_code=media == "code"
+            )
 
 
 def _in_headings(name: str) -> str:
@@ -213,6 +222,11 @@ def _as_member(name: str, form: str) -> list[str]:
     if below is None or not all(map(has_token, below)):
         return []
     return [form.format(*map(quoted, below))]
+
+
+def _parts(name: str, form: str) -> str | None:
+    """What a name's container and last part match wherever they stand; None for a name without one."""
+    return next(iter(_as_member(name, form)), None) if not is_prefix(name) else None
 
 
 def _any_of(words: Iterable[str], name: str) -> str:

@@ -22,6 +22,8 @@ from search.mirror.errors import MirrorAbsent, MirrorBusy
 
 # Readers that opened an old generation have long finished by then.
 _GRACE_S = 60.0
+# More than the name of a generation takes.
+_POINTER_BYTES = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class MirrorFiles:
     def current(self) -> Path:
         """Give the published generation. Raises MirrorAbsent."""
         try:
-            name = (self.directory / "CURRENT").read_text().strip()
+            name = _read(f"{self.directory}/CURRENT").decode().strip()
         except (FileNotFoundError, NotADirectoryError) as error:
             raise MirrorAbsent(f"No mirror is published in {self.directory.name}.") from error
         return self.directory / name
@@ -114,6 +116,15 @@ def _is_workspace(entry: Path) -> bool:
     except ValueError:
         return False
     return entry.is_dir()
+
+
+def _read(path: str) -> bytes:
+    """Read a short file: each search does, several times, and `open` takes three times as long."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(descriptor, _POINTER_BYTES)
+    finally:
+        os.close(descriptor)
 
 
 def _lock(descriptor: int, wait_s: float) -> None:

@@ -11,10 +11,12 @@ from django.db import Error, close_old_connections, connection
 
 from kebab.people.models import Workspace
 from kebab.tenancy.acting import acting_everywhere
+from search.analysis import Analysis
 from search.changelog import CHANNEL
 from search.mirror import connections, sync
 from search.mirror.errors import MirrorBusy, MirrorError
 from search.mirror.files import MirrorFiles, workspaces_on_this_node
+from search.mirror.snapshot import analysis_for
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +34,8 @@ class MirrorFollower:
     def __init__(self, root: Path, stop: threading.Event) -> None:
         self._root = root
         self._stop = stop
-        self._applied: dict[uuid.UUID, int] = {}
+        # The number of each mirror, and the analysis that it was asked to have.
+        self._applied: dict[uuid.UUID, tuple[int, Analysis]] = {}
 
     def run(self) -> None:
         """Follow until stopped; losing Postgres only delays it."""
@@ -63,21 +66,22 @@ class MirrorFollower:
         """Sync every mirror of this node that is behind; one query finds them. Give whether one was."""
         present = workspaces_on_this_node(self._root)
         with acting_everywhere():
-            heads = dict(Workspace.objects.filter(pk__in=present).values_list("pk", "head_seq"))
+            workspaces = Workspace.objects.filter(pk__in=present).only("head_seq", "settings")
+            heads = {each.pk: (each.head_seq, analysis_for(each)) for each in workspaces}
         behind = [id_ for id_ in present if id_ in heads and self._applied.get(id_) != heads[id_]]
         for workspace_id in present:
             if workspace_id not in heads:
                 self._forget(workspace_id)
         for workspace_id in behind:
-            self._sync(workspace_id)
+            self._sync(workspace_id, heads[workspace_id][1])
         return bool(behind)
 
-    def _sync(self, workspace_id: uuid.UUID) -> None:
+    def _sync(self, workspace_id: uuid.UUID, analysis: Analysis) -> None:
         files = MirrorFiles.of(self._root, workspace_id)
         try:
             report = sync.sync_mirror(files, workspace_id)
             if report.is_settled:
-                self._applied[workspace_id] = report.applied_seq
+                self._applied[workspace_id] = report.applied_seq, analysis
         except MirrorBusy:
             self._applied.pop(workspace_id, None)
         except (MirrorError, OSError, connections.apsw.Error) as error:

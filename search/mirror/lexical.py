@@ -1,20 +1,29 @@
 """The lexical leg: all terms first, then some, by bm25, from one read transaction on the mirror."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 import apsw
 import numpy as np
 
-from search import analysis
+from search.analysis import STEMMED, Analysis
 from search.mirror import schema
 from search.mirror.bm25 import bm25_call, bm25_values
 from search.mirror.errors import MirrorError
 from search.mirror.filters import Clause, collection_clause, filter_clause, source_clause
-from search.mirror.postings import Collection, Contribution, Scores
+from search.mirror.postings import (
+    Collection,
+    Contribution,
+    rows_of_all,
+    rows_of_best,
+    sums_at,
+)
 from search.mirror.reading import MirrorReading
 from search.retrieval.errors import InvalidQuery, LegTimeout, shown
+from search.retrieval.marked_window import marked_window
 from search.retrieval.match import (
     Frequencies,
     Unit,
@@ -26,24 +35,23 @@ from search.retrieval.match import (
     parse_query,
 )
 from search.retrieval.score import lexical_score
-from search.retrieval.snippet import CLOSE_MARK, OPEN_MARK, snippet_words
+from search.retrieval.snippet import CLOSE_MARK, OPEN_MARK, Snippet, snippet_words, strip_markers
 from search.retrieval.types import Candidate, LexicalTotal, Tier
 
 #: Weights of breadcrumb and text in bm25. 2 to 1 against 1 to 1 is worth 0.007 in nDCG@10 on cranfield, 0.004
 #: on scifact, 0.002 on piaf-fr, and changes nothing on five other sets.
 BREADCRUMB_WEIGHT = 2.0
 TEXT_WEIGHT = 1.0
-_WEIGHTS = (BREADCRUMB_WEIGHT, TEXT_WEIGHT)
-#: Names what produces the lexical ranking.
-INDEX_VERSION = "-".join(
-    [
-        "lex",
-        str(schema.SCHEMA_VERSION),
-        analysis.TOKENIZER,
-        f"b{BREADCRUMB_WEIGHT:g}",
-        f"t{TEXT_WEIGHT:g}",
-    ]
-)
+
+
+def index_version(breadcrumb_weight: float = BREADCRUMB_WEIGHT, analysis: Analysis = STEMMED) -> str:
+    """Name what produces the lexical ranking."""
+    weights = (f"b{breadcrumb_weight:g}", f"t{TEXT_WEIGHT:g}")
+    return "-".join(["lex", str(schema.SCHEMA_VERSION), analysis.tokenizer, *weights])
+
+
+#: With the weights that every workspace begins with.
+INDEX_VERSION = index_version()
 
 _MATCHES = "SELECT rowid, {bm25} FROM chunks_fts WHERE chunks_fts MATCH ?"
 _BEST = (
@@ -69,36 +77,52 @@ class Match:
     every: str
     #: Any of the content terms; '' where relaxing adds nothing.
     some: str
-    #: What snippets mark; '' where it is `every`.
-    marked: str = ""
     is_raw: bool
     every_units: tuple[Unit, ...] = ()
     some_units: tuple[Unit, ...] = ()
+    #: What snippets mark.
+    marked_units: tuple[Unit, ...] = ()
 
     @property
     def widest(self) -> str:
-        """The expression that every hit matches, for snippets."""
-        return self.marked or self.every
+        """The expression that every hit matches."""
+        return compile_any(self.marked_units) or self.every
 
 
 @dataclass(frozen=True, slots=True)
-class _Ranking:
-    """The scored chunks of a query, by row."""
+class _Weighed:
+    """What each unit of a query adds to the score of which rows, in one state of one file."""
 
-    scores: np.ndarray
-    #: Whether a chunk has every term, and whether it passes the filters.
-    has_every: np.ndarray
-    passes: np.ndarray
+    state: tuple[str, int]
+    n_rows: int
+    by_unit: Mapping[Unit, Contribution]
+    #: Whether all units are in it: the time was not up before.
     is_complete: bool
+
+    def of(self, units: Iterable[Unit]) -> list[Contribution]:
+        return [self.by_unit[unit] for unit in units if unit in self.by_unit]
+
+    def sums(self, rows: np.ndarray, units: Iterable[Unit]) -> np.ndarray:
+        """Give the scores of `rows` for what `units` look for."""
+        return sums_at(rows, self.of(units), self.n_rows)
 
 
 class LexicalLeg:
     """One query against the mirror of one workspace. Safe to call from another thread than made it."""
 
-    def __init__(self, reading: MirrorReading, text: str) -> None:
+    def __init__(
+        self, reading: MirrorReading, text: str, *, breadcrumb_weight: float = BREADCRUMB_WEIGHT
+    ) -> None:
         self._reading = reading
         self._text = text
+        self._weights = (breadcrumb_weight, TEXT_WEIGHT)
         self.match: Match | None = None
+        #: By which the mirror's text is indexed, as far as the mirror has been read.
+        self.analysis = STEMMED
+        # By what the last search scored, for those that other legs found.
+        self._weighed: _Weighed | None = None
+        self._found_ids: frozenset[str] = frozenset()
+        self._scores: dict[str, float] = {}
         #: The number that the mirror had come to when it answered; None until then.
         self.seq: int | None = None
         self.total: LexicalTotal | None = None
@@ -125,48 +149,91 @@ class LexicalLeg:
 
     def score(self, chunk_ids: Sequence[str]) -> dict[str, float]:
         """Give the leg's score of each of these chunks, 0.0 where no term is in it. Raises LegTimeout."""
+        missing = [id_ for id_ in chunk_ids if id_ not in self._scores]
+        if missing:
+            self._scores |= self._scored(missing)
+        return {id_: self._scores[id_] for id_ in chunk_ids}
+
+    def score_ahead(self, chunk_ids: Iterable[str]) -> None:
+        """Score those of these chunks that the last search didn't find, which then are known to `score`.
+
+        For while others are waited for; not where that search was stopped, and without a word if this is.
+        """
+        if self._weighed is not None:
+            with suppress(LegTimeout):
+                self.score([id_ for id_ in chunk_ids if id_ not in self._found_ids])
+
+    def _scored(self, chunk_ids: Sequence[str]) -> dict[str, float]:
         try:
             with self._reading.connection() as connection:
                 match = self.match or self._compiled(connection)
-                rows = dict(connection.execute(_CHUNK_ROWS, (json.dumps(list(chunk_ids)),)))
                 if match is None or match.is_raw:
                     return dict.fromkeys(chunk_ids, 0.0)
-                ranking = self._scored(connection, match, Clause())
-                sums = np.where(ranking.passes, ranking.scores, 0.0)  # of what the reader may read
+                weighed = self._weighed
+                if weighed is None or weighed.state != self._state(connection):
+                    weighed = self._weigh(connection, match)
+                rows = dict(connection.execute(_CHUNK_ROWS, (json.dumps(list(chunk_ids)),)))
+                places = np.fromiter(rows.values(), np.int64, len(rows))
+                # A chunk of none of the documents here is not of those that the reader may read.
+                belong = self._reading.collection(connection).chunks.docs[places] != 0
+                sums = np.where(belong, weighed.sums(places, match.some_units), 0.0).tolist()
         except (MirrorError, apsw.InterruptError) as error:
             raise LegTimeout(f"The lexical scores are not known: {error}") from error
+        scores = {id_: lexical_score(-score) for id_, score in zip(rows, sums, strict=True)}
         # A chunk that this mirror doesn't know yet can't have been scored by it.
-        return {id_: lexical_score(-sums[rows[id_]]) if id_ in rows else 0.0 for id_ in chunk_ids}
+        return {id_: scores.get(id_, 0.0) for id_ in chunk_ids}
 
-    def snippets(self, chunk_ids: Sequence[str], snippet_chars: int) -> dict[str, str]:
-        """Give the marked snippet of each chunk that the query's words are found in, by chunk id."""
-        found: dict[str, str] = {}
-        if not chunk_ids:
+    def snippets(self, texts: Mapping[str, str], snippet_chars: int) -> dict[str, Snippet]:
+        """Give the window of each of `texts`, by chunk id, that shows most of what the query matches."""
+        match, size = self.compiled(), snippet_words(snippet_chars)
+        if match is None:
+            return {}
+        if match.is_raw:
+            return {id_: strip_markers(marked) for id_, marked in self.marked(list(texts), size).items()}
+        return {
+            id_: marked_window(text, self.analysis.analyse(text), match.marked_units, size)
+            for id_, text in texts.items()
+        }
+
+    def marked(self, chunk_ids: Sequence[str], size: int) -> dict[str, str]:
+        """Give FTS5's snippet of `size` tokens, with marks, of those of the chunks that match the query."""
+        match, found = self.compiled(), dict[str, str]()
+        if match is None or not chunk_ids:
             return found
         try:
             with self._reading.connection() as connection:
-                match = self.match or self._compiled(connection)
-                if match is not None:
-                    shape = (OPEN_MARK, CLOSE_MARK, snippet_words(snippet_chars))
-                    clause = source_clause(self._reading.scope)
-                    values = (*shape, json.dumps(list(chunk_ids)), match.widest, *clause.values)
-                    found.update(connection.execute(_SNIPPETS.format(clause=clause.sql), values))
+                clause = source_clause(self._reading.scope)
+                asked = (OPEN_MARK, CLOSE_MARK, size, json.dumps(list(chunk_ids)), match.widest)
+                found.update(
+                    connection.execute(_SNIPPETS.format(clause=clause.sql), (*asked, *clause.values))
+                )
         except (MirrorError, apsw.InterruptError):
             pass  # the text from Postgres serves as well
         return found
+
+    def compiled(self) -> Match | None:
+        """Give what the query matches, None: nothing, or no mirror is there to ask how rare its words are."""
+        if self.match is None:
+            try:
+                with self._reading.connection() as connection:
+                    self.match = self._compiled(connection)
+            except (MirrorError, apsw.InterruptError):
+                return None
+        return self.match
 
     def _compiled(self, connection: apsw.Connection) -> Match | None:
         def frequencies(terms: Iterable[str]) -> dict[str, int]:
             return self._reading.collection(connection).frequencies(connection, terms)
 
-        return compile_match(self._text, frequencies)
+        self.analysis = schema.analysis_of(connection)
+        return compile_match(self._text, frequencies, self.analysis)
 
     def _raw(self, connection: apsw.Connection, match: Match, clause: Clause, limit: int) -> list[Candidate]:
         narrowed = self._reading.narrowed_collection(connection)
         best = _BEST.format(bm25=bm25_call(narrowed), clause=clause.sql)
         matching = (match.every, *clause.values)
         try:
-            rows = list(connection.execute(best, (*bm25_values(narrowed, _WEIGHTS), *matching, limit)))
+            rows = list(connection.execute(best, (*bm25_values(narrowed, self._weights), *matching, limit)))
             count = connection.execute(_COUNT.format(clause=clause.sql), matching).fetchone()[0]
         except apsw.InterruptError as error:
             raise InvalidQuery("The raw query takes too long; make it more selective.") from error
@@ -179,55 +246,68 @@ class LexicalLeg:
     def _ranked(
         self, connection: apsw.Connection, match: Match, clause: Clause, limit: int
     ) -> list[Candidate]:
-        ranking = self._scored(connection, match, clause)
+        passes = clause.mask(connection, self._reading.collection(connection).chunks)
+        weighed = self._weigh(connection, match)
+        self._weighed = weighed if weighed.is_complete else None
         # To name what was found takes milliseconds, and is not left out when the time is up.
         connection.set_progress_handler(None)
-        every = np.flatnonzero(ranking.has_every & ranking.passes)
-        found = _best(connection, ranking.scores, every, limit, "all")
+        every = np.empty(0, np.int64)
+        if all(unit in weighed.by_unit for unit in match.every_units):
+            every = rows_of_all(weighed.of(match.every_units))
+            every = every[passes[every]]
+        scores = weighed.sums(every, match.some_units)
+        found = _best(connection, every, scores, limit, "all")
         is_relaxed = len(every) < limit and bool(match.some)
         if is_relaxed:
-            some = np.flatnonzero((ranking.scores > 0) & ~ranking.has_every & ranking.passes)
-            found += _best(connection, ranking.scores, some, limit - len(found), "some")
+            passes[every] = False
+            some = rows_of_best(weighed.of(match.some_units), passes, limit - len(found))
+            found += _best(connection, some, weighed.sums(some, match.some_units), limit - len(found), "some")
         self.total = LexicalTotal(value=len(every), relation="gte" if is_relaxed else "eq")
-        if not ranking.is_complete:
+        self._found_ids = frozenset(candidate.chunk_id for candidate in found)
+        if not weighed.is_complete:
             raise LegTimeout("The lexical leg ran out of time.", partial=found)
         return found
 
-    def _scored(self, connection: apsw.Connection, match: Match, clause: Clause) -> _Ranking:
+    def _weigh(self, connection: apsw.Connection, match: Match) -> _Weighed:
         collection = self._reading.collection(connection)
-        passes = clause.mask(connection, collection.chunks)
-        scores = Scores(collection.chunks, _WEIGHTS)
+        by_unit: dict[Unit, Contribution] = {}
         is_complete = True
         try:
-            for unit, found in self._found(connection, match, collection, scores):
-                if unit in match.some_units:
-                    scores.add(found)
-                if unit in match.every_units:
-                    scores.count(found)
+            by_unit.update(self._found(connection, match, collection))
         except apsw.InterruptError:
             is_complete = False
-        return _Ranking(scores.sums, scores.matched == len(match.every_units), passes, is_complete)
+        return _Weighed(self._state(connection), len(collection.chunks.docs), by_unit, is_complete)
+
+    def _state(self, connection: apsw.Connection) -> tuple[str, int]:
+        return connection.filename, self._reading.seq(connection)
 
     def _found(
-        self, connection: apsw.Connection, match: Match, collection: Collection, scores: Scores
+        self, connection: apsw.Connection, match: Match, collection: Collection
     ) -> Iterator[tuple[Unit, Contribution]]:
         """Give what each unit adds. Raises apsw.InterruptError when the time is up."""
         units = list(dict.fromkeys((*match.some_units, *match.every_units)))
-        terms = {term for unit in units if unit.is_word for term in unit.positions[0]}
-        postings = collection.postings(connection, terms)
+        asked = (unit.positions[0] for unit in units if unit.is_word)
+        words = collection.words(connection, asked, self._weights)
         narrowed = self._reading.narrowed_collection(connection)
         matches = _MATCHES.format(bm25=bm25_call(narrowed))
         for unit in units:
             if self._reading.is_late():
                 raise apsw.InterruptError("The time of the leg is up.")
             if unit.is_word:
-                yield unit, scores.of_word([postings[term] for term in unit.positions[0] if term in postings])
+                yield unit, words[unit.positions[0]]
             else:
-                values = (*bm25_values(narrowed, _WEIGHTS), unit.expression)
-                yield unit, scores.of_phrase(connection.execute(matches, values).fetchall())
+                values = (*bm25_values(narrowed, self._weights), unit.expression)
+                found = partial(_rows_and_scores, connection, matches, values)
+                yield unit, collection.phrase(unit.expression, self._weights, found)
 
 
-def compile_match(text: str, frequencies: Frequencies) -> Match | None:
+def _rows_and_scores(
+    connection: apsw.Connection, sql: str, values: tuple[object, ...]
+) -> list[tuple[int, float]]:
+    return connection.execute(sql, values).fetchall()
+
+
+def compile_match(text: str, frequencies: Frequencies, analysis: Analysis = STEMMED) -> Match | None:
     """Give what `text` matches; None when it has nothing to look for. Raises InvalidQuery."""
     parsed = parse_query(text)
     if parsed.raw is not None:
@@ -241,26 +321,25 @@ def compile_match(text: str, frequencies: Frequencies) -> Match | None:
     return Match(
         every=every,
         some=some if some != every else "",
-        marked=compile_any(plain.marked),
         is_raw=False,
         every_units=plain.every,
         some_units=plain.some,
+        marked_units=plain.marked,
     )
 
 
 def _best(
-    connection: apsw.Connection, scores: np.ndarray, rows: np.ndarray, limit: int, tier: Tier
+    connection: apsw.Connection, rows: np.ndarray, scores: np.ndarray, limit: int, tier: Tier
 ) -> list[Candidate]:
-    """Give the best `limit` of `rows`, by score, then chunk id."""
+    """Give the best `limit` of `rows`, by their scores, then chunk id."""
     if limit <= 0 or not len(rows):
         return []
     if len(rows) > limit:
-        last = np.partition(scores[rows], len(rows) - limit)[len(rows) - limit]
-        rows = rows[scores[rows] >= last]  # with all that tie at the end
+        last = np.partition(scores, len(rows) - limit)[len(rows) - limit]
+        kept = scores >= last  # with all that tie at the end
+        rows, scores = rows[kept], scores[kept]
     ids = _chunk_ids(connection, rows.tolist())
-    ranked = sorted(
-        (-score, ids[row]) for row, score in zip(rows.tolist(), scores[rows].tolist(), strict=True)
-    )
+    ranked = sorted((-score, ids[row]) for row, score in zip(rows.tolist(), scores.tolist(), strict=True))
     return [Candidate(chunk_id=id_, score=lexical_score(score), tier=tier) for score, id_ in ranked[:limit]]
 
 

@@ -4,7 +4,7 @@ from zlib import crc32
 
 import apsw
 
-from search.analysis import ANALYSIS_VERSION
+from search.analysis import ANALYSES, ANALYSIS_VERSION, STEMMED, Analysis
 from search.mirror.errors import SqliteTooOld
 
 #: Raise it with any change to the tables or to what is written into them.
@@ -20,9 +20,9 @@ if tuple(int(part) for part in apsw.sqlite_lib_version().split(".")) < _OLDEST_S
     )
 
 # `text` is column 3 of chunks_fts: snippets are made from it. A title or heading is in `breadcrumb` alone.
-# The tokenizer is `search.analysis`'s. Parts, postings and blocks are `search.mirror.postings`'s, which needs
-# the numbers of chunks to grow: part by part the chunks that have a term, block by block how long chunks are.
-CREATE = """
+# The tokenizer is one of `search.analysis`'s. Parts, postings and blocks are `search.mirror.postings`'s, who
+# needs the numbers of chunks to grow: by part the chunks that have a term, by block how long chunks are.
+_CREATE = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
 CREATE TABLE documents (
     doc INTEGER PRIMARY KEY,
@@ -51,7 +51,7 @@ CREATE TABLE chunks (
 ) STRICT;
 CREATE INDEX chunks_by_doc ON chunks (doc);
 CREATE VIRTUAL TABLE chunks_fts USING fts5 (
-    chunk_id UNINDEXED, doc_id UNINDEXED, breadcrumb, text, tokenize = 'kebab'
+    chunk_id UNINDEXED, doc_id UNINDEXED, breadcrumb, text, tokenize = '{tokenizer}'
 );
 CREATE VIRTUAL TABLE chunks_vocab USING fts5vocab (chunks_fts, 'row');
 INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('secure-delete', 1);
@@ -73,6 +73,18 @@ CREATE TABLE blocks (
     kinds BLOB NOT NULL
 ) STRICT;
 """
+
+
+def create(analysis: Analysis = STEMMED) -> str:
+    """Give the statements that make the tables of a mirror whose text is indexed by `analysis`."""
+    number = f"PRAGMA application_id = {ANALYSES.index(analysis)};"
+    return number + _CREATE.format(tokenizer=analysis.tokenizer)
+
+
+def analysis_of(connection: apsw.Connection) -> Analysis:
+    """Give the analysis by which the text of a mirror is indexed."""
+    return ANALYSES[int(connection.pragma("application_id"))]
+
 
 READ_META = "SELECT value FROM meta WHERE key = ?"
 WRITE_META = (

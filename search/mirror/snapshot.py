@@ -8,8 +8,12 @@ from dataclasses import dataclass
 from django.db import connection, transaction
 
 from kebab.people.models import Workspace
+from kebab.people.preferences import preference
+from search.analysis import STEMMED, UNSTEMMED_WORDS, Analysis
 from search.models import Change, Chunk, Document
 
+#: The setting of a workspace: whether words are indexed by their stems.
+STEMMING = "stemming"
 # Documents fetched per round trip.
 _BATCH = 200
 
@@ -49,6 +53,8 @@ class LogTail:
     #: The token of the change that carries `head_seq`; 0 before the first change.
     head_token: int
     doc_ids: tuple[uuid.UUID, ...]
+    #: By which the workspace's text is to be indexed now.
+    analysis: Analysis
     #: False when numbers are missing or belong to another history: the mirror must be rebuilt.
     is_continuous: bool
 
@@ -65,7 +71,8 @@ def postgres_snapshot() -> Iterator[None]:
 
 def read_log(workspace_id: uuid.UUID, applied_seq: int, applied_token: int) -> LogTail:
     """Give the log after `applied_seq`. Raises Workspace.DoesNotExist when the workspace is gone."""
-    head_seq = Workspace.objects.values_list("head_seq", flat=True).get(pk=workspace_id)
+    workspace = Workspace.objects.get(pk=workspace_id)
+    head_seq = workspace.head_seq
     changes = list(
         Change.objects.in_workspace(workspace_id)
         .filter(seq__gte=max(applied_seq, 1))
@@ -77,10 +84,21 @@ def read_log(workspace_id: uuid.UUID, applied_seq: int, applied_token: int) -> L
     new = [(seq, doc_id) for seq, _, doc_id in changes if seq > applied_seq]
     return LogTail(
         head_seq=head_seq,
+        analysis=analysis_for(workspace),
         head_token=tokens.get(head_seq, 0),
         doc_ids=tuple(dict.fromkeys(doc_id for _, doc_id in new)),
         is_continuous=follows and [seq for seq, _ in new] == list(range(applied_seq + 1, head_seq + 1)),
     )
+
+
+def analysis_for(workspace: Workspace) -> Analysis:
+    """Give the analysis that the workspace's setting `stemming` asks for."""
+    return STEMMED if preference(workspace, STEMMING) else UNSTEMMED_WORDS
+
+
+def read_analysis(workspace_id: uuid.UUID) -> Analysis:
+    """Give the analysis that a workspace is to have now. Raises Workspace.DoesNotExist when it is gone."""
+    return analysis_for(Workspace.objects.get(pk=workspace_id))
 
 
 def read_head(workspace_id: uuid.UUID) -> tuple[int, int]:

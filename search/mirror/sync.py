@@ -94,6 +94,8 @@ def _apply_log(connection: apsw.Connection, workspace_id: uuid.UUID) -> SyncRepo
     applied = _meta(connection, "applied_seq")
     with snapshot.postgres_snapshot():
         tail = snapshot.read_log(workspace_id, applied, _meta(connection, "applied_token"))
+        if schema.analysis_of(connection) != tail.analysis:
+            raise MirrorOutdated(f"its text is to be indexed by {tail.analysis.tokenizer}")
         if not tail.is_continuous:
             raise MirrorOutdated(f"the log doesn't continue from {applied} to {tail.head_seq}")
         if len(tail.doc_ids) > _REBUILD_BACKLOG:
@@ -144,7 +146,7 @@ def _build(
     files: MirrorFiles, workspace_id: uuid.UUID, on_document: Callable[[], None] = lambda: None
 ) -> SyncReport:
     path = files.unpublished()
-    connection = connections.create_file(path)
+    connection = connections.create_file(path, snapshot.read_analysis(workspace_id))
     try:
         documents, seq = _fill(connection, workspace_id, on_document)
         connection.execute(schema.OPTIMIZE)

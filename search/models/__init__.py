@@ -4,6 +4,7 @@ from search.models import lookups  # noqa: F401  registers them
 from search.models.change import Change
 from search.models.chunk import Chunk
 from search.models.document import Document, MediaKind, Trust
+from search.models.evaluation import Feedback, Judgement, Run, RunState, RunTopic, Topic, TopicOrigin
 from search.models.source import (
     Source,
     SourceKind,
@@ -20,13 +21,20 @@ __all__ = [
     "ChunkVector",
     "Document",
     "EmbeddingSpace",
+    "Feedback",
+    "Judgement",
     "MediaKind",
+    "Run",
+    "RunState",
+    "RunTopic",
     "Source",
     "SourceKind",
     "SourceReader",
     "SourceState",
     "SourceVersion",
     "SpaceState",
+    "Topic",
+    "TopicOrigin",
     "Trust",
     "is_readable",
 ]

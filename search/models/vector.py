@@ -36,6 +36,8 @@ class EmbeddingSpace(models.Model):
     is_indexed = models.BooleanField(default=False)
     # Whether it goes live by itself once all chunks have their vector in it.
     switches_by_itself = models.BooleanField(default=True, db_default=True)
+    # Why it does not go live although it is complete: what the golden queries said of it.
+    held_because = models.TextField(blank=True, default="", db_default="")
     # When it ceased to be live; null: it never was, or is.
     live_until = models.DateTimeField(null=True, blank=True)
     # From when on a retired space is deleted with its vectors.

@@ -1,7 +1,7 @@
 """At most so many candidates of one document, so that one file can't fill the list."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -11,11 +11,11 @@ TOP_M = 60
 PRE_RERANK_MAX_PER_FILE = 5
 
 
-def cap_per_file(candidates: Sequence[T], *, file_of: Callable[[T], str], cap: int) -> list[T]:
+def cap_per_file(candidates: Sequence[T], *, file_of: Callable[[T], Hashable], cap: int) -> list[T]:
     """Keep the first `cap` candidates of each file, in order; a cap of 0 or less keeps all."""
     if cap <= 0:
         return list(candidates)
-    taken: Counter[str] = Counter()
+    taken: Counter[Hashable] = Counter()
     kept: list[T] = []
     for candidate in candidates:
         taken[file_of(candidate)] += 1

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from itertools import islice
 
 from search.retrieval.declarations import is_declared, is_defined, is_entry
@@ -110,6 +111,12 @@ def has_definition(name: str, passages: Iterable[Passage]) -> bool:
     return any(sought.place(each) <= Place.DEFINED for each in passages)
 
 
+def has_name(name: str, passages: Iterable[Passage]) -> bool:
+    """Say whether any of `passages` has the name as asked, wherever it stands."""
+    sought = _Sought(name)
+    return any(sought.place(each) < Place.NOWHERE for each in passages)
+
+
 def _ranked(strengths: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
     return sorted(((id_, found) for id_, found in strengths if found), key=lambda one: (-one[1], one[0]))
 
@@ -131,10 +138,13 @@ class _Sought:
     def __init__(self, name: str) -> None:
         self._asked = name
         self._name = _Name(name)
-        self._any_case = _Name(name, re.IGNORECASE)
         below = member_of(name)
         self._container = None if below is None else _Name(below[0])
         self._member = None if below is None else _Name(below[1])
+
+    @cached_property
+    def _any_case(self) -> "_Name":
+        return _Name(self._asked, re.IGNORECASE)
 
     def place(self, passage: Passage) -> Place:
         return min(self._name.place(passage), self._place_as_member(passage))
@@ -166,6 +176,8 @@ class _Name:
         self._bare = re.compile(_bordered(bare), flags)
         # `render()` is where `render` is called or takes parameters, and where a heading is just `render`.
         self._pattern = self._bare if bare == name else re.compile(rf"{_bordered(bare)}(?=[ \t]?\()", flags)
+        # The passages of a document share most of their headings.
+        self._headings: dict[str, Place] = {}
 
     def is_in(self, text: str) -> bool:
         return self._pattern.search(text) is not None
@@ -206,6 +218,14 @@ class _Name:
         return self._place_in_heading(heading) < Place.NAMED
 
     def _place_in_heading(self, heading: str) -> Place:
+        known = self._headings.get(heading)
+        if known is None:
+            known = self._headings[heading] = self._looked_up(heading)
+        return known
+
+    def _looked_up(self, heading: str) -> Place:
+        if self._bare.search(heading) is None:
+            return Place.NOWHERE
         if self._is_whole(heading, self._pattern):
             return self._at_start(heading, Place.HEADING, Place.LISTED)
         if any(self._is_whole(item, self._bare) for item in (heading, *_BETWEEN_NAMES.split(heading))):

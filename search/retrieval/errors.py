@@ -6,6 +6,9 @@ SearchError
 │   └── InvalidGlob       400
 ├── InvalidCitation       400
 ├── InvalidJudgedSet      400
+├── InvalidMeasure        400
+├── InvalidRunSetting     400
+├── InvalidComparison     422
 ├── StaleCursor           410
 ├── OutOfTime             503, code timeout
 ├── NotSearchableYet      503, with a time to wait
@@ -64,6 +67,25 @@ class InvalidJudgedSet(SearchError):
     """A set of queries and judgements can't be read."""
 
     code = "invalid_judged_set"
+
+
+class InvalidMeasure(SearchError):
+    """There is no such measure, or none that can be computed here."""
+
+    code = "invalid_measure"
+
+
+class InvalidRunSetting(SearchError):
+    """A run can't be asked under such a setting."""
+
+    code = "invalid_run_setting"
+
+
+class InvalidComparison(SearchError):
+    """The two runs have nothing that could be compared."""
+
+    code = "invalid_comparison"
+    status = 422
 
 
 class StaleCursor(SearchError):

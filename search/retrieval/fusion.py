@@ -8,6 +8,7 @@ Fusion outperforms Condorcet and individual Rank Learning Methods", SIGIR 2009.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 RRF_K = 60
 _LEXICAL = "lexical"
@@ -28,8 +29,7 @@ class RankedList:
             )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fused:
+class Fused(NamedTuple):
     """A chunk with its fused score, in [0, 1], and its rank, from 1, in each list that holds it."""
 
     chunk_id: str

@@ -3,9 +3,11 @@
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Literal
 
 from search.retrieval.errors import EmbedderUnavailable, LegTimeout
+from search.retrieval.neighbours import VectorsOf
 from search.retrieval.types import Candidate
 
 LegName = Literal["lexical", "vector", "exact"]
@@ -18,7 +20,7 @@ _MIN_CANDIDATES = 100
 LegSearch = Callable[[int], Sequence[Candidate]]
 #: Gives the leg's score of each of these chunks, as far as it knows one. May raise the same.
 LegScore = Callable[[Sequence[str]], Mapping[str, float]]
-#: Gives the ids, of those asked for, that the caller may see under the query's filters.
+#: Gives the ids, of those asked for, that the caller may see under the query's filters; the legs' best first.
 ReadBack = Callable[[Sequence[str]], Container[str]]
 
 
@@ -30,6 +32,8 @@ class Leg:
     search: LegSearch
     #: Scores what other legs found; None where a leg knows places alone.
     score: LegScore | None = None
+    #: Gives what it has embedded of the candidates; None where a leg has no vectors.
+    vectors: VectorsOf | None = None
     #: In the fusion.
     weight: float = 1.0
     #: Whether it uses what belongs to the calling thread, like its database connection.
@@ -151,9 +155,8 @@ class _Gathering:
         return LegList(candidates=kept, is_degraded=not answer.is_complete)
 
     def _judge(self) -> None:
-        found = (
-            candidate.chunk_id for answer in self._answers.values() for candidate in answer.candidates or ()
-        )
+        lists = [answer.candidates or () for answer in self._answers.values()]
+        found = (candidate.chunk_id for rank in zip_longest(*lists) for candidate in rank if candidate)
         unseen = [chunk_id for chunk_id in dict.fromkeys(found) if chunk_id not in self._allowed]
         if not unseen:
             return

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 
-from search.retrieval.convex import ScoredList, convex_combination
+from search.retrieval.convex import VECTOR_SHARE, ScoredList, convex_combination
 from search.retrieval.fusion import RRF_K, Fused, RankedList, reciprocal_rank_fusion
 from search.retrieval.gather import Gathered, Leg, LegName, ReadBack, gather
 from search.retrieval.score import bm25_magnitude
@@ -52,6 +52,7 @@ def rank_candidates(
     executor: Executor | None = None,
     fusion: Fusion = Fusion.RRF,
     k_rrf: int = RRF_K,
+    vector_share: float = VECTOR_SHARE,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Ranked:
     """Rank what the legs find: their order in a single mode, their fusion in hybrid.
@@ -68,11 +69,12 @@ def rank_candidates(
     started = clock()
     scores: KnownScores = {}
     if mode is Mode.HYBRID and fusion is Fusion.CONVEX:
-        scores = score_candidates(legs, gathered, executor)
+        scores = score_candidates(legs, gathered)
         scored, started = started, clock()
         timings["scoring"] = (started - scored) * 1000
     lists = _taking_part(legs, gathered)
-    fused = _fuse(legs, lists, scores, k_rrf) if mode is Mode.HYBRID else _in_leg_order(lists)
+    is_hybrid = mode is Mode.HYBRID
+    fused = _fuse(legs, lists, scores, k_rrf, vector_share) if is_hybrid else _in_leg_order(lists)
     entries = _entries(mode, fused[:k], lists)
     timings["fusion"] = (clock() - started) * 1000
     return Ranked(
@@ -100,6 +102,7 @@ def _fuse(
     lists: Mapping[LegName, tuple[Candidate, ...]],
     scores: Mapping[LegName, Mapping[str, float]],
     k_rrf: int,
+    vector_share: float,
 ) -> list[Fused]:
     """Fuse by scores where two legs have them: one alone has nothing to be weighed against."""
     ranked = {
@@ -112,7 +115,8 @@ def _fuse(
     if len(scores) < 2:
         return reciprocal_rank_fusion(list(ranked.values()), k_rrf)
     scored = [_scored(ranked.pop(name), known) for name, known in scores.items()]
-    return convex_combination(scored, list(ranked.values()), k_rrf)
+    vectors_of = next((leg.vectors for leg in legs if leg.name in scores and leg.vectors is not None), None)
+    return convex_combination(scored, list(ranked.values()), k_rrf, vectors_of, vector_share=vector_share)
 
 
 def _scored(ranked: RankedList, known: Mapping[str, float]) -> ScoredList:

@@ -10,6 +10,7 @@ from typing import Any
 from search.retrieval.scripts import RUN, fold, has_token, is_unspaced, signs_of, words_of
 
 Highlight = tuple[int, int]
+Snippet = tuple[str, list[Highlight]]
 #: Gives the index's tokens of a text in order: UTF-8 offsets of start and end, then the terms found there.
 Analyse = Callable[[str], Sequence[tuple[Any, ...]]]
 

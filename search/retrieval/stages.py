@@ -1,7 +1,7 @@
 """What comes after fusion: per-file cap, rerank, cutoff, each where it is asked for."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -65,7 +65,7 @@ def after_fusion(
     stages: Stages,
     *,
     query: str,
-    document_of: Mapping[str, str],
+    document_of: Mapping[str, Hashable],
     passages_of: Callable[[Sequence[str]], Mapping[str, str]],
     reranker: Reranker | None,
     clock: Callable[[], float] = time.perf_counter,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal, NoReturn, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, NoReturn, Protocol, runtime_checkable
 
 from search.retrieval.channels import QueryChannels
 from search.retrieval.citation import Citation
@@ -93,8 +93,7 @@ class SearchQuery:
         return self.channels or QueryChannels(vector=self.text, lexical=self.text, rerank=self.text)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A chunk that a leg found; its rank is its place in the leg's list."""
 
     #: 32 hex digits.

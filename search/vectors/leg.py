@@ -2,7 +2,7 @@
 
 import logging
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, lru_cache
 
@@ -16,7 +16,8 @@ from search.retrieval.match import parse_query
 from search.retrieval.score import vector_score
 from search.retrieval.types import Candidate
 from search.scope import Scope
-from search.vectors.nearest import nearest_chunks, similarities
+from search.vectors.nearest import QueryPoint, nearest_chunks
+from search.vectors.placed import MOST_PLACED, vectors_of
 from search.vectors.spaces import REMEDY, LiveSpace, mismatch
 
 logger = logging.getLogger(__name__)
@@ -33,14 +34,23 @@ class VectorLeg:
         embedder: Embedder | None,
         *,
         minds_language: bool = False,
+        is_compared: bool = False,
     ) -> None:
-        """With `minds_language` it takes no part where the model doesn't know the query's language."""
+        """With `minds_language` it takes no part where the model doesn't know the query's language.
+
+        With `is_compared` it says of other legs' candidates how near they are, and where all of them lie.
+        """
         self._scope = scope
         parsed = parse_query(text)
         # FTS5 syntax means nothing to a model; what is inside its quotes may. Without a word nothing does.
         self._text = "" if parsed.is_empty else parsed.raw or text
         self._embedder = embedder
         self.space = space
+        self._is_compared = is_compared
+        #: What other candidates are compared with, once a search has found what is near.
+        self.point: QueryPoint | None = None
+        self._noted: dict[str, float] = {}
+        self._places: dict[str, bytes] = {}
         self._minds_language = minds_language
         #: That the stored vectors are another model's than this process embeds queries with.
         self.mismatch = mismatch(space, None if embedder is None else embedder.space)
@@ -64,18 +74,30 @@ class VectorLeg:
         query_vector = self._query_vector()
         if query_vector is None or self.space is None:
             return []
+        point = QueryPoint(self.space, query_vector)
+        with_places = self._is_compared and limit <= MOST_PLACED
         with _timeouts():
-            nearest = nearest_chunks(self._scope, self.space, query_vector, limit=limit)
-        return [Candidate(chunk_id=id_.hex, score=vector_score(cosine)) for id_, cosine in nearest]
+            nearest = nearest_chunks(self._scope, point, limit=limit, with_places=with_places)
+        self.point = point if self._is_compared else None
+        self._places |= {near.chunk_id: near.place for near in nearest if near.place is not None}
+        return [Candidate(chunk_id=near.chunk_id, score=vector_score(near.similarity)) for near in nearest]
+
+    def note(self, similarities: Mapping[str, float], places: Mapping[str, bytes]) -> None:
+        """Take over how near chunks are, and where, from another statement, by chunk id."""
+        self._noted.update(similarities)
+        self._places.update(places)
+
+    def without_place(self, chunk_ids: Sequence[str]) -> list[str]:
+        """Give those of which it isn't known where they lie."""
+        return [id_ for id_ in chunk_ids if id_ not in self._places]
 
     def score(self, chunk_ids: Sequence[str]) -> dict[str, float]:
-        """Give the leg's score of those of `chunk_ids` that have a vector. Raises as `search` does."""
-        query_vector = self._query_vector()
-        if query_vector is None or self.space is None:
-            return {}
-        with _timeouts():
-            cosines = similarities(self._scope, self.space, query_vector, chunk_ids)
-        return {chunk_id: vector_score(cosine) for chunk_id, cosine in cosines.items()}
+        """Give the leg's score of those of `chunk_ids` that were noted."""
+        return {id_: vector_score(self._noted[id_]) for id_ in chunk_ids if id_ in self._noted}
+
+    def vectors(self, chunk_ids: Sequence[str]) -> dict[str, np.ndarray]:
+        """Give the vectors, `(dim,)` each, of those of `chunk_ids` whose places were noted."""
+        return vectors_of({id_: self._places[id_] for id_ in chunk_ids if id_ in self._places})
 
     def _query_vector(self) -> np.ndarray | None:
         if not self._text:

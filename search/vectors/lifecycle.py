@@ -64,27 +64,40 @@ def begin_build(
             raise SpaceConflict(f"The vectors are {same}'s already; there is nothing to build.")
         if other is not None and other != same:
             raise SpaceConflict(f"Vectors of {other} are being made; retire that space first ({other.pk}).")
-        fields = {"state": SpaceState.BUILDING, "switches_by_itself": switches_by_itself}
+        fields = {
+            "state": SpaceState.BUILDING,
+            "switches_by_itself": switches_by_itself,
+            "held_because": "",
+        }
         if same is None:
             return EmbeddingSpace.objects.create(workspace=workspace, **identity_fields(identity), **fields)
         return _changed(same, **fields, retire_at=None, live_until=None)
 
 
 def why_held(building: EmbeddingSpace) -> str | None:
-    """Say why a complete space does not go live by itself, None: it does. Gates of quality belong here."""
+    """Say why a complete space does not go live by itself, None: it does."""
+    if building.held_because:
+        return building.held_because
     return None if building.switches_by_itself else "It was asked to wait; run: kebab reembed switch"
+
+
+def hold(building: EmbeddingSpace, reason: str) -> None:
+    """Keep a space that is being built from going live by itself, with the reason that its status shows."""
+    if building.state == SpaceState.BUILDING:
+        _changed(building, held_because=reason)
+
+
+def complete_build(workspace: Workspace) -> EmbeddingSpace:
+    """Give the space that is being built. Raises SpaceConflict when there is none, or it is not complete."""
+    spaces = EmbeddingSpace.objects.in_workspace(workspace)
+    return _complete(list(spaces.filter(state=SpaceState.BUILDING)))
 
 
 def switch(workspace: Workspace) -> EmbeddingSpace:
     """Make the space that is being built the live one, give it. Raises SpaceConflict until it is complete."""
     with transaction.atomic():
         spaces = _locked(workspace)
-        building = _in_state(spaces, SpaceState.BUILDING)
-        if building is None:
-            raise SpaceConflict("No space is being built, so there is nothing to switch to.")
-        if count_without_vector(building):  # how many they are is not for all who may switch to know
-            raise SpaceConflict(f"Not every chunk has a vector of {building} yet; it can't go live.")
-        return _go_live(building, _in_state(spaces, SpaceState.LIVE))
+        return _go_live(_complete(spaces), _in_state(spaces, SpaceState.LIVE))
 
 
 def roll_back(workspace: Workspace) -> EmbeddingSpace:
@@ -114,13 +127,22 @@ def retire(space: EmbeddingSpace) -> EmbeddingSpace:
         return _changed(now, state=SpaceState.RETIRED, retire_at=timezone.now())
 
 
+def _complete(spaces: list[EmbeddingSpace]) -> EmbeddingSpace:
+    building = _in_state(spaces, SpaceState.BUILDING)
+    if building is None:
+        raise SpaceConflict("No space is being built, so there is nothing to switch to.")
+    if count_without_vector(building):  # how many they are is not for all who may switch to know
+        raise SpaceConflict(f"Not every chunk has a vector of {building} yet; it can't go live.")
+    return building
+
+
 def _go_live(space: EmbeddingSpace, before: EmbeddingSpace | None) -> EmbeddingSpace:
     now = timezone.now()
     if before is not None:
         kept_until = now + timedelta(days=settings.KEBAB_KEEP_SPACE_DAYS)
         _changed(before, state=SpaceState.RETIRED, live_until=now, retire_at=kept_until)
     logger.info("workspace %s: vectors of %s are searched from now on", space.workspace_id, space)
-    return _changed(space, state=SpaceState.LIVE, live_until=None, retire_at=None)
+    return _changed(space, state=SpaceState.LIVE, live_until=None, retire_at=None, held_because="")
 
 
 def _locked(workspace: Workspace | uuid.UUID) -> list[EmbeddingSpace]:

@@ -6,73 +6,78 @@ the exact scan answers, so that a filter never makes the list shorter than `limi
 """
 
 import uuid
-from collections.abc import Iterable, Sequence
-from functools import cache
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from django.conf import settings
-from django.db.models import BigIntegerField, QuerySet, UUIDField
+from django.db.models import BigIntegerField, F, FloatField, QuerySet, UUIDField
 from django.db.models.functions import Cast
-from pgvector import HalfVector
 from pgvector.django import CosineDistance, HalfVectorField
 
+from kebab.statements import Slot, Statement, compiled
 from search.models import ChunkVector, SourceVersion
 from search.scope import Scope, chunks_in, slots
-from search.statements import Slot, Statement, compiled
+from search.vectors.placed import Place
 from search.vectors.spaces import LiveSpace
 
-# Twice the limit, at least this. For the best 100 of 42,120 chunks recall was 0.935 with 100, 0.971 with 200,
-# 0.991 with 400, at 3.7, 5.6 and 9.8 ms (p50).
+# One and a half times the limit, at least this. For the best 100 of 176,009 chunks recall was 0.929 with 100,
+# 0.951 with 150, 0.960 with 200, 0.988 with 400, at 2.9, 3.7, 4.7 and 8.1 ms (p50, other work beside).
 _EF_SEARCH = 100
 # pgvector takes no more.
 _MOST_EF_SEARCH = 1_000
 
 _WORKSPACE = Slot("workspace", UUIDField())
+
 #: What a shape of query narrows rows by: names of `Scope.values`, and `kind`.
 Narrowing = frozenset[str]
 
 
-def nearest_chunks(
-    scope: Scope, space: LiveSpace, query_vector: np.ndarray, *, limit: int
-) -> list[tuple[uuid.UUID, float]]:
-    """Give up to `limit` (chunk id, cosine similarity), most similar first, ties by chunk id.
+# As many digits as tell two of its numbers apart.
+_HALF_DIGITS = "%.5g"
 
-    Only of chunks that the scope lets through; `query_vector` is `(dim,)`.
+
+@dataclass(frozen=True)
+class QueryPoint:
+    """A query's place in a space: its vector is `(dim,)`."""
+
+    space: LiveSpace
+    vector: np.ndarray
+
+    @cached_property
+    def values(self) -> dict[str, Any]:
+        """Give what fills the slots of a statement that measures distances from it."""
+        numbers = self.vector.astype(np.float16).tolist()
+        text = ",".join([_HALF_DIGITS] * len(numbers)) % tuple(numbers)
+        return {"space": self.space.space_id, "vector": f"[{text}]"}
+
+
+class Near(NamedTuple):
+    """A chunk near a query, by its cosine similarity."""
+
+    chunk_id: str
+    similarity: float
+    #: Where it lies, for `search.vectors.placed.vectors_of`; None if not asked for.
+    place: bytes | None
+
+
+def nearest_chunks(scope: Scope, point: QueryPoint, *, limit: int, with_places: bool = False) -> list[Near]:
+    """Give up to `limit` chunks, the most similar to `point` first, ties by chunk id.
+
+    Only of chunks that the scope lets through.
     """
+    space = point.space
     narrowing, values = _narrowing(scope)
-    values |= {"space": space.space_id, "vector": _literal(query_vector), "limit": limit}
+    values |= {**point.values, "limit": limit}
     if space.is_indexed:
-        ef_search = min(_MOST_EF_SEARCH, max(_EF_SEARCH, 2 * limit))
+        ef_search = min(_MOST_EF_SEARCH, max(_EF_SEARCH, limit + limit // 2))
         options = {"hnsw.ef_search": str(ef_search), "hnsw.iterative_scan": "strict_order"}
-        found = _by_index(narrowing, space.dim).rows(values, _time_limit() | options)
+        found = _by_index(narrowing, space.dim, with_places).rows(values, _time_limit() | options)
         if len(found) >= limit:
-            return _with_similarity(sorted(found, key=lambda row: (row[1], row[0])))
-    return _with_similarity(_exactly(narrowing).rows(values, _time_limit()))
-
-
-def similarities(
-    scope: Scope, space: LiveSpace, query_vector: np.ndarray, chunk_ids: Sequence[str]
-) -> dict[str, float]:
-    """Give the cosine similarity of those of `chunk_ids` that have a vector in `space`, by chunk id.
-
-    Only of chunks of the scope's sources; its other filters are the caller's to heed.
-    """
-    values = {
-        "workspace": scope.workspace_id,
-        "space": space.space_id,
-        "vector": _literal(query_vector),
-        "chunk_ids": f"{{{','.join(chunk_ids)}}}",
-    }
-    narrowing: Narrowing = frozenset()
-    if scope.sources is not None:
-        narrowing, values["versions"] = frozenset({"source"}), _listed(_versions(scope))
-    found = _of_chunks(narrowing).rows(values, _time_limit())
-    return {id_.hex: similarity for id_, similarity in _with_similarity(found)}
-
-
-def _literal(vector: np.ndarray) -> str:
-    return str(HalfVector(vector.astype(np.float16)).to_text())
+            return _near(sorted(found, key=lambda row: (row[1], row[0])))
+    return _near(_exactly(narrowing, with_places).rows(values, _time_limit()))
 
 
 def _narrowing(scope: Scope) -> tuple[Narrowing, dict[str, Any]]:
@@ -109,24 +114,28 @@ def _listed(ids: Iterable[uuid.UUID]) -> str:
 
 
 @cache
-def _exactly(narrowing: Narrowing) -> Statement:
-    distance = CosineDistance("embedding", Slot("vector"))
+def _exactly(narrowing: Narrowing, with_places: bool) -> Statement:
+    distance = CosineDistance("embedding", Slot("vector"), output_field=FloatField())
     nearest = _rows(narrowing).annotate(distance=distance).order_by("distance", "chunk_id")
-    return compiled(nearest.values_list("chunk_id", "distance")).limited()
+    return _near_statement(nearest, distance, with_places, is_planned_once=not narrowing)
 
 
 @cache
-def _by_index(narrowing: Narrowing, dim: int) -> Statement:
+def _by_index(narrowing: Narrowing, dim: int, with_places: bool) -> Statement:
     # The index is on this very expression; without the cast, rows of a column without dimensions.
     column = Cast("embedding", HalfVectorField(dimensions=dim))
-    nearest = _rows(narrowing).annotate(distance=CosineDistance(column, Slot("vector"))).order_by("distance")
-    return compiled(nearest.values_list("chunk_id", "distance")).limited()
+    distance = CosineDistance(column, Slot("vector"), output_field=FloatField())
+    nearest = _rows(narrowing).annotate(distance=distance).order_by("distance")
+    # The index is one space's own: a plan for all spaces would have to do without it.
+    return _near_statement(nearest, distance, with_places, is_planned_once=False)
 
 
-@cache
-def _of_chunks(narrowing: Narrowing) -> Statement:
-    rows = _rows(narrowing).filter(chunk_id__any_of=Slot("chunk_ids"))
-    return compiled(rows.values_list("chunk_id", CosineDistance("embedding", Slot("vector"))))
+def _near_statement(
+    nearest: "QuerySet[ChunkVector]", distance: CosineDistance, with_places: bool, *, is_planned_once: bool
+) -> Statement:
+    place = [Place(F("embedding"), distance)] if with_places else []
+    rows = nearest.values_list("chunk_id", "distance", *place)
+    return compiled(rows, is_planned_once=is_planned_once).limited()
 
 
 def _rows(narrowing: Narrowing) -> "QuerySet[ChunkVector]":
@@ -143,5 +152,10 @@ def _time_limit() -> dict[str, str]:
     return {"statement_timeout": f"{settings.KEBAB_SEARCH_STATEMENT_LIMIT_MS}ms"}
 
 
-def _with_similarity(rows: Sequence[tuple[uuid.UUID, float]]) -> list[tuple[uuid.UUID, float]]:
-    return [(chunk_id, 1.0 - distance) for chunk_id, distance in rows if distance == distance]
+def _near(rows: Iterable[tuple[Any, ...]]) -> list[Near]:
+    """Give cosine similarities in the place of distances; a vector without a direction has none."""
+    return [
+        Near(chunk_id.hex, 1.0 - distance, place[0] if place else None)
+        for chunk_id, distance, *place in rows
+        if distance == distance
+    ]

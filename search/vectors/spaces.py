@@ -106,6 +106,12 @@ def live_spaces(workspace_id: object) -> "QuerySet[EmbeddingSpace]":
     return EmbeddingSpace.objects.filter(workspace_id=workspace_id, state=SpaceState.LIVE)
 
 
+def live_form(space: EmbeddingSpace) -> LiveSpace:
+    """Give a space as searches take it, whatever its state is."""
+    names = [field.name for field in fields(LiveSpace) if field.name != "space_id"]
+    return LiveSpace(space_id=space.pk, **{name: getattr(space, name) for name in names})
+
+
 def live_space(workspace: Workspace) -> LiveSpace | None:
     """Give the workspace's live space, None before its first vector."""
     row = live_spaces(workspace.pk).values_list(SPACE_AS_JSON, flat=True).first()
@@ -126,7 +132,8 @@ def ensure_live_space(workspace: Workspace, identity: SpaceIdentity) -> Embeddin
             if space is None:
                 return EmbeddingSpace.objects.create(workspace=workspace, **identity_fields(identity))
             space.state, space.live_until, space.retire_at = SpaceState.LIVE, None, None
-            space.save(update_fields=["state", "live_until", "retire_at"])
+            space.held_because = ""
+            space.save(update_fields=["state", "live_until", "retire_at", "held_because"])
             return space
     except IntegrityError:  # another worker was first
         return spaces.get()

@@ -33,9 +33,7 @@ def test_every_response_is_as_its_schema_says(reader, workspace, mode):
         validate("citation.v1", hit["citation"])
 
 
-@pytest.mark.parametrize(
-    "given", [{"fusion": "convex"}, {"per_file_cap": 1, "cutoff": True}, {"rerank": True}]
-)
+@pytest.mark.parametrize("given", [{"fusion": "rrf"}, {"per_file_cap": 1, "cutoff": True}, {"rerank": True}])
 def test_every_explanation_is_as_its_schema_says(reader, workspace, given):
     asked = {"q": "alpha gamma", "explain": True, "why_not": "0" * 32, **given}
     body = reader.post(address(workspace, "/search"), asked, format="json").json()

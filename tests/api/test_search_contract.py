@@ -146,7 +146,7 @@ def test_a_a_a_b_c_with_cap_2_leaves_a_a_b_c(ask):
 
 
 def test_fused_scores_are_those_of_the_ranks_and_what_is_absent_is_null(ask):
-    body = ask("apricot jam", "hybrid", k=50)
+    body = ask("apricot jam", "hybrid", k=50, fusion="rrf")
 
     assert len(body["hits"]) == 50
     for hit in body["hits"]:
@@ -216,7 +216,8 @@ def test_a_raw_query_past_its_time_is_refused(post, settings, mode):
 
 @pytest.mark.parametrize("mode", ["lexical", "hybrid"])
 def test_only_a_query_in_quotes_is_raw_and_its_syntax_must_hold(ask, post, mode):
-    assert {hit["doc_path"] for hit in ask("'quince OR medl*'", mode, k=7)["hits"]} >= {"doc.pdf", "byte.bin"}
+    found = ask("'quince OR medl*'", mode, k=7, fusion="rrf")["hits"]
+    assert {hit["doc_path"] for hit in found} >= {"doc.pdf", "byte.bin"}
     assert ask("'apricot' tree", mode)["hits"][0]["retrieval"]["tier"] == "all"
     for q in ("'apricot AND'", "'(apricot'", "'nocolumn : apricot'"):
         assert refused(post(q=q, mode=mode)) == (400, "invalid_query"), q
@@ -248,7 +249,7 @@ def test_a_workspace_s_settings_are_the_defaults_by_their_names(reader, workspac
     expected = {
         "default_k": 10,
         "snippet_chars": 220,
-        "fusion": "rrf",
+        "fusion": "convex",
         "rrf_k": 60,
         "pre_rerank_max_per_file": 5,
         "score_gate": 0.05,

@@ -6,6 +6,7 @@ import pytest
 from search import paging
 from search.corpus import delete_documents
 from search.models import Document
+from search.readback import Standing
 from tests.api.making import address
 from tests.api_plumbing.actors import make_member, person_client, token_client
 from tests.corpus.making import write
@@ -51,7 +52,7 @@ def test_the_pages_together_are_the_list(ask, mode):
 
 @pytest.mark.parametrize(
     "asked",
-    [{"fusion": "convex"}, {"rerank": True}, {"cutoff": True}, {"per_file_cap": 1}, {"q": '"beta gamma" 7'}],
+    [{"fusion": "rrf"}, {"rerank": True}, {"cutoff": True}, {"per_file_cap": 1}, {"q": '"beta gamma" 7'}],
 )
 def test_the_pages_of_every_sort_of_list_together_are_the_list(ask, asked):
     asked = {"q": "alpha gamma", **asked}
@@ -123,7 +124,11 @@ def test_what_goes_while_a_page_is_made_leaves_its_place_empty(ask, workspace, m
     whole = ask(q="alpha", mode="lexical", k=50)["hits"]
     first = ask(q="alpha", mode="lexical", k=4)
     delete(workspace, {whole[5]["doc_path"]})
-    monkeypatch.setattr(paging, "read_back", lambda scope, chunk_ids: dict.fromkeys(chunk_ids))
+    monkeypatch.setattr(
+        paging,
+        "read_back",
+        lambda scope, chunk_ids: Standing(documents=dict.fromkeys(chunk_ids, 1), similarities={}, places={}),
+    )
 
     assert [hit["rank"] for hit in ask(cursor=first["next_cursor"])["hits"]] == [5, 7, 8]
 

@@ -172,10 +172,10 @@ def test_the_fusion_is_the_workspaces_or_the_one_that_is_asked_for(search, works
     def scores(**given):
         return [hit["score"] for hit in search(mode="hybrid", **given).json()["hits"]]
 
-    assert scores() == scores(fusion="rrf") != scores(fusion="convex")
-    workspace.settings = {"fusion": "convex"}
-    workspace.save(update_fields=["settings"])
     assert scores() == scores(fusion="convex") != scores(fusion="rrf")
+    workspace.settings = {"fusion": "rrf"}
+    workspace.save(update_fields=["settings"])
+    assert scores() == scores(fusion="rrf") != scores(fusion="convex")
 
 
 def test_the_lexical_channel_goes_before_q(ask):

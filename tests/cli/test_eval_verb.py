@@ -6,15 +6,17 @@ from contextlib import nullcontext
 import pytest
 from django.core.management.base import CommandError
 
+from ingest.cli.evaluation import beir as judged_set
 from ingest.cli.judged_documents import Loader
-from ingest.management.commands import eval as eval_verb
 from kebab.people.models import Workspace
 from search import node
 from search.corpus import replace_document
 from search.embedders.hashing import HashEmbedder
 from search.embedding import wanted_embedder
 from search.evaluation.beir import JudgedDocument
-from search.evaluation.running import Asking, ask_all
+from search.evaluation.judged import JudgedTopic
+from search.evaluation.running import evaluate
+from search.evaluation.settings import RunSettings
 from search.mirror import snapshot
 from search.models import Chunk, Document
 from search.retrieval.types import Mode
@@ -70,7 +72,7 @@ def test_each_mode_has_its_figures_and_the_workspace_is_gone(folder):
 def test_the_record_names_what_a_repetition_needs(folder):
     record = run_json("eval", "--beir", str(folder), "--modes", "lexical")["record"]
     assert record["code"]["version"]
-    assert record["settings"]["fusion"] == "rrf"
+    assert record["settings"]["fusion"] == "convex"
     assert record["settings"]["embedder"] == "hash"
     assert record["space"].startswith("hash@")
     assert (record["set"]["documents"], record["set"]["topics"], record["set"]["judgements"]) == (4, 3, 3)
@@ -107,13 +109,13 @@ def test_every_run_embeds_its_queries_itself_whichever_embedder_makes_the_vector
     settings.KEBAB_EMBEDDERS = ["hash:32"]
     workspace = make_workspace(settings={"embedder": chosen})
     place = make_place(workspace)
-    names = {replace_document(place, draft("apple harvest")).doc_id.hex: "apples"}
+    replace_document(place, draft("apple harvest"))
     sync(workspace)
     ensure_live_space(workspace, wanted_embedder(workspace).space)
-    asking = Asking(topics=QUERIES, depth=10, names=names)
+    topics = [JudgedTopic(topic_id=id_, text=text) for id_, text in QUERIES.items()]
     for mode in (Mode.VECTOR, Mode.HYBRID):
         asked.clear()
-        ask_all(workspace, asking, mode)
+        evaluate(workspace, topics, RunSettings(mode=mode))
         assert asked == list(QUERIES.values())
 
 
@@ -162,7 +164,7 @@ def test_the_workspace_goes_when_the_measurement_fails(folder, monkeypatch):
     def fail(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(eval_verb, "ask_all", fail)
+    monkeypatch.setattr(judged_set, "evaluate", fail)
     code, _, _ = run("eval", "--beir", str(folder))
     assert code == 130
     assert not Workspace.objects.exists()

@@ -13,6 +13,9 @@ from packaging.utils import canonicalize_name
 
 PROJECT = Path(__file__).resolve().parents[2]
 OURS = {"kebab", "search", "ingest", "tests"}
+EXTRAS = ("rerank", "ocr", "peers")
+# `kebab bench` measures the embedder beside it where it is installed; it brings torch in a build of choice.
+BESIDE_TORCH = {"sentence-transformers", "transformers"}
 # They are used without being imported by name: Django apps, event loop and parser of uvicorn, binaries.
 USED_BY_NAME = {
     "argon2-cffi",
@@ -58,8 +61,8 @@ def distributions_of(modules):
 
 def test_everything_the_code_imports_is_pinned():
     found = set().union(*(distributions_of(imported(folder)) for folder in ("kebab", "search", "ingest")))
-    optional = pins("deploy/requirements-rerank.txt").keys() | pins("deploy/requirements-ocr.txt").keys()
-    assert found <= pins("requirements.txt").keys() | optional
+    extras = (pins(f"deploy/requirements-{extra}.txt").keys() for extra in EXTRAS)
+    assert found <= set(pins("requirements.txt")).union(*extras, BESIDE_TORCH)
 
 
 def test_everything_the_tests_import_is_pinned():
@@ -67,7 +70,7 @@ def test_everything_the_tests_import_is_pinned():
     assert distributions_of(imported("tests")) - optional <= (
         pins("requirements.txt").keys()
         | pins("tests/requirements.txt").keys()
-        | pins("tests/peers/requirements.txt").keys()
+        | pins("deploy/requirements-peers.txt").keys()
     )
 
 
@@ -111,7 +114,7 @@ def test_the_model_comes_without_its_dependencies():
     assert not pins("deploy/requirements-model.txt").keys() & pins("requirements.txt").keys()
 
 
-@pytest.mark.parametrize("extra", ["rerank", "ocr"])
+@pytest.mark.parametrize("extra", EXTRAS)
 def test_an_extra_asks_for_no_other_version_of_what_kebab_runs_on(extra):
     added = pins(f"deploy/requirements-{extra}.txt")
     base = pins("requirements.txt") | pins("tests/requirements.txt") | pins("deploy/requirements-rerank.txt")

@@ -83,7 +83,8 @@ def test_a_filter_by_another_workspace_s_ids_finds_nothing(filled, other_workspa
         assert reader.post(address, body, format="json").json()["files"] == []
 
 
-def test_making_a_pack_writes_nothing(filled, workspace):
+def test_making_a_pack_writes_nothing(filled, workspace, settings):
+    settings.KEBAB_PLAN_ONCE = False  # statements are known by their texts here
     everything = Surroundings(neighbours=2, imports=True)
     request = ContextRequest.asking(SearchQuery(text="pepper"), surroundings=everything)
     with CaptureQueriesContext(connection) as asked:

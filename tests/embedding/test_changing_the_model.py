@@ -130,9 +130,9 @@ def test_the_index_of_a_large_space_is_there_before_it_goes_live(filled, setting
     job = open_job()
     switched = embedding_work.switch_when_complete
 
-    def look(workspace):
+    def look(workspace, **options):
         seen.append(space_in(workspace, "building").is_indexed)
-        switched(workspace)
+        switched(workspace, **options)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(embedding_work, "switch_when_complete", look)

@@ -24,9 +24,9 @@ def seen(monkeypatch):
     """For each query against vectors, how long it and the space's vectors are."""
     pairs, real = [], vector_leg.nearest_chunks
 
-    def nearest(scope, space, query_vector, *, limit):
-        pairs.append((space.dim, len(query_vector)))
-        return real(scope, space, query_vector, limit=limit)
+    def nearest(scope, point, **options):
+        pairs.append((point.space.dim, len(point.vector)))
+        return real(scope, point, **options)
 
     monkeypatch.setattr(vector_leg, "nearest_chunks", nearest)
     return pairs

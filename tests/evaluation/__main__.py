@@ -33,12 +33,15 @@ def main(arguments: Sequence[str]) -> int:
 def _measure(slug: str, names: Sequence[Name]) -> int:
     django.setup()
     from kebab.people.models import Workspace
+    from kebab.tenancy.acting import acting_everywhere, acting_in
     from search.retrieval.types import Mode
     from tests.evaluation.measure import ask_names, share_found
 
-    workspace = Workspace.objects.get(slug=slug)
+    with acting_everywhere():
+        workspace = Workspace.objects.get(slug=slug)
     for mode in (Mode.LEXICAL, Mode.HYBRID):
-        asked = ask_names(workspace, names, mode)
+        with acting_in(workspace.pk):
+            asked = ask_names(workspace, names, mode)
         missed = ", ".join(f"{one.name.query} ({one.place or '-'})" for one in asked if not one.is_found)
         print(f"{mode}: {share_found(asked):.1%} of {len(asked)}; missed: {missed or 'none'}")  # noqa: T201
     return 0

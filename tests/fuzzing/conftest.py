@@ -10,7 +10,7 @@ from kebab.people.models import Group, Role, User, Workspace
 from kebab.people.tokens import mint_token
 from search.blobs import keep_blob
 from search.corpus import ensure_version
-from search.models import Chunk, EmbeddingSpace, Source
+from search.models import Chunk, EmbeddingSpace, Feedback, Judgement, Run, RunTopic, Source, Topic
 from search.wire.schemas import schema_names
 from tests.api.making import quarantine
 from tests.api_plumbing.actors import make_member, make_workspace
@@ -73,14 +73,54 @@ def _known(workspace):
     return {
         "chunk_id": [chunk.chunk_id.hex for chunk in Chunk.objects.in_workspace(workspace)],
         "email": [make_member(make_workspace(), Role.VIEWER).email for _ in range(20)],
+        **_evaluated(workspace, uploads),
         "entry_id": [entry.pk for entry in entries],
         "group_id": [group.pk for group in groups],
         "job_id": [job.pk for job in jobs],
         "library_id": [uploads.library_id],
         "name": schema_names(),
         "new_name": [f"new-{number}" for number in range(100)],
+        "settings": [{"default_k": number} for number in range(1, 20)],
         "source_id": [repository.pk],
         "space_id": [space.pk for space in spaces],
         "tag": ["v1", "v2"],
         "token_id": [mint_token(workspace, scopes=["search"])[0].pk],
+    }
+
+
+def _evaluated(workspace, source):
+    """Make topics, what was said of a hit, and runs that have asked a topic; give their names."""
+    named = {"path": "0.md", "source": source, "place_key": source.pk}
+    topics = [
+        Topic.objects.create(workspace=workspace, topic_id=f"boat-{number}", text="boat")
+        for number in range(30)
+    ]
+    for topic in topics:
+        Judgement.objects.create(workspace=workspace, topic=topic, grade=1, **named)
+    said = {"query": "boat", "query_key": source.pk, "actor": "a", "creator": "a", "is_relevant": True}
+    Feedback.objects.create(workspace=workspace, **said, **named)
+    ended = {"state": "succeeded", "finished_at": timezone.now()}
+    asked = {"settings": {"mode": "lexical"}, "measures": ["nDCG@10"], "sources": ["docs"]}
+    runs = [Run.objects.create(workspace=workspace, topic_set="golden", **asked, **ended) for _ in range(20)]
+    for run in runs:
+        RunTopic.objects.create(
+            workspace=workspace,
+            run=run,
+            ordinal=0,
+            topic_id="boat-0",
+            text="boat",
+            judgements=[["docs", "", "0.md", "", 1]],
+            ranking=[["docs", "", "0.md", "L1-L9", 0.5]],
+            measures={"nDCG@10": 1.0},
+            ms=1.0,
+            is_empty=False,
+            is_refused=False,
+        )
+    return {
+        "path": [f"{number}.md" for number in range(_DOCUMENTS)],
+        "run_id": [run.pk for run in runs],
+        "set": ["golden"],
+        "source_key": ["docs"],
+        "none": [""],
+        "topic_id": [topic.pk for topic in topics],
     }

@@ -18,6 +18,8 @@ _OF_LIST = {
     "invitations": "invitation_id",
     "tokens": "token_id",
     "members": "user_id",
+    "topics": "topic_id",
+    "runs": "run_id",
 }
 _LISTS = "|".join(_OF_LIST)
 # Fields that, when they name nothing, have the whole request refused: of what they are taken, or left out.
@@ -34,6 +36,15 @@ _OF_FIELD = {
     "slug": "new_name",
     "key": "new_name",
     "email": "email",
+    "set": "set",
+    "measures": "",
+    "repeat": "run_id",
+    "baseline": "run_id",
+}
+# What fields are called so of one operation, where its request is about nothing without them.
+_OF_OPERATION = {
+    "POST /api/v1/workspaces/{ws}/eval/gate": {"settings": "settings"},
+    "POST /api/v1/workspaces/{ws}/feedback": {"source": "source_key", "citation": "path", "version": "none"},
 }
 # Without one of these the operation asks for nothing, though its description can't say so.
 _NEEDED = {
@@ -58,7 +69,7 @@ class Pool:
         spared: Collection[str] = (),
     ) -> None:
         self._spared = spared
-        self._values: dict[str, deque[str]] = {}
+        self._values: dict[str, deque[Any]] = {}
         self._random = Random(seed)
         for name, values in {"ws": [workspace], "q": ["boat"], **(known or {})}.items():
             self._keep(name, values)
@@ -69,9 +80,10 @@ class Pool:
 
     def fields(self, operation: str, made_up: Mapping[str, Any]) -> dict[str, Any]:
         """Give the parameters or the body of a request, most of them of what there is."""
-        found = {name: self._value(_OF_FIELD.get(name, ""), value) for name, value in made_up.items()}
-        for name in _OF_FIELD.keys() & found.keys():
-            if not _OF_FIELD[name] and not self._keeps():
+        taken = {**_OF_FIELD, **_OF_OPERATION.get(operation, {})}
+        found = {name: self._value(taken.get(name, ""), value) for name, value in made_up.items()}
+        for name in taken.keys() & found.keys():
+            if not taken[name] and not self._keeps():
                 del found[name]
         needed = _NEEDED.get(operation, ())
         if needed and not found.keys() & set(needed) and not self._keeps():
@@ -89,7 +101,7 @@ class Pool:
 
     def _keep(self, argument: str, values: Iterable[Any]) -> None:
         kept = self._values.setdefault(argument, deque(maxlen=_KEPT))
-        kept.extend(str(value) for value in values if str(value) not in self._spared)
+        kept.extend(_plain(value) for value in values if str(value) not in self._spared)
 
     def _value(self, name: str, made_up: Any) -> Any:
         known = self._values.get(name)
@@ -97,6 +109,10 @@ class Pool:
 
     def _keeps(self) -> bool:
         return self._random.random() < _KEEPING
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, dict) else str(value)
 
 
 def _ids(rows: list[Any], argument: str) -> list[Any]:

@@ -155,10 +155,10 @@ def test_a_file_that_kills_its_parsers_is_quarantined_and_its_old_content_stays(
     sync(source)
     digest = Digester.digest
 
-    def die(self, content, path, *rest):
+    def die(self, content, path, *rest, **options):
         if b"deadly" in content:
             raise Quarantined("every parser failed on it")
-        return digest(self, content, path, *rest)
+        return digest(self, content, path, *rest, **options)
 
     monkeypatch.setattr(Digester, "digest", die)
     fill(folder, {"a.md": "deadly\n", "b.md": "fine\n"})

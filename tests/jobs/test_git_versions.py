@@ -66,9 +66,9 @@ def work_done(monkeypatch):
     counted = _Counted()
     digest = Digester.digest
 
-    def parsing(self, content, path, overrides):
+    def parsing(self, content, path, *rest, **options):
         counted.parsed.append(path)
-        return digest(self, content, path, overrides)
+        return digest(self, content, path, *rest, **options)
 
     monkeypatch.setattr(Digester, "digest", parsing)
     embedder = configured_embedder()

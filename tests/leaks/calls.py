@@ -50,6 +50,8 @@ _ARGUMENTS = {
     "token_id": "token",
     "group_id": "group",
     "invitation_id": "invitation",
+    "topic_id": "topic",
+    "run_id": "run",
 }
 WORKSPACE_ARGUMENTS = frozenset({"ws", "slug"})
 _NAME = re.compile(r"\{[a-z]+\}")
@@ -278,6 +280,8 @@ def _work() -> Iterator[Call]:
     yield Call(route="api-embedding-switch", method="post", shown=_NONE)
     yield Call(route="api-embedding-rollback", method="post", shown=_NONE)
     yield Call(route="api-embedding-space", method="delete", shown=_NONE, controlled=_THEIRS)
+    judged = {"settings": {"rrf_k": 61}, "switch": True, "force": True}
+    yield Call(route="api-eval-gate", method="post", body=judged, shown=_NONE)
     yield Call(route="api-jobs")
     yield Call(route="api-jobs", query="state=failed&kind=ingest_document&limit=1")
     for route in ("api-job", "api-job-items", "api-job-events"):
@@ -290,6 +294,45 @@ def _work() -> Iterator[Call]:
         yield Call(route="api-quarantine", query=f"source={named}")
     yield Call(route="api-quarantined", method="delete", shown=_NONE)
     yield Call(route="api-quarantine-retry", method="post", shown=_NONE)
+
+
+def _evaluation() -> Iterator[Call]:
+    for query in ("", "limit=1", "set={set}"):
+        yield Call(route="api-eval-topics", query=query)
+    judged = {"topic_id": "x", "query": "x", "judgements": [{"path": "{path}", "source": "{sourcekey}"}]}
+    yield Call(route="api-eval-topics", method="post", body={"topics": [judged]}, shown=_NONE)
+    # An id that is taken in a set can't be given again: that much is told.
+    taken = {"set": "{set}", "topics": [{"topic_id": "{topicname}", "query": "x"}]}
+    yield Call(route="api-eval-topics", method="post", body=taken, shown=_NONE, compared=_THEIRS)
+    yield Call(route="api-eval-topics", method="delete", query="set={set}", shown=_NONE)
+    yield Call(route="api-eval-topic")
+    yield Call(route="api-eval-topic", method="delete", shown=_NONE)
+    yield Call(route="api-eval-topic-sets")
+    for format_ in ("golden", "trec-topics", "trec-qrels", "beir-queries", "beir-qrels"):
+        yield Call(route="api-eval-topic-export", query=f"set={{set}}&format={format_}")
+    yield Call(route="api-eval-topics-of-feedback", method="post", body={}, shown=_NONE)
+    said = {"query": "x", "source": "{sourcekey}", "citation": "{path}", "is_relevant": True}
+    yield Call(route="api-feedback")
+    yield Call(route="api-feedback", method="post", body=said)
+    yield from _runs()
+
+
+def _runs() -> Iterator[Call]:
+    for query in ("", "limit=1", "set={set}&state=succeeded"):
+        yield Call(route="api-eval-runs", query=query)
+    of_set = {"set": "{set}", "settings": {"mode": "lexical"}}
+    yield Call(route="api-eval-runs", method="post", body=of_set, shown=_NONE)
+    yield Call(route="api-eval-runs", method="post", body={"repeat": "{run}"})
+    for route in ("api-eval-run", "api-eval-run-topics", "api-eval-run-trec"):
+        yield Call(route=route)
+    yield Call(route="api-eval-run", method="delete", shown=_NONE)
+    for baseline in ("{baseline}", "{run}"):
+        yield Call(route="api-eval-run-comparison", query=f"baseline={baseline}&measures=nDCG@10")
+    for route in ("api-job", "api-job-items", "api-job-events"):
+        is_shown = route != "api-job-items"
+        yield Call(route=route, arguments={"job_id": "evaluation"}, shown=BOTH if is_shown else _NONE)
+    for route in ("api-job-cancel", "api-job-retry"):
+        yield Call(route=route, method="post", arguments={"job_id": "evaluation"}, shown=_NONE)
 
 
 def _pages() -> Iterator[Call]:
@@ -305,4 +348,12 @@ def _pages() -> Iterator[Call]:
     yield Call(route="document-picture", arguments={"doc_id": "picture"}, shown=_NONE)
 
 
-CALLS: Sequence[Call] = (*_people(), *_searches(), *_documents(), *_sources(), *_work(), *_pages())
+CALLS: Sequence[Call] = (
+    *_people(),
+    *_searches(),
+    *_documents(),
+    *_sources(),
+    *_work(),
+    *_evaluation(),
+    *_pages(),
+)

@@ -26,7 +26,17 @@ from kebab.people.tokens import mint_token
 from search.blobs import keep_blob
 from search.corpus import Place, ensure_version, replace_document
 from search.libraries.standing import refresh_standing
-from search.models import Chunk, Document, EmbeddingSpace, Source
+from search.models import (
+    Chunk,
+    Document,
+    EmbeddingSpace,
+    Feedback,
+    Judgement,
+    Run,
+    RunTopic,
+    Source,
+    Topic,
+)
 from tests.api.making import embed, quarantine
 from tests.corpus.making import chunk, draft, restrict
 from tests.leaks.canaries import CLOSED, THEIRS, Target
@@ -200,6 +210,65 @@ def _hidden_jobs(source: Source, stem: str) -> dict[str, str]:
     return {"job": str(job.pk), "running": str(running.pk), "entry": str(entry.pk)}
 
 
+def _hidden_evaluation(source: Source, stem: str) -> dict[str, str]:
+    """Make a topic, two runs that asked it, what somebody said of its hit, and the job of a run."""
+    own = {"workspace": source.workspace, "created_by": f"{stem}requester@example.org", "creator": "user:0"}
+    place = {"path": f"{stem}folder/{stem}file.md", "source": source, "place_key": source.pk}
+    query = f"What of the {stem}query?"
+    named = {"topic_id": f"{stem}topic", "text": query}
+    topic = Topic.objects.create(topic_set=f"{stem}-set", **named, **own)
+    Judgement.objects.create(workspace=source.workspace, topic=topic, grade=1, **place)
+    runs = [
+        Run.objects.create(
+            name=f"{stem}run{number}",
+            topic_set=topic.topic_set,
+            state="succeeded",
+            settings={"mode": "lexical", "k": 10},
+            measures=["nDCG@10"],
+            figures={"measures": {"nDCG@10": 1.0}, "index_version": f"{stem}index"},
+            sources=[source.key],
+            finished_at=timezone.now(),
+            **own,
+        )
+        for number in range(2)
+    ]
+    for run in runs:
+        RunTopic.objects.create(
+            workspace=source.workspace,
+            run=run,
+            ordinal=0,
+            **named,
+            judgements=[[source.key, "", place["path"], "", 1]],
+            ranking=[[source.key, "", place["path"], "L1-L2", 0.5]],
+            measures={"nDCG@10": 1.0},
+            ms=1.0,
+            is_empty=False,
+            is_refused=False,
+        )
+    Feedback.objects.create(
+        workspace=source.workspace,
+        query=query,
+        query_key=source.pk,
+        actor=f"{stem}member@example.org",
+        creator="user:0",
+        is_relevant=True,
+        **place,
+    )
+    job = Job.objects.create(
+        workspace=source.workspace,
+        kind="evaluate",
+        payload={"run": str(runs[0].pk)},
+        state=JobState.FAILED,
+        current_path=topic.topic_id,
+        error=f"The {stem}error.",
+        requested_by=own["created_by"],
+        finished_at=timezone.now(),
+    )
+    ids = {"topic": topic, "run": runs[0], "baseline": runs[1], "evaluation": job}
+    names = {"set": topic.topic_set, "topicname": topic.topic_id, "path": place["path"]}
+    return {**{name: str(row.pk) for name, row in ids.items()}, **names}
+
+
 def _group(workspace: Workspace, stem: str) -> Group:
     return Group.objects.create(workspace=workspace, name=f"{stem}group")
 
@@ -239,6 +308,7 @@ def _ids(source: Source, stem: str, group: Group) -> Target:
     made = {
         **_hidden_documents(source, stem),
         **_hidden_jobs(source, stem),
+        **_hidden_evaluation(source, stem),
         **_hidden_people(source.workspace, stem, group),
     }
     source.refresh_from_db()

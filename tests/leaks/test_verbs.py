@@ -20,7 +20,6 @@ _OF_THE_MACHINE = {
     "createsuperuser",
     "demo",
     "doctor",
-    "eval",
     "init",
     "migrate",
     "status",
@@ -39,6 +38,17 @@ _CALLS = {
         [_W, f"--user={_EMAIL}", "--document={doc}"],
         [_W, f"--user={_EMAIL}", "--source={sourcekey}"],
     ],
+    "eval compare": [[_W, "{baseline}", "{run}"]],
+    "eval delete": [[_W, "{run}"]],
+    "eval gate": [[_W, "--set=rrf_k=61"]],
+    "eval run": [[_W, "--set={set}", "--modes=lexical"], [_W, "--repeat={run}"]],
+    "eval runs": [[_W], [_W, "--set={set}"]],
+    "eval show": [[_W, "{run}"], [_W, "{stem}run0"]],
+    "eval topics delete": [[_W, "--set={set}", "--all"], [_W, "--set={set}", "{topicname}"]],
+    "eval topics export": [[_W, "--set={set}"], [_W, "--set={set}", "--format=trec"]],
+    "eval topics from-feedback": [[_W]],
+    "eval topics import": [["/etc/passwd", _W]],
+    "eval topics list": [[_W], [_W, "--set={set}"]],
     "group add": [[_W, "{stem}group", _EMAIL], [_W, "{group}", _EMAIL]],
     "group create": [[_W, "fresh"]],
     "group delete": [[_W, "{stem}group"], [_W, "{group}"]],
@@ -74,9 +84,16 @@ _CALLS = {
     "token create": [[_W, "--scope=search"], [_W, "--scope=search", "--group={stem}group"]],
     "token list": [[_W]],
     "workspace rename": [["{ws}", "--name=New"]],
+    "workspace set": [["{ws}", "rrf_k=61"], ["{ws}"]],
 }
 # Where a workspace has much to tell, these say no more than that it's done, or why it can't be.
 _TERSE = {
+    "eval delete",
+    "eval gate",
+    "eval run",
+    "eval topics delete",
+    "eval topics from-feedback",
+    "eval topics import",
     "group create",
     "member add",
     "member invite",
@@ -91,9 +108,11 @@ _TERSE = {
     "source restrict",
     "token create",
     "workspace rename",
+    "workspace set",
 }
 # Sub-verbs that name a thing of no workspace, or make or delete one.
 _NAMED_ALONE = {
+    "eval",  # a judged set of its own
     "mirror",
     "mirror rebuild",  # prints slugs and numbers, and can't be run within a test's transaction
     "token revoke",
@@ -118,11 +137,18 @@ def _ours():
 def _verbs():
     """All verbs, those with sub-verbs by each of them."""
     for name in sorted(_ours()):
-        parser = load_command_class(get_commands()[name], name).create_parser("kebab", name)
-        groups = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
-        yield from (f"{name} {sub}" for group in groups for sub in group.choices)
-        if not groups or not groups[0].required:
-            yield name
+        yield from _words_of(
+            load_command_class(get_commands()[name], name).create_parser("kebab", name), name
+        )
+
+
+def _words_of(parser, name):
+    groups = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
+    for group in groups:
+        for word, below in group.choices.items():
+            yield from _words_of(below, f"{name} {word}")
+    if not groups or not groups[0].required:
+        yield name
 
 
 def test_every_verb_is_called():

@@ -179,6 +179,32 @@ def test_chunks_without_a_term_and_unknown_chunks_score_nothing(shelf):
     assert shelf.leg("apple").score([other, "0" * 32]) == {other: 0.0, "0" * 32: 0.0}
 
 
+def test_what_was_scored_ahead_is_known_when_the_mirror_is_gone(shelf):
+    shelf.put("a.md", "apple", "apple pear pear", "pear")
+    first, second, third = (uuid.uuid5(uuid.NAMESPACE_URL, f"a.md#{n}").hex for n in range(3))
+    leg, scores = shelf.leg("apple"), shelf.leg("apple").score([first, second, third])
+    (found,) = leg.search(1)
+    leg.score_ahead([first, second, third])
+    for path in shelf.files.directory.glob("*.sqlite3"):
+        path.unlink()
+    shelf.pool.close()
+
+    others = {first, second, third} - {found.chunk_id}
+    assert leg.score(sorted(others)) == {id_: scores[id_] for id_ in others}
+    with pytest.raises(LegTimeout):
+        leg.score([found.chunk_id])
+
+
+def test_nothing_is_scored_ahead_for_a_leg_that_was_stopped(shelf, monkeypatch):
+    shelf.put("a.md", "apple")
+    monkeypatch.setattr(MirrorReading, "is_late", lambda reading: True)
+    leg = shelf.leg("apple")
+    with pytest.raises(LegTimeout):
+        leg.search(10)
+    monkeypatch.setattr(LexicalLeg, "score", None)
+    leg.score_ahead(["0" * 32])
+
+
 def test_chosen_chunks_are_scored_whatever_the_filters(shelf):
     shelf.put("a.md", "apple")
     chunk_id = uuid.uuid5(uuid.NAMESPACE_URL, "a.md#0").hex

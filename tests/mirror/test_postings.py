@@ -14,10 +14,12 @@ from search.mirror.apply import Applier
 from search.mirror.errors import MirrorDamaged
 from search.mirror.postings import (
     Collection,
-    Scores,
     check_postings,
+    of_phrase,
+    of_word,
     read_chunk_table,
     read_postings,
+    sums_at,
 )
 from search.mirror.postings import write as postings_write
 from search.mirror.snapshot import ChunkState, DocumentState
@@ -64,18 +66,21 @@ def ranked_by_fts5(connection, query):
 
 
 def ranked_by_postings(connection, query):
-    scores = Scores(read_chunk_table(connection), (2.0, 1.0))
+    chunks = read_chunk_table(connection)
+    added = []
     for unit in units_of(query.split(), analysis):
         if unit.is_word:
             found = read_postings(connection, unit.positions[0])
-            scores.add(scores.of_word(list(found.values())))
+            added.append(of_word(chunks, (2.0, 1.0), list(found.values())))
         else:
             matches = connection.execute(
                 "SELECT rowid, bm25(chunks_fts, 0, 0, 2, 1) FROM chunks_fts WHERE chunks_fts MATCH ?",
                 (unit.expression,),
             )
-            scores.add(scores.of_phrase(matches.fetchall()))
-    return {int(row): scores.sums[row] for row in np.flatnonzero(scores.sums)}
+            added.append(of_phrase(matches.fetchall()))
+    rows = np.arange(len(chunks.docs))
+    sums = sums_at(rows, added, len(rows))
+    return {int(row): sums[row] for row in np.flatnonzero(sums)}
 
 
 @pytest.fixture

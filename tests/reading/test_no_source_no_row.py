@@ -16,7 +16,7 @@ from search.models import Chunk
 from search.readback import read_back, read_hits, read_passages
 from search.retrieval.filters import SearchFilters
 from search.scope import Sources, resolve_scope
-from search.vectors.nearest import nearest_chunks, similarities
+from search.vectors.nearest import QueryPoint, nearest_chunks
 
 
 @pytest.fixture(params=["by rights", "by a filter"])
@@ -44,7 +44,7 @@ def test_the_lexical_leg_finds_nothing(vault, nothing, everything, chunk_ids, te
     leg = lexical_leg(vault.workspace, nothing, text)
     assert leg.search(100) == []
     assert leg.total.value == 0
-    assert leg.snippets(chunk_ids, 200) == {}
+    assert leg.marked(chunk_ids, 50) == {}
 
 
 def test_the_lexical_leg_scores_nothing_that_may_not_be_read(vault, chunk_ids):
@@ -65,14 +65,17 @@ def test_the_exact_leg_finds_nothing(vault, nothing, everything, text):
 def test_the_vector_leg_finds_and_compares_nothing(vault, nothing, everything, chunk_ids, is_indexed):
     vector = configured_embedder().embed_query("image")
     space = replace(everything.space, is_indexed=is_indexed)
-    assert len(nearest_chunks(everything, space, vector, limit=100)) == len(chunk_ids)
-    assert len(similarities(everything, space, vector, chunk_ids)) == len(chunk_ids)
-    assert nearest_chunks(nothing, space, vector, limit=100) == []
-    assert similarities(nothing, space, vector, chunk_ids) == {}
+    assert len(nearest_chunks(everything, QueryPoint(space, vector), limit=100)) == len(chunk_ids)
+    point = QueryPoint(space, vector)
+    assert len(read_back(everything, chunk_ids, point, chunk_ids).similarities) == len(chunk_ids)
+    assert nearest_chunks(nothing, QueryPoint(space, vector), limit=100) == []
+    assert read_back(nothing, chunk_ids, point, chunk_ids).similarities == {}
 
 
 def test_nothing_is_read_back(nothing, everything, chunk_ids):
-    for read in (read_back, read_hits, read_passages, read_chunks):
+    assert len(read_back(everything, chunk_ids).documents) == len(chunk_ids)
+    assert read_back(nothing, chunk_ids).documents == {}
+    for read in (read_hits, read_passages, read_chunks):
         assert len(read(everything, chunk_ids)) == len(chunk_ids)
         assert read(nothing, chunk_ids) == {}
 

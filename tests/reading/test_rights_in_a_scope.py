@@ -81,6 +81,7 @@ def test_a_filter_leaves_the_collection_as_it_is(vault):
 @pytest.mark.parametrize("names", [(), ("docs",), (str(uuid.uuid4()),)])
 def test_it_is_one_statement_whoever_reads(vault, names):
     for reader in (Reader(), vault.inside, OPERATOR):
+        scope(vault.workspace, reader, *names)  # planned now, if it was not before
         with CaptureQueriesContext(
             connection,
         ) as asked:

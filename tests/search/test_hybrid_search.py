@@ -11,7 +11,7 @@ from search.corpus import delete_documents, restate_document
 from search.mirror.lexical import INDEX_VERSION
 from search.mirror.sync import rebuild_mirror
 from search.models import ChunkVector, Document
-from search.retrieval.types import Mode
+from search.retrieval.types import Fusion, Mode
 from search.retrieval.wire import hit_to_wire
 from tests.corpus.making import chunk, write, write_each
 from tests.search.asking import ask, embed, paths, sync
@@ -46,13 +46,13 @@ def test_a_first_place_in_both_legs_scores_one(workspace):
     write(workspace, "second.md", "apple harvest and then something else entirely")
     sync(workspace)
     embed(workspace)
-    result = ask(workspace, QUERY, Mode.HYBRID)
+    result = ask(workspace, QUERY, Mode.HYBRID, fusion=Fusion.RRF)
     assert ranks(result) == {"best.md": (1, 1), "second.md": (2, 2)}
     assert [round(hit.score, 6) for hit in result.hits] == [1.0, 0.983871]
 
 
 def test_scores_are_reciprocal_rank_fusion_of_the_ranks(orchard):
-    result = ask(orchard, QUERY, Mode.HYBRID)
+    result = ask(orchard, QUERY, Mode.HYBRID, fusion=Fusion.RRF)
     for hit in result.hits:
         terms = [1 / (60 + rank) for rank in ranks(result)[hit.doc_path] if rank is not None]
         assert hit.score == hit.retrieval.fusion_score == pytest.approx(sum(terms) / (2 / 61))
@@ -69,10 +69,10 @@ def test_the_ranks_are_those_of_the_legs(orchard):
 
 
 def test_rrf_k_of_the_workspace_is_used(orchard):
-    before = {hit.chunk_id: hit.score for hit in ask(orchard, QUERY, Mode.HYBRID).hits}
+    before = {hit.chunk_id: hit.score for hit in ask(orchard, QUERY, Mode.HYBRID, fusion=Fusion.RRF).hits}
     orchard.settings = {"rrf_k": 1}
     orchard.save()
-    result = ask(orchard, QUERY, Mode.HYBRID)
+    result = ask(orchard, QUERY, Mode.HYBRID, fusion=Fusion.RRF)
     assert {hit.chunk_id: hit.score for hit in result.hits} != before
     hit = result.hits[-1]
     terms = [1 / (1 + rank) for rank in ranks(result)[hit.doc_path] if rank is not None]
@@ -86,7 +86,7 @@ def test_hybrid_on_disjoint_legs_holds_what_each_found(workspace):
     embed(workspace)
     chunks = Document.objects.get(path="words.md").chunks
     ChunkVector.objects.filter(chunk_id__in=chunks.values("chunk_id")).delete()
-    result = ask(workspace, "apple", Mode.HYBRID)
+    result = ask(workspace, "apple", Mode.HYBRID, fusion=Fusion.RRF)
     assert ranks(result) == {"words.md": (1, None), "meaning.md": (None, 1)}
     assert [hit.score for hit in result.hits] == [0.5, 0.5]
     assert paths(result) == ["words.md", "meaning.md"]
@@ -120,9 +120,9 @@ def test_a_mirror_with_a_history_ranks_as_a_fresh_one(orchard):
 
 def test_what_is_deleted_is_not_shown_though_the_mirror_still_has_it(orchard):
     for mode in Mode:
-        before = paths(ask(orchard, QUERY, mode, k=100))
+        before = paths(ask(orchard, QUERY, mode, k=100, fusion=Fusion.RRF))
         delete(orchard, before[0])
-        after = ask(orchard, QUERY, mode, k=100)
+        after = ask(orchard, QUERY, mode, k=100, fusion=Fusion.RRF)
         assert paths(after) == before[1:], mode
         assert [hit.rank for hit in after.hits] == list(range(1, len(before)))
 

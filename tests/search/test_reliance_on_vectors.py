@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from kebab.people.workspaces import store_settings
 from search import engine
 from search.embedders.hashing import HashEmbedder
-from search.models import EmbeddingSpace
+from search.models import ChunkVector, EmbeddingSpace
 from search.retrieval.convex import ScoredList, convex_combination
 from search.retrieval.score import bm25_magnitude
 from search.retrieval.types import Fusion, Mode
@@ -119,15 +120,18 @@ def scores_alone(workspace, mode):
     return {hit.chunk_id: hit.score for hit in ask(workspace, "apple harvest", mode, k=100).hits}
 
 
-def test_convex_scores_are_the_mean_of_the_legs_scaled_scores(orchard):
+def test_convex_scores_are_the_mean_of_the_legs_scaled_scores_smoothed_over_the_stored_vectors(orchard):
     vector = scores_alone(orchard, Mode.VECTOR)
     found = scores_alone(orchard, Mode.LEXICAL)
     lexical = {id_: bm25_magnitude(found.get(id_, 0.0)) for id_ in vector}
+    rows = ChunkVector.objects.values_list("chunk_id", "embedding")
+    stored = {id_.hex: np.array(embedding) for id_, embedding in rows}
     expected = convex_combination(
         [
             ScoredList(name="lexical", chunk_ids=list(found), scores=lexical),
             ScoredList(name="vector", chunk_ids=list(vector), scores=vector),
-        ]
+        ],
+        vectors_of=lambda chunk_ids: {id_: stored[id_] for id_ in chunk_ids},
     )
     result = ask(orchard, "apple harvest", Mode.HYBRID, k=100, fusion=Fusion.CONVEX)
     assert [hit.chunk_id for hit in result.hits] == [each.chunk_id for each in expected]
@@ -143,10 +147,10 @@ def test_every_candidate_has_both_scores_where_the_legs_overlap_only_in_part(orc
 
 
 def test_the_workspace_s_fusion_is_used_and_a_request_goes_before_it(orchard):
-    rrf = ask(orchard, "apple harvest", Mode.HYBRID)
-    store_settings(orchard, {"fusion": "convex"})
-    orchard.refresh_from_db()
     convex = ask(orchard, "apple harvest", Mode.HYBRID)
+    store_settings(orchard, {"fusion": "rrf"})
+    orchard.refresh_from_db()
+    rrf = ask(orchard, "apple harvest", Mode.HYBRID)
     assert [hit.score for hit in convex.hits] != [hit.score for hit in rrf.hits]
     assert ask(orchard, "apple harvest", Mode.HYBRID, fusion=Fusion.RRF).hits == rrf.hits
     assert ask(orchard, "apple harvest", Mode.HYBRID, fusion=Fusion.CONVEX).hits == convex.hits

@@ -123,8 +123,10 @@ def test_damage_in_the_text_index_alone_is_found_by_the_search_that_meets_it(wor
     with tampering(files) as connection:
         connection.execute("UPDATE chunks_fts_data SET block = x'ffffffffffff' WHERE id > 10")
     generation = files.current()
-    # The postings still rank; the snippets, which FTS5 makes, come from Postgres this once.
+    # The postings still rank and texts are Postgres's; a phrase is FTS5's to find.
     assert len(ask(workspace, "apple").hits) == 10
+    assert files.current() == generation
+    assert ask(workspace, "apple/7").degraded == ("lexical",)
     finish_syncs()
     assert len(ask(workspace, "apple").hits) == 10
     assert files.current() != generation

@@ -22,7 +22,8 @@ IDS_ASKED = f'"{Chunk._meta.db_table}"."chunk_id" = ANY'
 
 
 @pytest.fixture
-def orchard(workspace):
+def orchard(workspace, settings):
+    settings.KEBAB_PLAN_ONCE = False  # statements are known by their texts here
     write_each(workspace, [f"apple {'pear ' * n}" for n in range(40)])
     sync(workspace)
     embed(workspace)
@@ -124,11 +125,12 @@ def test_a_mirror_is_asked_once_what_it_shows(orchard, read):
     assert len([sql for sql in read if "FROM meta" in sql]) == 1
 
 
-def test_the_snippets_of_all_hits_are_one_statement(orchard, read):
-    found = ask(orchard, "apple", k=10).hits
+@pytest.mark.parametrize(("text", "count"), [("apple", 0), ("'apple OR pear'", 1)])
+def test_the_snippets_of_all_hits_are_made_of_their_texts_or_in_one_statement(orchard, read, text, count):
+    found = ask(orchard, text, k=10).hits
 
     assert all(hit.highlights for hit in found) and len(found) == 10
-    assert len([sql for sql in read if "snippet(" in sql]) == 1
+    assert len([sql for sql in read if "snippet(" in sql]) == count
 
 
 def test_how_rare_the_words_of_a_page_are_is_one_statement(orchard, read):

@@ -4,7 +4,7 @@ import pytest
 
 from search.corpus import delete_documents
 from search.models import Chunk, Document
-from search.retrieval.types import Mode
+from search.retrieval.types import Fusion, Mode
 from tests.corpus.making import make_workspace, write
 from tests.search.asking import ask, embed, sync
 
@@ -147,7 +147,7 @@ def test_explain_names_the_rule_the_lists_and_the_terms_of_the_fusion(workspace)
     write(workspace, "a.md", "apple")
     embed(workspace)
     sync(workspace)
-    explain = ask(workspace, "apple", Mode.HYBRID, explain=True).explain
+    explain = ask(workspace, "apple", Mode.HYBRID, explain=True, fusion=Fusion.RRF).explain
     assert explain["match"]["every"] == '"apple"'
     assert [found["rank"] for found in explain["legs"]["lexical"]] == [1]
     assert explain["fused"][0]["rrf_terms"] == {"lexical": 1 / 61, "vector": 1 / 61}

@@ -23,7 +23,17 @@ from kebab.people.models import (
 )
 from kebab.people.tokens import mint_token
 from kebab.tenancy.checks import tenant_models
-from search.models import ChunkVector, EmbeddingSpace, SourceReader
+from search.models import (
+    ChunkVector,
+    EmbeddingSpace,
+    Feedback,
+    Judgement,
+    Run,
+    RunTopic,
+    Source,
+    SourceReader,
+    Topic,
+)
 from tests.corpus.making import make_place, make_workspace, write
 
 MODELS = tenant_models()
@@ -78,6 +88,7 @@ def make_tenant(name: str) -> Tenant:
     _fill_corpus(workspace, name)
     source = make_place(workspace).source
     SourceReader.objects.create(workspace=workspace, source=source, group=group)
+    _fill_evaluation(workspace, source, name)
     return Tenant(workspace=workspace, owner=owner, secret=secret)
 
 
@@ -108,3 +119,13 @@ def _fill_corpus(workspace: Workspace, name: str) -> None:
         is_quarantined=True,
         reason="crashed",
     )
+
+
+def _fill_evaluation(workspace: Workspace, source: Source, name: str) -> None:
+    topic = Topic.objects.create(workspace=workspace, topic_id=name, text=f"xyzzy{name}")
+    place = {"source": source, "path": "guide.md", "place_key": source.pk}
+    Judgement.objects.create(workspace=workspace, topic=topic, grade=1, **place)
+    run = Run.objects.create(workspace=workspace, topic_set="golden")
+    RunTopic.objects.create(workspace=workspace, run=run, ordinal=0, topic_id=name, text=f"xyzzy{name}")
+    said = {"query": f"xyzzy{name}", "query_key": source.pk, "actor": name, "creator": name}
+    Feedback.objects.create(workspace=workspace, is_relevant=True, **said, **place)

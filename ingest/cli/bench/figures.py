@@ -1,8 +1,10 @@
 """What a measurement gives: figures with their unit, and the budget where there is one."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from search.evaluation.latency import Latencies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,39 +14,69 @@ class Figure:
     name: str
     value: float | None
     unit: str
-    #: What it should be, in words; empty where there is no budget.
-    budget: str = ""
+    #: The most, or the least, that it should be; None for no such budget.
+    at_most: float | None = None
+    at_least: float | None = None
+    #: What a budget is that depends on another figure.
+    rule: str = ""
     note: str = ""
 
+    @property
+    def budget(self) -> str:
+        """Give what it should be in words; '' where there is no budget."""
+        limit = self.at_least if self.at_most is None else self.at_most
+        if limit is None:
+            return self.rule
+        word = "at least" if self.at_most is None else "at most"
+        said = f"{word} {limit:,.1f}".removesuffix(".0")
+        return f"{said} ({self.rule})" if self.rule else said
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Latencies:
-    """How long requests took, in milliseconds."""
+    @property
+    def is_met(self) -> bool | None:
+        """Whether it is as it should be; None without a budget, or when it could not be measured."""
+        if self.value is None or self.at_most is self.at_least is None:
+            return None
+        below = self.at_most is None or self.value <= self.at_most
+        return below and (self.at_least is None or self.value >= self.at_least)
 
-    p50_ms: float
-    p95_ms: float
+    def as_json(self) -> dict[str, Any]:
+        """Give its part of `bench.v1`."""
+        return {
+            "name": self.name,
+            "value": self.value,
+            "unit": self.unit,
+            "budget": self.budget,
+            "at_most": self.at_most,
+            "at_least": self.at_least,
+            "is_met": self.is_met,
+            "note": self.note,
+        }
 
-    @classmethod
-    def of(cls, seconds: Sequence[float]) -> "Latencies":
-        """Give the percentiles of at least one duration."""
-        return cls(p50_ms=percentile(seconds, 50) * 1000, p95_ms=percentile(seconds, 95) * 1000)
 
+def latency_figures(
+    name: str,
+    seconds: Sequence[float],
+    *,
+    p50: float | None = None,
+    p95: float | None = None,
+    rule: str = "",
+) -> list[Figure]:
+    """Give median and 95th percentile of `seconds`; `p50` and `p95` are their budgets in milliseconds.
 
-def percentile(values: Sequence[float], percent: float) -> float:
-    """Give the smallest of `values` that at least `percent` of them don't exceed (nearest rank)."""
-    ranked = sorted(values)
-    return ranked[max(0, math.ceil(len(ranked) * percent / 100) - 1)]
-
-
-def latency_figures(name: str, seconds: Sequence[float], *, p50: str = "", p95: str = "") -> list[Figure]:
-    """Give median and 95th percentile of `seconds`; `p50` and `p95` are their budgets."""
+    `rule` says where the median's budget comes from.
+    """
     found = Latencies.of(seconds)
     return [
-        Figure(name=f"{name}, p50", value=found.p50_ms, unit="ms", budget=p50),
-        Figure(name=f"{name}, p95", value=found.p95_ms, unit="ms", budget=p95),
+        Figure(name=f"{name}, p50", value=found.p50_ms, unit="ms", at_most=p50, rule=rule),
+        Figure(name=f"{name}, p95", value=found.p95_ms, unit="ms", at_most=p95),
     ]
 
 
 def unmeasured(name: str, why: str, *, unit: str = "") -> Figure:
     """Give a figure that could not be measured."""
     return Figure(name=name, value=None, unit=unit, note=why)
+
+
+def value_of(figures: Sequence[Figure], name: str) -> float | None:
+    """Give what was measured under `name`, None when it was not."""
+    return next((figure.value for figure in figures if figure.name == name), None)

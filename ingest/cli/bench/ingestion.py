@@ -1,13 +1,14 @@
 """How fast documents become searchable, lexically and by their vectors, and a single one among them."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
 
-from ingest.cli.bench.figures import Figure, percentile
-from ingest.cli.following import await_end, follow
+from ingest.cli.bench.embedder import embedder_figures
+from ingest.cli.bench.figures import Figure, unmeasured, value_of
+from ingest.cli.following import await_end, follow, fresh
 from ingest.cli.targets import IngestRequest, request_ingest
 from ingest.jobs.request import request_embedding
 from ingest.models import Job, JobState
@@ -16,32 +17,47 @@ from kebab.cli.errors import CliError
 from kebab.people.models import Workspace
 from kebab.people.reader import OPERATOR
 from search import node
-from search.embedding import configured_embedder, embedded_text
+from search.embedding import configured_embedder
+from search.evaluation.latency import percentile
 from search.models import Chunk
 
 _UPLOADS = 20
 _WARM_UPS = 4
-_EMBEDDED_ALONE = 1_000
-_EMBEDDED_ALONE_S = 15.0
-_BATCH = 64
 # The polls are part of what is measured: they have to be fine.
 _POLL_S = 0.005
 _SEARCHABLE_LIMIT_S = 60.0
+_INGEST_RATE = 1_500.0
+_EMBEDDING_SHARE = 0.9
+_UPLOAD_MS = 500.0
+_BACKLOGGED = "upload to searchable, embedding backlog"
 
 
 def ingest_figures(workspace: Workspace, folder: Path, console: Console) -> list[Figure]:
-    """Ingest `folder`, then embed it, and give both rates beside the embedder's own."""
-    started = time.perf_counter()
-    job = follow(request_ingest(workspace, _asked(folder)), console, "Ingesting")
-    _check(job)
+    """Ingest `folder` without embedding it, until this node finds it all."""
+    chunks, seconds = ingest_folder(workspace, folder, "bench", console)
+    return [
+        Figure(name="ingest to searchable", value=chunks / seconds, unit="chunks/s", at_least=_INGEST_RATE)
+    ]
+
+
+def ingest_folder(workspace: Workspace, folder: Path, source: str, console: Console) -> tuple[int, float]:
+    """Ingest `folder` as a source of that key, without vectors; give how many chunks came and the seconds."""
+    chunks = Chunk.objects.in_workspace(workspace)
+    before, started = chunks.count(), time.perf_counter()
+    asked = IngestRequest(path=folder, source=source, embed=False)
+    check_ended(follow(request_ingest(workspace, asked), console, "Ingesting"))
     workspace.refresh_from_db()
     node.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=_SEARCHABLE_LIMIT_S)
-    searchable_s = time.perf_counter() - started
-    chunks = Chunk.objects.in_workspace(workspace).count()
-    lexical = Figure(
-        name="ingest to searchable", value=chunks / searchable_s, unit="chunks/s", budget="at least 1,500"
-    )
-    return [lexical, *_embedding_figures(workspace, chunks, searchable_s, console)]
+    seconds = time.perf_counter() - started
+    return chunks.count() - before, seconds
+
+
+def resync_s(workspace: Workspace, folder: Path, source: str) -> float:
+    """Give the seconds that a sync of an unchanged folder takes, from its request to its end."""
+    started = time.perf_counter()
+    job = request_ingest(workspace, IngestRequest(path=folder, source=source, embed=False))
+    check_ended(await_end(job, poll_s=_POLL_S))
+    return time.perf_counter() - started
 
 
 def warm_up(workspace: Workspace) -> None:
@@ -51,11 +67,76 @@ def warm_up(workspace: Workspace) -> None:
 
 def upload_figure(workspace: Workspace) -> Figure:
     """Give the median time from an upload's request until this node finds it."""
-    median_s = percentile(_uploads_s(workspace, "upload", _UPLOADS), 50)
-    return Figure(name="upload to searchable, median", value=median_s * 1000, unit="ms", budget="at most 500")
+    return _upload_figure("upload to searchable", _uploads_s(workspace, "upload", _UPLOADS))
 
 
-def _uploads_s(workspace: Workspace, name: str, number_of_uploads: int) -> list[float]:
+def embedding_figures(workspace: Workspace, ingested: list[Figure], console: Console) -> list[Figure]:
+    """Embed the workspace, with uploads in the beginning, and give the rate beside the embedder's own."""
+    if configured_embedder() is None:
+        why = "KEBAB_EMBEDDER is none"
+        return [unmeasured("embedder", why, unit="chunks/s"), unmeasured(_BACKLOGGED, why, unit="ms")]
+    own = embedder_figures(workspace)
+    job = request_embedding(workspace.pk)
+    uploaded = _backlog_figure(workspace, job)
+    rate = _embedding_rate(job, console)
+    alone = value_of(own, "embedder alone") or rate
+    lexical = value_of(ingested, "ingest to searchable")
+    return [
+        *own,
+        uploaded,
+        Figure(
+            name="embedding job",
+            value=rate,
+            unit="chunks/s",
+            at_least=_EMBEDDING_SHARE * alone,
+            rule="90 % of alone",
+            note=f"{rate / alone:.0%} of alone",
+        ),
+        *(
+            [Figure(name="ingest to embedded", value=1 / (1 / lexical + 1 / rate), unit="chunks/s")]
+            if lexical
+            else []
+        ),
+    ]
+
+
+def _backlog_figure(workspace: Workspace, job: Job) -> Figure:
+    await_end(job, poll_s=_POLL_S, is_over=lambda job: job.items_done > 0)
+    meanwhile = 0
+
+    def count() -> None:
+        nonlocal meanwhile
+        meanwhile += not fresh(job).is_finished
+
+    seconds = _uploads_s(workspace, "backlog", _UPLOADS, count)
+    if not meanwhile:
+        return unmeasured(
+            f"{_BACKLOGGED}, median", "the backlog ended before the first upload did", unit="ms"
+        )
+    note = "" if meanwhile == _UPLOADS else f"the backlog lasted for {meanwhile} of {_UPLOADS} uploads"
+    return _upload_figure(_BACKLOGGED, seconds[:meanwhile], note)
+
+
+def _embedding_rate(job: Job, console: Console) -> float:
+    """Follow the job to its end, and give the chunks a second from now on, or over all of it."""
+    before, started = fresh(job), time.perf_counter()
+    ended = follow(before, console, "Embedding")
+    check_ended(ended)
+    if not before.is_finished:
+        return (ended.items_done - before.items_done) / (time.perf_counter() - started)
+    if ended.started_at is None or ended.finished_at is None:
+        raise CliError("The embedding job has no times.", code="bench_failed")
+    return ended.items_done / (ended.finished_at - ended.started_at).total_seconds()
+
+
+def _upload_figure(name: str, seconds: list[float], note: str = "") -> Figure:
+    median_ms = percentile(seconds, 50) * 1000
+    return Figure(name=f"{name}, median", value=median_ms, unit="ms", at_most=_UPLOAD_MS, note=note)
+
+
+def _uploads_s(
+    workspace: Workspace, name: str, number_of_uploads: int, on_each: Callable[[], None] = lambda: None
+) -> list[float]:
     seconds = []
     for number in range(number_of_uploads):
         text = f"# {name.capitalize()} {number}\n\nA small page on subject {number}, to be found at once.\n"
@@ -64,61 +145,20 @@ def _uploads_s(workspace: Workspace, name: str, number_of_uploads: int) -> list[
         started = time.perf_counter()
         asked = accept_upload(workspace, upload, reader=OPERATOR, requested_by="")
         job = await_end(asked.job, poll_s=_POLL_S)
-        _check(job)
+        check_ended(job)
         node.wait_for_seq(workspace.pk, job.seq or 0, limit_s=_SEARCHABLE_LIMIT_S)
         seconds.append(time.perf_counter() - started)
+        on_each()
     return seconds
 
 
-def _asked(folder: Path) -> IngestRequest:
-    return IngestRequest(path=folder, source="bench", embed=False)
-
-
-def _embedding_figures(
-    workspace: Workspace, chunks: int, searchable_s: float, console: Console
-) -> list[Figure]:
-    alone = _embedder_alone(workspace)
-    if alone is None:
-        return [Figure(name="embedder", value=None, unit="chunks/s", note="KEBAB_EMBEDDER is none")]
-    started = time.perf_counter()
-    _check(follow(request_embedding(workspace.pk), console, "Embedding"))
-    embedding_s = time.perf_counter() - started
-    behind = chunks / embedding_s
-    return [
-        Figure(name="embedder alone, same text", value=alone, unit="chunks/s"),
-        Figure(
-            name="embedding job",
-            value=behind,
-            unit="chunks/s",
-            budget="at least 90 % of alone",
-            note=f"{behind / alone:.0%} of alone",
-        ),
-        Figure(name="ingest to embedded", value=chunks / (searchable_s + embedding_s), unit="chunks/s"),
-    ]
-
-
-def _embedder_alone(workspace: Workspace) -> float | None:
-    """Embed a sample of the very text, in batches as the job does, for at most fifteen seconds."""
-    embedder = configured_embedder()
-    if embedder is None:
-        return None
-    sample = Chunk.objects.in_workspace(workspace).order_by("chunk_id")
-    rows = sample.values_list("breadcrumb", "text")[:_EMBEDDED_ALONE]
-    texts = [embedded_text(breadcrumb, text) for breadcrumb, text in rows]
-    embedder.embed_passages(texts[:1])  # loads the model
-    embedded, started = 0, time.perf_counter()
-    for batch in _batches(texts):
-        embedder.embed_passages(batch)
-        embedded += len(batch)
-        if time.perf_counter() - started > _EMBEDDED_ALONE_S:
-            break
-    return embedded / (time.perf_counter() - started)
-
-
-def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH))
-
-
-def _check(job: Job) -> None:
+def check_ended(job: Job) -> None:
+    """Raise CliError unless the job has succeeded."""
     if job.state != JobState.SUCCEEDED:
         raise CliError(f"The job of the measurement ended as {job.state}. {job.error}", code="job_failed")
+
+
+def ingest_for_peers(workspace: Workspace, folder: Path, console: Console) -> None:
+    """Ingest `folder` and embed all of it."""
+    ingest_folder(workspace, folder, "bench", console)
+    check_ended(follow(request_embedding(workspace.pk), console, "Embedding"))

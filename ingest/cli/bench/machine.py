@@ -1,21 +1,16 @@
 """What was measured on: memory of the stack's processes, and the conditions of the run."""
 
-import os
-import platform
-import sys
-from importlib.metadata import version
 from typing import Any
 
 import psutil
 from django.conf import settings
 
-import kebab
 from ingest.cli.bench.figures import Figure, unmeasured
-from kebab.health.versions import pgvector_version, postgres_version, show_version, sqlite_version
 from kebab.stack.models import StackProcess
 from kebab.stack.state import StackState
+from search.evaluation.machine import machine
 
-_BUDGETS = {"web": "at most 350", "worker": "at most 500", "embedder": "at most 500"}
+_BUDGETS_MB = {"web": 350.0, "worker": 500.0, "embedder": 500.0}
 _MB = 1_000_000
 
 
@@ -24,13 +19,13 @@ def memory_figures(state: StackState | None) -> list[Figure]:
 
     Pages that processes share are counted once (proportional set size) where the system tells it.
     """
-    rows = StackProcess.objects.filter(node=settings.KEBAB_NODE_ID, name__in=_BUDGETS).order_by("name")
+    rows = StackProcess.objects.filter(node=settings.KEBAB_NODE_ID, name__in=_BUDGETS_MB).order_by("name")
     figures = [
         Figure(
             name=f"memory, {row.name}",
-            value=max(_family_mb(row.pid), default=0.0),
+            value=max(family_mb(row.pid), default=0.0),
             unit="MB",
-            budget=_BUDGETS[row.name],
+            at_most=_BUDGETS_MB[row.name],
             note="its largest process",
         )
         for row in rows
@@ -38,11 +33,11 @@ def memory_figures(state: StackState | None) -> list[Figure]:
     ]
     if state is None or not state.url:
         return [*figures, unmeasured("memory, whole stack", "no `kebab up` runs", unit="MB")]
-    total = sum(_family_mb(state.supervisor.pid))
-    return [*figures, Figure(name="memory, whole stack", value=total, unit="MB", budget="idle at most 1,000")]
+    total = sum(family_mb(state.supervisor.pid))
+    return [*figures, Figure(name="memory, whole stack", value=total, unit="MB", note="at work")]
 
 
-def _family_mb(pid: int) -> list[float]:
+def family_mb(pid: int) -> list[float]:
     """Give the memory of a process and of all below it."""
     try:
         process = psutil.Process(pid)
@@ -63,19 +58,4 @@ def _memory_mb(process: psutil.Process) -> float:
 
 def conditions(*, chunks: int, documents: int, queries: int) -> dict[str, Any]:
     """Give what somebody else has to know to repeat the measurement."""
-    vector = pgvector_version()
-    return {
-        "kebab": kebab.__version__,
-        "cores": os.cpu_count(),
-        "memory_mb": round(psutil.virtual_memory().total / _MB),
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": sys.version.split()[0],
-        "postgres": show_version(postgres_version()),
-        "pgvector": None if vector is None else show_version(vector),
-        "sqlite": show_version(sqlite_version()),
-        "onnxruntime": version("onnxruntime"),
-        "embedder": settings.KEBAB_EMBEDDER,
-        "documents": documents,
-        "chunks": chunks,
-        "queries": queries,
-    }
+    return {**machine(), "documents": documents, "chunks": chunks, "queries": queries}

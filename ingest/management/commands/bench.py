@@ -1,30 +1,34 @@
-"""`kebab bench`: the speed budgets on this machine."""
+"""`kebab bench`: the speed budgets on this machine, peers side by side, and how cost grows."""
 
 import signal
 from argparse import ArgumentTypeError
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from ingest.cli.bench.figures import Figure, unmeasured
-from ingest.cli.bench.ingestion import ingest_figures, upload_figure, warm_up
-from ingest.cli.bench.machine import conditions, memory_figures
-from ingest.cli.bench.searching import heading_queries, http_figures, in_process_figures
+from ingest.cli.bench.growth.measuring import Growth, grown
+from ingest.cli.bench.ingestion import ingest_for_peers
+from ingest.cli.bench.machine import conditions
+from ingest.cli.bench.output import show
+from ingest.cli.bench.peers.comparing import compared, judged
+from ingest.cli.bench.planned import PARTS, READING_PARTS, Measuring, Plan, stack_url
+from ingest.cli.bench.report.page import write_report
 from ingest.cli.demo.corpus import write_corpus
 from ingest.cli.scratch import scratch_workspace
 from ingest.cli.targets import existing_path
-from kebab.cli.console import table
+from kebab.cli.console import plain
+from kebab.cli.errors import CliError
+from kebab.cli.resolve import the_workspace
 from kebab.cli.verb import BaseVerb
 from kebab.people.models import Workspace
-from kebab.stack.state import StackState, running_state
-from search.cli.bars import spinner
 from search.models import Chunk, Document
 
 _MOST_QUERIES = 10_000
+_MOST_CHUNKS = 5_000_000
 
 
 def _folder(text: str) -> Path:
@@ -41,64 +45,138 @@ def _number(text: str) -> int:
     return number
 
 
+def _sizes(text: str) -> tuple[int, ...]:
+    sizes = tuple(int(each.replace("_", "")) for each in text.split(","))
+    if list(sizes) != sorted(set(sizes)) or not 1 <= sizes[0] <= sizes[-1] <= _MOST_CHUNKS:
+        raise ArgumentTypeError(f"{text!r} are no rising sizes from 1 to {_MOST_CHUNKS:,}")
+    return sizes
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    named = {part.strip() for part in text.split(",")}
+    unknown = sorted(named - set(PARTS))
+    if unknown:
+        raise ArgumentTypeError(f"there is no part {unknown[0]!r}; there are {', '.join(PARTS)}")
+    return tuple(part for part in PARTS if part in named)
+
+
 class Command(BaseVerb):
-    help = "Measure the speed budgets on this machine, in a workspace that is deleted after."
+    help = "Measure the speed budgets on this machine, peers beside Kebab, or how cost grows."
     needs = "workers"
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument(
-            "--path", type=_folder, metavar="FOLDER", help="what to ingest (the demo's documents)"
+        add = parser.add_argument
+        add("--path", type=_folder, metavar="FOLDER", help="what to ingest (the demo's documents)")
+        add("--workspace", metavar="W", help="search this one, which stays as it is, instead of a folder's")
+        add("--queries", type=_number, default=400, metavar="N", help="heading-like queries (400)")
+        add("--parts", type=_parts, metavar="PART,…", help=f"of {','.join(PARTS)} (all)")
+        add("--peers", action="store_true", help="compare with the peers that are installed, by turns")
+        add(
+            "--beir",
+            type=_folder,
+            action="append",
+            default=[],
+            metavar="DIR",
+            help="with --peers: quality on a judged set in BEIR's layout; may be repeated",
         )
-        parser.add_argument(
-            "--queries", type=_number, default=400, metavar="N", help="heading-like queries (400)"
+        add("--growth", type=_sizes, metavar="N,…", help="measure at these numbers of chunks instead")
+        add(
+            "--embed-at-most",
+            type=int,
+            default=10_000,
+            metavar="N",
+            help="with --growth: chunks to embed; other vectors are made up around theirs (10,000)",
         )
+        add("--report", type=Path, metavar="DIR", help="write figures, plots and a page there, too")
 
-    def run_verb(self, *, path: Path | None, queries: int, **_: Any) -> None:
+    def run_verb(self, **options: Any) -> None:
         # The scratch workspace is deleted however the measurement ends.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-        folder = path or _demo_folder()
-        with scratch_workspace("bench") as workspace:
-            figures, found = self._measure(workspace, folder, queries)
+        _check(options)
+        document = {"schema_version": "bench.v1", **self._measured(options)}
+        if options["report"] is not None:
+            for sentence in write_report(options["report"], document):
+                self.remarks.print(sentence)
         if self.as_json:
-            rows = [asdict(figure) for figure in figures]
-            self.print_json({"schema_version": "bench.v1", "conditions": found, "figures": rows})
+            self.print_json(document)
         else:
-            self._show(figures, found)
+            show(self.console, document)
 
-    def _measure(
-        self, workspace: Workspace, folder: Path, number: int
-    ) -> tuple[list[Figure], dict[str, Any]]:
-        state = running_state(settings.KEBAB_DATA_DIR)
-        with spinner(self.remarks, "Warming up ..."):
-            warm_up(workspace)
-        figures = ingest_figures(workspace, folder, self.remarks)
-        queries = heading_queries(workspace, number)
-        with spinner(self.remarks, "Searching ..."):
-            figures += in_process_figures(workspace, queries)
-            figures += _http_figures(workspace, state, queries)
-        with spinner(self.remarks, "Uploading ..."):
-            figures.append(upload_figure(workspace))
-        figures += memory_figures(state)
-        documents = Document.objects.in_workspace(workspace).count()
-        chunks = Chunk.objects.in_workspace(workspace).count()
-        return figures, conditions(chunks=chunks, documents=documents, queries=len(queries))
+    def _measured(self, options: dict[str, Any]) -> dict[str, Any]:
+        if options["growth"] is not None:
+            return self._grown(options)
+        if options["peers"]:
+            return self._compared(options)
+        with self._filled_later(options) as (workspace, folder):
+            parts = options["parts"] or (PARTS if folder else READING_PARTS)
+            plan = Plan(parts=parts, queries=options["queries"])
+            figures, found = Measuring(
+                workspace=workspace, folder=folder, plan=plan, remarks=self.remarks
+            ).run()
+        return {"conditions": found, "figures": [figure.as_json() for figure in figures]}
 
-    def _show(self, figures: Sequence[Figure], found: dict[str, Any]) -> None:
-        columns = ("figure", "value", "unit", "budget", "note")
-        self.console.print(table(columns, map(_row, figures)))
-        self.console.print("  ".join(f"{name} {value}" for name, value in found.items()), style="dim")
+    @contextmanager
+    def _filled_later(self, options: dict[str, Any]) -> Iterator[tuple[Workspace, Path | None]]:
+        """Give the workspace that is searched, and the folder to ingest first; None: it is full."""
+        if options["workspace"] is not None:
+            yield the_workspace(options["workspace"]), None
+            return
+        with scratch_workspace("bench") as workspace:
+            yield workspace, options["path"] or _demo_folder()
+
+    def _compared(self, options: dict[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = {"speed": [], "http": [], "skipped": {}}
+        facts = conditions(chunks=0, documents=0, queries=0)
+        if not options["beir"] or options["path"] or options["workspace"]:
+            with self._filled_later(options) as (workspace, folder):
+                if folder is not None:
+                    ingest_for_peers(workspace, folder, self.remarks)
+                found = compared(workspace, options["queries"], stack_url(), self._say)
+                facts = _facts(workspace, options["queries"])
+        return {
+            "conditions": facts,
+            "figures": [],
+            "peers": {**found, "quality": judged(options["beir"], self._say)},
+        }
+
+    def _grown(self, options: dict[str, Any]) -> dict[str, Any]:
+        growth = Growth(
+            folder=options["path"] or _demo_folder(),
+            sizes=options["growth"],
+            embed_at_most=options["embed_at_most"],
+            queries=options["queries"],
+        )
+        found = grown(growth, stack_url(), self._say)
+        last = found["rows"][-1]
+        facts = conditions(chunks=last["chunks"], documents=last["documents"], queries=found["queries"])
+        return {"conditions": facts, "figures": [], "growth": found}
+
+    def _say(self, sentence: str) -> None:
+        self.remarks.print(plain(sentence))
 
 
-def _row(figure: Figure) -> dict[str, Any]:
-    value = "-" if figure.value is None else f"{figure.value:,.1f}"
-    return {**asdict(figure), "figure": figure.name, "value": value}
+def _check(options: dict[str, Any]) -> None:
+    """Raise CliError for options that don't go together."""
+    wrong = {
+        "--path and --workspace": options["path"] and options["workspace"],
+        "--beir without --peers": options["beir"] and not options["peers"],
+        "--growth and --peers": options["growth"] and options["peers"],
+        "--growth and --workspace": options["growth"] and options["workspace"],
+        "--embed-at-most below 1": options["embed_at_most"] < 1,
+        "--workspace with parts that write": options["workspace"]
+        and set(options["parts"] or ()) - set(READING_PARTS),
+    }
+    for what, is_given in wrong.items():
+        if is_given:
+            raise CliError(f"kebab bench takes no {what}; see kebab bench --help.", code="invalid_request")
 
 
-def _http_figures(workspace: Workspace, state: StackState | None, queries: Sequence[str]) -> list[Figure]:
-    if state is None or not state.url:
-        return [unmeasured("hybrid over HTTP", "no `kebab up` runs", unit="ms")]
-    return http_figures(workspace, state.url, queries)
+def _facts(workspace: Workspace, queries: int) -> dict[str, Any]:
+    chunks = Chunk.objects.in_workspace(workspace).count()
+    return conditions(
+        chunks=chunks, documents=Document.objects.in_workspace(workspace).count(), queries=queries
+    )
 
 
 def _demo_folder() -> Path:

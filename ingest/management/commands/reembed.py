@@ -38,7 +38,10 @@ class Command(BaseVerb):
             "switch": "let the built space go live now",
             "rollback": "make the space that was live before the live one again",
         }.items():
-            add_workspace(subverb(verbs, name, meaning), default=argparse.SUPPRESS)
+            each = subverb(verbs, name, meaning)
+            add_workspace(each, default=argparse.SUPPRESS)
+            if name == "switch":
+                each.add_argument("--force", action="store_true", help="even if golden queries get worse")
         ending = subverb(verbs, "retire", "delete a space that is not live, with its vectors")
         add_workspace(ending, default=argparse.SUPPRESS)
         ending.add_argument("space", type=int, help="its id, which `kebab reembed status` shows")
@@ -77,6 +80,8 @@ class Command(BaseVerb):
         self.remarks.print(
             f"{workspace.slug} has {status['chunks']} chunks; its embedder: {status['embedder']}."
         )
+        if status["building"] and status["building"]["held"]:
+            self.remarks.print(f"Space {status['building']['id']} waits: {status['building']['held']}")
         if status["error"]:
             self.remarks.print(f"The job waits: {status['error']}")
         return Exit.DONE
@@ -86,8 +91,10 @@ def _act(workspace: Workspace, what: str, options: Mapping[str, Any]) -> None:
     access = the_operator(workspace)
     if what == "retire":
         retire_space(access, options["space"])
+    elif what == "switch":
+        switch_to_built(access, force=options["force"], advance=lambda: None)
     else:
-        {"switch": switch_to_built, "rollback": return_to_former}[what](access)
+        return_to_former(access)
 
 
 def _readable(space: Mapping[str, Any]) -> dict[str, Any]:

@@ -41,6 +41,10 @@ class WorkspaceChange(StrictSerializer):
     slug = serializers.CharField(max_length=63, required=False)
     name = serializers.CharField(max_length=MAX_NAME_CHARS, required=False)
     settings = PreferencesField(required=False)
+    force = serializers.BooleanField(
+        default=False,
+        help_text="Whether settings are changed even where golden queries get worse; the audit log has it.",
+    )
 
 
 class WorkspaceSerializer(serializers.Serializer[Access]):

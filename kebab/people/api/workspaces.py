@@ -73,7 +73,10 @@ class OneWorkspaceView(WorkspaceView):
 
     @extend_schema(request=WorkspaceChange, responses=WorkspaceSerializer)
     def patch(self, request: Request, ws: str) -> Response:
-        """Change name, slug or settings; settings that are left out stay, null sets one back."""
+        """Change name, slug or settings; settings that are left out stay, null sets one back.
+
+        409 `quality_gate` where settings that rank make the golden queries worse, unless it is forced.
+        """
         fields = strict_body(request, WorkspaceChange)
         changed = replace(self.access, workspace=change_workspace(self.access, **fields))
         return Response(WorkspaceSerializer(changed).data)

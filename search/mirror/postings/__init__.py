@@ -12,7 +12,15 @@ stands in breadcrumb and text (65,535 is "at least").
 from search.mirror.postings.check import check_postings
 from search.mirror.postings.collection import Collection, RecentCollections
 from search.mirror.postings.read import ChunkTable, read_chunk_table, read_postings
-from search.mirror.postings.score import Contribution, Scores
+from search.mirror.postings.score import (
+    Contribution,
+    Scored,
+    of_phrase,
+    of_word,
+    rows_of_all,
+    rows_of_best,
+    sums_at,
+)
 from search.mirror.postings.write import PostingsWriter
 
 __all__ = [
@@ -21,8 +29,13 @@ __all__ = [
     "Contribution",
     "PostingsWriter",
     "RecentCollections",
-    "Scores",
+    "Scored",
     "check_postings",
+    "of_phrase",
+    "of_word",
     "read_chunk_table",
     "read_postings",
+    "rows_of_all",
+    "rows_of_best",
+    "sums_at",
 ]

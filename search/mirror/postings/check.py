@@ -50,7 +50,7 @@ def _counted(connection: apsw.Connection) -> dict[str, _Count]:
     counted: defaultdict[str, _Count] = defaultdict(_Count)
     for term, entries in connection.execute(_LISTS):
         postings, count = Postings.unpacked([entries]), counted[term]
-        count.chunks += len(postings.rows)
+        count.chunks += len(postings)
         for column in (postings.in_breadcrumb, postings.in_text):
             count.occurrences += int(column.sum())
             count.is_capped |= bool(column.max(initial=0) >= MOST)

@@ -6,8 +6,8 @@ that stands in hidden sources only is then as if it stood nowhere, and no score 
 
 import json
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from threading import Lock
 
 import apsw
@@ -15,13 +15,23 @@ import numpy as np
 
 from search.mirror.postings.entries import ENTRY, Postings, are_among, rows_of
 from search.mirror.postings.read import ChunkTable, read_chunk_table, read_entries, read_postings
+from search.mirror.postings.recent import RecentUnits
+from search.mirror.postings.score import Contribution, of_phrase, of_word
 
 _OF_SOURCES = "SELECT doc FROM documents WHERE source_key IN (SELECT value FROM json_each(?))"
+_MAIN_LANGUAGE = "SELECT lang FROM documents GROUP BY lang ORDER BY count(*) DESC, lang LIMIT 1"
+_MAIN_LANGUAGE_OF = (
+    "SELECT lang FROM documents WHERE source_key IN (SELECT value FROM json_each(?))"
+    " GROUP BY lang ORDER BY count(*) DESC, lang LIMIT 1"
+)
 # A blob's length is known without reading it.
 _SIZES = (
     "SELECT p.term, length(p.entries) FROM parts q CROSS JOIN json_each(?) t CROSS JOIN postings p"
     " ON p.part = q.part AND p.term = t.value"
 )
+
+# Entries of what was asked for last that are kept for each row.
+_KEPT_PER_ROW = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +42,14 @@ class Collection:
     chunks: ChunkTable
     #: (n,) bool, whether each row belongs to it; None: it is the whole mirror.
     members: np.ndarray | None = None
+    #: Of the sources that it is of; None: of all.
+    keys: tuple[str, ...] | None = None
+    recent: RecentUnits = field(init=False, compare=False)
+    # Once it was asked for: to count all documents takes milliseconds.
+    _main_language: list[str] = field(default_factory=list, init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "recent", RecentUnits(_KEPT_PER_ROW * len(self.chunks.docs)))
 
     @staticmethod
     def of_sources(connection: apsw.Connection, whole: ChunkTable, keys: Sequence[str]) -> "Collection":
@@ -43,15 +61,58 @@ class Collection:
         members = belongs[whole.docs]
         members &= whole.docs != 0
         docs, lengths = (np.where(members, column, 0) for column in (whole.docs, whole.lengths))
-        return Collection(ChunkTable.of(lengths, docs, whole.kinds), members)
+        return Collection(ChunkTable.of(lengths, docs, whole.kinds), members, tuple(keys))
 
-    def postings(self, connection: apsw.Connection, terms: Iterable[str]) -> dict[str, Postings]:
-        """Give the postings of those of `terms` that any of its chunks has. Raises MirrorDamaged."""
+    def main_language(self, connection: apsw.Connection) -> str:
+        """Give the language that most of its documents are in; '' without any document."""
+        if not self._main_language:
+            asked = _MAIN_LANGUAGE if self.keys is None else _MAIN_LANGUAGE_OF
+            rows = connection.execute(asked, () if self.keys is None else (json.dumps(self.keys),))
+            self._main_language.append(next((str(language) for (language,) in rows), ""))
+        return self._main_language[0]
+
+    def words(
+        self, connection: apsw.Connection, words: Iterable[tuple[str, ...]], weights: tuple[float, float]
+    ) -> dict[tuple[str, ...], Contribution]:
+        """Give what each of `words` adds, of whose terms any will do. Raises MirrorDamaged.
+
+        `weights` are those of breadcrumb and text.
+        """
+        wanted = {(terms, weights) for terms in words}
+        found = self.recent.known(wanted)
+        missing = wanted - found.keys()
+        if missing:
+            postings = self._postings(connection, {term for terms, _ in missing for term in terms})
+            made = {
+                (terms, weights): of_word(
+                    self.chunks, weights, [postings[term] for term in terms if term in postings]
+                )
+                for terms, _ in missing
+            }
+            self.recent.keep(made)
+            found |= made
+        return {terms: contribution for (terms, _), contribution in found.items()}
+
+    def phrase(
+        self,
+        expression: str,
+        weights: tuple[float, float],
+        matches: Callable[[], Sequence[tuple[int, float]]],
+    ) -> Contribution:
+        """Give what the phrase of an expression adds; where that isn't known, `matches` asks FTS5."""
+        key = ((expression,), weights)
+        found = self.recent.known([key])
+        if not found:
+            found = {key: of_phrase(matches())}
+            self.recent.keep(found)
+        return found[key]
+
+    def _postings(self, connection: apsw.Connection, terms: Iterable[str]) -> dict[str, Postings]:
         found = read_postings(connection, terms)
         if self.members is None:
             return found
         narrowed = {term: postings.among(self.members) for term, postings in found.items()}
-        return {term: postings for term, postings in narrowed.items() if len(postings.rows)}
+        return {term: postings for term, postings in narrowed.items() if len(postings)}
 
     def frequencies(self, connection: apsw.Connection, terms: Iterable[str]) -> dict[str, int]:
         """Give how many of its chunks have each of `terms`, without those that none has.
@@ -75,8 +136,8 @@ class RecentCollections:
     Reading the table of 125,000 chunks takes longer than scoring a query with it: 1.5 of 2.4 ms.
     """
 
-    def __init__(self, max_rows: int = 2_000_000) -> None:
-        """`max_rows` bounds all tables together; a row takes 18 bytes."""
+    def __init__(self, max_rows: int = 1_000_000) -> None:
+        """`max_rows` bounds all tables together; a row takes 18 bytes, and 128 for words that are kept."""
         self._max_rows = max_rows
         self._collections: OrderedDict[_Key, Collection] = OrderedDict()
         self._lock = Lock()

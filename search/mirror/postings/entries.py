@@ -1,6 +1,6 @@
 """How an entry of a posting list is packed, and what the table of chunks holds."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,6 +18,10 @@ COLUMNS: Final = (np.dtype("<u4"), np.dtype("<u4"), np.dtype("u1"))
 KINDS: Final = ("info", "code")
 
 
+# Where a row and its count of the breadcrumb begin, and what a count fills.
+_ROW, _IN_BREADCRUMB, _COUNT = np.uint64(32), np.uint64(16), np.uint64(MOST)
+
+
 def pack(row: int, in_breadcrumb: int, in_text: int) -> int:
     """Give the entry of one chunk; neither count is over MOST."""
     return row << 32 | in_breadcrumb << 16 | in_text
@@ -27,26 +31,64 @@ def pack(row: int, in_breadcrumb: int, in_text: int) -> int:
 class Postings:
     """The chunks that have a term, by row, and how often in each column."""
 
-    #: (n,) int64, ascending.
-    rows: np.ndarray
-    #: (n,) float64 each.
-    in_breadcrumb: np.ndarray
-    in_text: np.ndarray
+    #: (n,) uint64, ascending, as `pack` makes them.
+    packed: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.packed)
+
+    @property
+    def rows(self) -> np.ndarray:
+        """(n,) int64, ascending."""
+        return (self.packed >> _ROW).astype(np.int64)
+
+    @property
+    def last_row(self) -> int:
+        """The highest, -1 without any."""
+        return int(self.packed[-1]) >> int(_ROW) if len(self.packed) else -1
+
+    @property
+    def in_breadcrumb(self) -> np.ndarray:
+        """(n,) float64."""
+        return (self.packed >> _IN_BREADCRUMB & _COUNT).astype(np.float64)
+
+    @property
+    def in_text(self) -> np.ndarray:
+        """(n,) float64."""
+        return (self.packed & _COUNT).astype(np.float64)
+
+    def at(self, rows: np.ndarray) -> tuple[np.ndarray, "Postings"]:
+        """Give (m,) bool, which of the `(m,)` rows have the term, and the entries of those in order."""
+        if not len(self.packed):
+            return np.zeros(len(rows), bool), self
+        places = np.searchsorted(self.packed, rows.astype(np.uint64) << _ROW)
+        found = self.packed[np.minimum(places, len(self.packed) - 1)]
+        has = found >> _ROW == rows.astype(np.uint64)
+        return has, Postings(found[has])
 
     def among(self, members: np.ndarray) -> "Postings":
         """Give those of the rows that `members`, (n,) bool by row, holds. Raises MirrorDamaged."""
-        kept = are_among(self.rows, members)
-        return Postings(self.rows[kept], self.in_breadcrumb[kept], self.in_text[kept])
+        return Postings(self.packed[are_among(self.rows, members)])
 
     @staticmethod
     def unpacked(blobs: Iterable[bytes]) -> "Postings":
         """Read blobs of entries; together they are ascending. Raises MirrorDamaged."""
-        entries = _entries(b"".join(blobs))
-        return Postings(
-            entries["row"].astype(np.int64),
-            entries["in_breadcrumb"].astype(np.float64),
-            entries["in_text"].astype(np.float64),
-        )
+        return Postings(_entries(b"".join(blobs)).view("<u8"))
+
+    @staticmethod
+    def united(alternatives: Sequence["Postings"]) -> "Postings":
+        """Unite lists of alternatives; a chunk has the larger of its counts.
+
+        That is FTS5's count where the places of one include those of the other, as stems of the same words
+        do.
+        """
+        rows, places = np.unique(np.concatenate([each.rows for each in alternatives]), return_inverse=True)
+        columns = []
+        for name in ("in_breadcrumb", "in_text"):
+            column = np.zeros(len(rows))
+            np.maximum.at(column, places, np.concatenate([getattr(each, name) for each in alternatives]))
+            columns.append(column.astype(np.uint64))
+        return Postings(rows.astype(np.uint64) << _ROW | columns[0] << _IN_BREADCRUMB | columns[1])
 
 
 def are_among(rows: np.ndarray, members: np.ndarray) -> np.ndarray:

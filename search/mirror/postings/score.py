@@ -7,8 +7,10 @@ S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and B
 the floor as in https://sqlite.org/fts5.html#the_bm25_function and its source.
 """
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -16,64 +18,159 @@ from search.mirror.errors import MirrorDamaged
 from search.mirror.postings.entries import Postings
 from search.mirror.postings.read import K1, ChunkTable, idf
 
+# A list this long is not added up before it is known that it can change who is best.
+_LONG = 1_000
+# Looking a row up in a list takes the time of adding so many of its entries to an array of all rows.
+_LOOKUP = 8
+# By so much sums may differ that were added in another order, and as float32.
+_ROUNDING = 1e-4
 
-@dataclass(frozen=True, slots=True)
-class Contribution:
+
+class Contribution(Protocol):
     """What one unit adds to the score of each chunk that has it."""
 
-    #: (n,) int64
+    #: No score is above it.
+    highest: float
+
+    def __len__(self) -> int:
+        """Give how many chunks have it."""
+        ...
+
+    def everywhere(self) -> tuple[np.ndarray, np.ndarray]:
+        """Give (n,) rows, ascending, and (n,) float64 scores, none negative."""
+        ...
+
+    def at(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Give (m,) bool, which of the `(m,)` rows have it, and the scores of those that do in order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A contribution whose scores are known."""
+
+    #: (n,) int64, ascending.
     rows: np.ndarray
-    #: (n,) float64
+    #: (n,) float64.
     scores: np.ndarray
+    highest: float
+
+    @staticmethod
+    def of(rows: np.ndarray, scores: np.ndarray) -> "Scored":
+        """Make one of its columns."""
+        return Scored(rows, scores, float(scores.max(initial=0.0)))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def everywhere(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.rows, self.scores
+
+    def at(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if not len(self.rows):
+            return np.zeros(len(rows), bool), np.empty(0)
+        places = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
+        has = self.rows[places] == rows
+        return has, self.scores[places[has]]
 
 
-class Scores:
-    """Sums over the units of a query, by chunk row; higher is better."""
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word, which is scored where it is asked for: common ones are looked up at few of their rows."""
 
-    def __init__(self, chunks: ChunkTable, weights: tuple[float, float]) -> None:
-        """`weights` are those of breadcrumb and text."""
-        self._weights = weights
-        self._count = chunks.chunk_count
-        self._damping = chunks.damping
-        #: (n,) float64
-        self.sums = np.zeros(len(chunks.docs))
-        #: (n,) how many of the counted units a chunk has
-        self.matched = np.zeros(len(chunks.docs), np.uint16)
+    postings: Postings
+    chunks: ChunkTable
+    #: Of breadcrumb and text.
+    weights: tuple[float, float]
+    idf: float
 
-    def add(self, found: Contribution) -> None:
-        """Add a unit's scores."""
-        self.sums[found.rows] += found.scores
+    def __len__(self) -> int:
+        return len(self.postings)
 
-    def count(self, found: Contribution) -> None:
-        """Count a unit as one that its chunks have."""
-        self.matched[found.rows] += 1
+    @property
+    def highest(self) -> float:
+        """What it would add to a chunk that is nothing but this word over and over."""
+        return self.idf * (K1 + 1.0)
 
-    def of_word(self, alternatives: Sequence[Postings]) -> Contribution:
-        """Score one word, of which any of `alternatives` will do. Raises MirrorDamaged."""
-        if not alternatives:
-            return Contribution(np.empty(0, np.int64), np.empty(0))
-        postings = alternatives[0] if len(alternatives) == 1 else _united(alternatives)
-        rows = postings.rows
-        if len(rows) > self._count or rows.max() >= len(self._damping):
-            raise MirrorDamaged("A posting list names chunks that there are not.")
-        frequency = self._weights[0] * postings.in_breadcrumb + self._weights[1] * postings.in_text
-        scores = (frequency * (K1 + 1.0)) / (frequency + self._damping[rows])
-        return Contribution(rows, idf(self._count, len(rows)) * scores)
+    def everywhere(self) -> tuple[np.ndarray, np.ndarray]:
+        rows = self.postings.rows
+        return rows, self._scores(rows, self.postings)
 
-    def of_phrase(self, matches: Sequence[tuple[int, float]]) -> Contribution:
-        """Take over what FTS5 scored, lower being better."""
-        rows = np.fromiter((row for row, _ in matches), np.int64, len(matches))
-        return Contribution(rows, -np.fromiter((score for _, score in matches), np.float64, len(matches)))
+    def at(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        has, found = self.postings.at(rows)
+        return has, self._scores(rows[has], found)
+
+    def _scores(self, rows: np.ndarray, postings: Postings) -> np.ndarray:
+        in_breadcrumb, in_text = self.weights
+        frequency = in_breadcrumb * postings.in_breadcrumb + in_text * postings.in_text
+        return self.idf * ((frequency * (K1 + 1.0)) / (frequency + self.chunks.damping[rows]))
 
 
-def _united(alternatives: Iterable[Postings]) -> Postings:
-    """Unite lists of alternatives; a chunk has the larger of its counts.
+def sums_at(rows: np.ndarray, contributions: Sequence[Contribution], n_rows: int) -> np.ndarray:
+    """Give (n,) float64, what `contributions`, of a table of `n_rows`, add up to at each of `rows`."""
+    if sum(map(len, contributions)) < _LOOKUP * len(rows) * len(contributions):
+        sums = np.zeros(n_rows)
+        for each in contributions:
+            having, scores = each.everywhere()
+            sums[having] += scores
+        return sums[rows]
+    sums = np.zeros(len(rows))
+    for each in contributions:
+        has, scores = each.at(rows)
+        sums[has] += scores
+    return sums
 
-    That is FTS5's count where the places of one include those of the other, as stems of the same words do.
+
+def rows_of_all(contributions: Sequence[Contribution]) -> np.ndarray:
+    """Give the rows, ascending, that every one of `contributions` adds to."""
+    shortest, *others = sorted(contributions, key=len)
+    rows, _ = shortest.everywhere()
+    for other in others:
+        has, _ = other.at(rows)
+        rows = rows[has]
+    return rows
+
+
+def rows_of_best(contributions: Sequence[Contribution], passes: np.ndarray, limit: int) -> np.ndarray:
+    """Give rows that pass, ascending, among them the `limit` best and what ties with the last of them.
+
+    `passes` is (n,) bool by row. Once the lists that are left couldn't lift a row that none of the others has
+    among the best, they are not added up: H. Turtle and J. Flood, "Query Evaluation: Strategies and
+    Optimizations", Information Processing & Management 31 (1995). Those of common words are the longest.
     """
-    lists = list(alternatives)
-    rows, places = np.unique(np.concatenate([each.rows for each in lists]), return_inverse=True)
-    in_breadcrumb, in_text = np.zeros(len(rows)), np.zeros(len(rows))
-    np.maximum.at(in_breadcrumb, places, np.concatenate([each.in_breadcrumb for each in lists]))
-    np.maximum.at(in_text, places, np.concatenate([each.in_text for each in lists]))
-    return Postings(rows, in_breadcrumb, in_text)
+    lists = sorted(contributions, key=len)
+    sums, is_found = np.zeros(len(passes), np.float32), np.zeros(len(passes), bool)
+    for place, each in enumerate(lists):
+        if place and len(each) >= _LONG:
+            rows = np.flatnonzero(is_found & passes)
+            left = math.fsum(other.highest for other in lists[place:]) * (1 + _ROUNDING)
+            if len(rows) >= limit:
+                known = sums[rows]
+                least = float(np.partition(known, len(rows) - limit)[len(rows) - limit]) * (1 - _ROUNDING)
+                if least > left:
+                    return rows[known + left >= least]
+        having, scores = each.everywhere()
+        sums[having] += scores
+        is_found[having] = True
+    return np.flatnonzero(is_found & passes & (sums > 0))
+
+
+def of_word(
+    chunks: ChunkTable, weights: tuple[float, float], alternatives: Sequence[Postings]
+) -> Contribution:
+    """Weigh one word, of which any of `alternatives` will do; `weights` are those of breadcrumb and text.
+
+    Raises MirrorDamaged.
+    """
+    if not alternatives:
+        return Scored.of(np.empty(0, np.int64), np.empty(0))
+    postings = alternatives[0] if len(alternatives) == 1 else Postings.united(alternatives)
+    if len(postings) > chunks.chunk_count or postings.last_row >= len(chunks.damping):
+        raise MirrorDamaged("A posting list names chunks that there are not.")
+    return Word(postings, chunks, weights, idf(chunks.chunk_count, len(postings)))
+
+
+def of_phrase(matches: Sequence[tuple[int, float]]) -> Contribution:
+    """Take over what FTS5 scored, lower being better; `matches` are (row, bm25), rows ascending."""
+    rows = np.fromiter((row for row, _ in matches), np.int64, len(matches))
+    return Scored.of(rows, -np.fromiter((score for _, score in matches), np.float64, len(matches)))

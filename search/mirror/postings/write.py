@@ -7,7 +7,8 @@ from typing import Any
 import apsw
 import numpy as np
 
-from search.analysis import analyse
+from search.analysis import Analysis
+from search.mirror import schema
 from search.mirror.errors import MirrorDamaged
 from search.mirror.postings.entries import BLOCK_ROWS, COLUMNS, KINDS, MOST, pack, without_rows
 from search.mirror.snapshot import ChunkState
@@ -42,6 +43,7 @@ class PostingsWriter:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
+        self._analysis = schema.analysis_of(connection)
         self._lists: defaultdict[str, array[int]] = defaultdict(lambda: array("Q"))
         # Row -> what stands in the table of chunks; zeros for a removed one.
         self._chunks: dict[int, tuple[int, int, int]] = {}
@@ -50,7 +52,7 @@ class PostingsWriter:
 
     def add(self, row: int, doc: int, chunk: ChunkState) -> None:
         """Add the chunk at `row`, of the document at row `doc`."""
-        titles, words = _counted(chunk.breadcrumb), _counted(chunk.text)
+        titles, words = (_counted(self._analysis, each) for each in (chunk.breadcrumb, chunk.text))
         for term, count in words.items():
             self._lists[term].append(pack(row, titles.pop(term, 0), count))
         for term, count in titles.items():
@@ -62,12 +64,12 @@ class PostingsWriter:
 
     def restate(self, row: int, doc: int, chunk: ChunkState) -> None:
         """Put the chunk at `row` into the table of chunks anew; its words are the same."""
-        length = len(analyse(chunk.breadcrumb)) + len(analyse(chunk.text))
+        length = sum(len(self._analysis.analyse(each)) for each in (chunk.breadcrumb, chunk.text))
         self._chunks[row] = (length, doc, KINDS.index(chunk.kind))
 
     def remove(self, row: int, breadcrumb: str, text: str) -> None:
         """Remove the chunk at `row`, whose columns are these."""
-        for term in _counted(breadcrumb).keys() | _counted(text).keys():
+        for term in _counted(self._analysis, breadcrumb).keys() | _counted(self._analysis, text).keys():
             self._removed[term].append(row)
         self._chunks[row] = (0, 0, 0)
 
@@ -115,8 +117,8 @@ class PostingsWriter:
             self._connection.execute(_PUT_BLOCK, (block, *(column.tobytes() for column in columns)))
 
 
-def _counted(text: str) -> dict[str, int]:
-    counts = Counter([term for token in analyse(text) for term in token[2:]])
+def _counted(analysis: Analysis, text: str) -> dict[str, int]:
+    counts = Counter([term for token in analysis.analyse(text) for term in token[2:]])
     return {term: min(count, MOST) for term, count in counts.items()}
 
 

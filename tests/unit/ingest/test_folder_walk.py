@@ -1,9 +1,11 @@
 import os
+import stat
 import time
+import tracemalloc
 
 import pytest
 
-from ingest.connectors import folder
+from ingest.connectors import folder, folder_source
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.folder import walk_folder
 from ingest.connectors.folder_source import FolderSource
@@ -237,3 +239,27 @@ def test_reasons_are_stable_codes():
 
 def test_every_reason_has_a_sentence():
     assert explanations(SkipReason).keys() == set(SkipReason)
+
+
+def test_a_file_that_has_grown_since_its_size_was_asked_for_is_read_whole(tmp_path, monkeypatch):
+    (tmp_path / "a.md").write_bytes(b"0123456789")
+    ask = os.fstat
+
+    def as_it_was(descriptor):
+        found = list(ask(descriptor))
+        found[stat.ST_SIZE] = 3
+        return os.stat_result(found, {"st_mtime_ns": 1})
+
+    monkeypatch.setattr(folder_source.os, "fstat", as_it_was)
+    assert FolderSource(tmp_path).read("a.md").content == b"0123456789"
+
+
+def test_a_small_file_takes_no_large_buffer(tmp_path):
+    (tmp_path / "a.md").write_bytes(b"small")
+    source = FolderSource(tmp_path)
+    tracemalloc.start()
+    try:
+        source.read("a.md")
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()

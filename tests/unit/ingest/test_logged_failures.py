@@ -9,7 +9,7 @@ _SECRET = "zanzibar"
 
 
 class _BrokenChunker:
-    def chunk(self, parsed, path):
+    def chunk(self, parsed, path, *, max_tokens):
         raise ValueError(f"{path} has {parsed.title}")
 
 
@@ -30,7 +30,7 @@ def test_of_a_parser_for_which_a_simpler_one_steps_in(caplog, broken_markdown):
 
 
 def test_of_a_document_that_can_not_be_digested(caplog):
-    header = {"path": f"{_SECRET}.md", "overrides": {}, "first_rung": 0}
+    header = {"path": f"{_SECRET}.md", "overrides": {}, "chunk_tokens": 254, "first_rung": 0}
     frames = list(child._digest(header, f"# {_SECRET}\n".encode(), _BrokenChunker()))
 
     assert frames == [{"died": f"it failed with ValueError: {_SECRET}.md has {_SECRET}"}]

@@ -3,12 +3,14 @@
 import math
 import statistics
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from search.retrieval.convex import ScoredList, convex_combination
 from search.retrieval.fusion import RankedList
+from search.retrieval.neighbours import smoothed
 
 IDS = list("abcdefgh")
 
@@ -118,6 +120,93 @@ def test_a_weight_multiplies_the_leg_s_share():
     lexical, vector = {"a": 9.0, "b": 1.0}, {"a": 0.2, "b": 0.8}
     fused = convex_combination([scored("lexical", lexical, weight=7 / 3), scored("vector", vector)])
     assert by_id(fused)["a"] == pytest.approx(by_id(fused)["b"])
+
+
+class Vectors:
+    """Gives the vectors it has, and remembers what it was asked for."""
+
+    def __init__(self, **by_id):
+        self.by_id, self.asked = by_id, []
+
+    def __call__(self, chunk_ids):
+        self.asked.append(list(chunk_ids))
+        return {id_: np.array(self.by_id[id_]) for id_ in chunk_ids if id_ in self.by_id}
+
+
+def three():
+    return [
+        scored("lexical", {"a": 9.0, "b": 8.0, "c": 1.0}),
+        scored("vector", {"a": 0.2, "b": 0.1, "c": 0.4}),
+    ]
+
+
+def test_the_means_are_smoothed_over_neighbours():
+    vectors = Vectors(a=[1.0, 0.0], b=[1.0, 0.1], c=[0.5, 1.0])
+    alone = by_id(convex_combination(three()))
+    column = smoothed(
+        np.array([alone[id_] for id_ in "abc"]), np.array([vectors.by_id[id_] for id_ in "abc"])
+    )
+    fused = by_id(convex_combination(three(), vectors_of=vectors))
+    assert fused == pytest.approx(dict(zip("abc", column, strict=True)))
+    assert fused != pytest.approx(alone)
+
+
+def test_where_a_leg_found_nothing_the_order_of_the_other_stands():
+    vectors = Vectors(a=[1.0, 0.0], b=[1.0, 0.1], c=[0.5, 1.0])
+    for nothing in ("lexical", "vector"):
+        lists = [
+            ScoredList(
+                name=each.name, chunk_ids=[] if each.name == nothing else each.chunk_ids, scores=each.scores
+            )
+            for each in three()
+        ]
+        assert convex_combination(lists, vectors_of=vectors) == convex_combination(lists)
+    assert vectors.asked == []
+
+
+def test_what_has_no_vector_keeps_its_score_and_is_no_neighbour():
+    alone = by_id(convex_combination(three()))
+    fused = by_id(convex_combination(three(), vectors_of=Vectors(a=[1.0, 0.0], c=[1.0, 0.0])))
+    assert fused["b"] == pytest.approx(alone["b"])
+    assert fused["a"] == pytest.approx(0.6 * alone["a"] + 0.4 * alone["c"])
+    assert by_id(convex_combination(three(), vectors_of=Vectors())) == alone
+
+
+def test_only_the_best_fifty_are_smoothed_and_stay_before_the_rest():
+    ids = [f"{number:03d}" for number in range(120)]
+    lists = [
+        scored("lexical", {id_: float(-n) for n, id_ in enumerate(ids)}),
+        scored("vector", {id_: -n / 200 for n, id_ in enumerate(ids)}),
+    ]
+    rng = np.random.default_rng(7)
+    vectors = Vectors(**{id_: rng.normal(size=4) for id_ in ids})
+    alone, fused = convex_combination(lists), convex_combination(lists, vectors_of=vectors)
+    assert vectors.asked == [ids[:50]]
+    assert fused[50:] == alone[50:]
+    assert {each.chunk_id for each in fused[:50]} == set(ids[:50]) and fused[:50] != alone[:50]
+
+
+def test_places_are_averaged_in_behind_the_smoothing():
+    exact = RankedList(name="exact", weight=2.0, chunk_ids=["c"])
+    vectors = Vectors(a=[1.0, 0.0], b=[1.0, 0.1], c=[0.5, 1.0])
+    legs = by_id(convex_combination(three(), vectors_of=vectors))
+    fused = by_id(convex_combination(three(), [exact], vectors_of=vectors))
+    assert fused["c"] == pytest.approx((2 * legs["c"] + 2.0) / 4)
+    assert fused["a"] == pytest.approx(2 * legs["a"] / 4)
+
+
+def test_copies_of_a_passage_tie():
+    """They have the same scores and vectors: lexical rank and id decide, not how sums are rounded."""
+    ids = [f"{number:02d}" for number in range(40)]
+    kind = {id_: n % 7 for n, id_ in enumerate(ids)}
+    rng = np.random.default_rng(3)
+    numbers, places = rng.random(7), rng.normal(size=(7, 384)).astype(np.float32)
+    lists = [
+        scored("lexical", {id_: numbers[kind[id_]] for id_ in ids}),
+        scored("vector", {id_: numbers[::-1][kind[id_]] for id_ in ids}),
+    ]
+    fused = by_id(convex_combination(lists, vectors_of=Vectors(**{id_: places[kind[id_]] for id_ in ids})))
+    assert len(set(fused.values())) == 7
 
 
 def scores_of(ids):

@@ -11,41 +11,8 @@ from hypothesis import strategies as st
 from search.retrieval.errors import EmbedderUnavailable, InvalidQuery, LegTimeout
 from search.retrieval.gather import Leg, candidates_wanted
 from search.retrieval.pipeline import rank_candidates
-from search.retrieval.types import Candidate, Fusion, Mode
-
-
-def candidates(ids, tier=None):
-    return [
-        Candidate(chunk_id=chunk_id, score=1 / (place + 2), tier=tier) for place, chunk_id in enumerate(ids)
-    ]
-
-
-class StaticLeg:
-    """Gives the first of its ids, and remembers what it was asked."""
-
-    def __init__(self, name, ids, *, failure=None, fails_from=0, **leg):
-        self.found = candidates(ids)
-        self.limits = []
-        self.failure, self.fails_from = failure, fails_from
-        self.leg = Leg(name=name, search=self, **leg)
-
-    def __call__(self, limit):
-        self.limits.append(limit)
-        if self.failure is not None and len(self.limits) > self.fails_from:
-            raise self.failure
-        return self.found[:limit]
-
-
-def all_seen(ids):
-    return set(ids)
-
-
-def rank(*legs, mode=Mode.HYBRID, read_back=all_seen, k=10, **options):
-    return rank_candidates(mode, [leg.leg for leg in legs], read_back, k=k, **options)
-
-
-def ids(ranked):
-    return [entry.chunk_id for entry in ranked.entries]
+from search.retrieval.types import Candidate, Mode
+from tests.unit.retrieval.static_legs import StaticLeg, all_seen, candidates, ids, rank
 
 
 @pytest.mark.parametrize(("k", "wanted"), [(1, 100), (50, 100), (51, 102), (1000, 2000)])
@@ -154,6 +121,17 @@ def test_both_legs_are_read_back_in_one_call():
         read_back=lambda asked: calls.append(list(asked)) or set(asked),
     )
     assert calls == [["a", "b", "c"]]
+
+
+def test_the_best_of_every_leg_are_read_back_first():
+    calls = []
+    rank(
+        StaticLeg("lexical", "abcd"),
+        StaticLeg("vector", "xb"),
+        StaticLeg("exact", "d"),
+        read_back=lambda asked: calls.append(list(asked)) or set(asked),
+    )
+    assert calls == [["a", "x", "d", "b", "c"]]
 
 
 def test_nothing_found_is_not_read_back():
@@ -269,119 +247,6 @@ def test_every_stage_is_timed():
     ticks = count()
     ranked = rank(StaticLeg("lexical", "a"), StaticLeg("vector", "b"), clock=lambda: float(next(ticks)))
     assert ranked.timings_ms == {"lexical": 1000.0, "vector": 1000.0, "read_back": 1000.0, "fusion": 1000.0}
-
-
-class ScoringLeg(StaticLeg):
-    """Scores what it is asked about, 0.25 unless it knows better."""
-
-    def __init__(self, name, ids, *, scores=None, failure_of_score=None, **leg):
-        super().__init__(name, ids, score=self.score, **leg)
-        self.scores, self.failure_of_score = scores or {}, failure_of_score
-        self.asked = []
-
-    def score(self, chunk_ids):
-        self.asked.append(list(chunk_ids))
-        if self.failure_of_score is not None:
-            raise self.failure_of_score
-        return {chunk_id: self.scores.get(chunk_id, 0.25) for chunk_id in chunk_ids}
-
-
-def convex(*legs, **options):
-    return rank(*legs, fusion=Fusion.CONVEX, **options)
-
-
-def test_convex_fusion_asks_each_leg_for_what_only_the_other_found():
-    lexical, vector = ScoringLeg("lexical", "ab"), ScoringLeg("vector", "bc")
-    ranked = convex(lexical, vector)
-    assert (lexical.asked, vector.asked) == ([["c"]], [["a"]])
-    assert ranked.scores == {
-        "lexical": {"a": 1 / 2, "b": 1 / 3, "c": 0.25},
-        "vector": {"b": 1 / 2, "c": 1 / 3, "a": 0.25},
-    }
-    assert "scoring" in ranked.timings_ms
-
-
-def test_the_scores_of_both_legs_decide():
-    """The words are far better in a, which the vectors did not find and yet think nearly as good as b."""
-    lexical = ScoringLeg("lexical", "", scores={"c": 0.0})
-    lexical.found = [Candidate(chunk_id="a", score=0.99), Candidate(chunk_id="b", score=0.5)]
-    vector = ScoringLeg("vector", "", scores={"a": 0.49})
-    vector.found = [Candidate(chunk_id="b", score=0.5), Candidate(chunk_id="c", score=0.1)]
-    assert ids(rank(lexical, vector))[0] == "b"
-    assert ids(convex(lexical, vector))[0] == "a"
-
-
-def test_lexical_scores_are_fused_as_bm25():
-    """0.999 and 0.998 are a bm25 of 999 and of 499: far apart, as 0.5 and 0.333 are not."""
-    lexical = ScoringLeg("lexical", "ab")
-    lexical.found = [Candidate(chunk_id="a", score=0.999), Candidate(chunk_id="b", score=0.5)]
-    vector = ScoringLeg("vector", "bac")
-    lexical.scores = {"c": 0.998}
-    fused = {each.chunk_id: each.score for each in convex(lexical, vector).fused}
-    flat = ScoringLeg("lexical", "ab")
-    flat.found, flat.scores = lexical.found, {"c": 0.5}
-    assert fused["c"] > {each.chunk_id: each.score for each in convex(flat, vector).fused}["c"]
-
-
-def test_no_scores_are_asked_for_when_ranks_are_fused():
-    lexical, vector = ScoringLeg("lexical", "ab"), ScoringLeg("vector", "bc")
-    ranked = rank(lexical, vector)
-    assert (lexical.asked, vector.asked, ranked.scores) == ([], [], {})
-    assert "scoring" not in ranked.timings_ms
-
-
-def test_a_leg_alone_keeps_its_own_order_under_convex_fusion():
-    off = ScoringLeg("vector", "c", failure=EmbedderUnavailable("off"))
-    lexical = ScoringLeg("lexical", "ba")
-    ranked = convex(lexical, off)
-    assert ids(ranked) == ["b", "a"]
-    assert ranked.entries[0].score == 1.0
-    assert (ranked.degraded, off.asked, lexical.asked) == (("vector",), [], [])
-
-
-@pytest.mark.parametrize("failure", [LegTimeout("late"), EmbedderUnavailable("off")])
-def test_scores_that_a_leg_cannot_tell_are_done_without(failure):
-    vector = ScoringLeg("vector", "bc", failure_of_score=failure)
-    ranked = convex(ScoringLeg("lexical", "ab"), vector)
-    assert sorted(ids(ranked)) == ["a", "b", "c"]
-    assert ranked.scores["vector"].keys() == {"b", "c"}
-
-
-def test_a_leg_that_was_stopped_is_not_asked_for_scores():
-    late = ScoringLeg("lexical", "", failure=LegTimeout("late", partial=candidates("a")))
-    ranked = convex(late, ScoringLeg("vector", "bc"))
-    assert sorted(ids(ranked)) == ["a", "b", "c"]
-    assert (late.asked, ranked.degraded) == ([], ("lexical",))
-
-
-def test_scores_come_from_the_threads_that_searches_do():
-    threads = {}
-
-    def noting(name):
-        def score(chunk_ids):
-            threads[name] = threading.current_thread()
-            return dict.fromkeys(chunk_ids, 0.5)
-
-        return score
-
-    legs = [
-        Leg(name="lexical", search=lambda limit: candidates("a"), score=noting("lexical")),
-        Leg(
-            name="vector",
-            search=lambda limit: candidates("b"),
-            score=noting("vector"),
-            in_calling_thread=True,
-        ),
-    ]
-    with ThreadPoolExecutor(1) as executor:
-        rank_candidates(Mode.HYBRID, legs, all_seen, k=3, executor=executor, fusion=Fusion.CONVEX)
-    assert threads["vector"] is threading.current_thread() is not threads["lexical"]
-
-
-def test_only_what_the_caller_may_see_is_scored():
-    vector = ScoringLeg("vector", "bc")
-    ranked = convex(ScoringLeg("lexical", "ab"), vector, read_back=lambda ids: set(ids) - {"a"})
-    assert (vector.asked, ids(ranked)) == ([], ["b", "c"])
 
 
 def test_a_leg_that_joins_when_it_found_something_is_else_no_part_of_the_fusion():

@@ -296,7 +296,7 @@ def test_every_error_is_in_the_tree_that_is_drawn():
     tree = {each for each in subclasses(SearchError) if each.__module__ == errors.__name__}
     assert {each.__name__ for each in tree} <= drawn
     assert len({each.code for each in tree}) == len(tree)
-    assert {each.status for each in tree} == {400, 410, 503}
+    assert {each.status for each in tree} == {400, 410, 422, 503}
 
 
 def test_a_long_value_is_shortened_and_escaped_in_a_message():

@@ -1,28 +1,33 @@
-"""`kebab workspace create | rename | delete`."""
+"""`kebab workspace create | rename | set | delete`."""
 
+import json
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.management.base import CommandParser
 
+from kebab.cli.console import table
 from kebab.cli.errors import CliError, Exit
 from kebab.cli.parser import subverb
 from kebab.cli.resolve import the_workspace
+from kebab.cli.settings import settings_of
 from kebab.cli.verb import BaseVerb
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Workspace
 from kebab.people.naming import the_user
 from kebab.people.operator import operating_caller, the_operator
+from kebab.people.preferences import preferences
 from kebab.people.workspaces import change_workspace, create_workspace
 
 
 class Command(BaseVerb):
-    help = "Create, rename or delete a workspace."
+    help = "Create, rename, set up or delete a workspace."
     needs = "servers"
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        verbs = parser.add_subparsers(dest="what", required=True, metavar="create|rename|delete")
+        verbs = parser.add_subparsers(dest="what", required=True, metavar="create|rename|set|delete")
         create = subverb(verbs, "create", "create a workspace")
         create.add_argument("slug")
         create.add_argument("--name", default="", metavar="N", help="what people call it (the slug)")
@@ -31,13 +36,21 @@ class Command(BaseVerb):
         rename.add_argument("slug")
         rename.add_argument("new_slug", nargs="?")
         rename.add_argument("--name", metavar="N")
+        setting = subverb(verbs, "set", "change settings of a workspace, or show them")
+        setting.add_argument("slug")
+        setting.add_argument(
+            "changes", nargs="*", metavar="NAME=VALUE", help="fusion=convex; without a value: the default"
+        )
+        setting.add_argument(
+            "--force", action="store_true", help="change them even where golden queries get worse"
+        )
         delete = subverb(verbs, "delete", "delete a workspace with everything in it")
         delete.add_argument("slug")
         delete.add_argument("--yes", action="store_true", help="don't ask")
 
     def run_verb(self, *, what: str, **options: Any) -> int:
-        act = {"create": self._create, "rename": self._rename, "delete": self._delete}[what]
-        return act(**options)
+        act = {"create": self._create, "rename": self._rename, "set": self._set, "delete": self._delete}
+        return act[what](**options)
 
     def _create(self, *, slug: str, name: str, owner: str | None, **_: Any) -> int:
         user = the_user(owner) if owner is not None else None
@@ -49,6 +62,20 @@ class Command(BaseVerb):
             raise CliError("Nothing to change: give a new slug, or --name.")
         workspace = change_workspace(the_operator(self.act_in(the_workspace(slug))), slug=new_slug, name=name)
         return self._show(workspace, f"Workspace {slug} is now {workspace.slug} ({workspace.name}).")
+
+    def _set(self, *, slug: str, changes: Sequence[str], force: bool, **_: Any) -> int:
+        workspace = self.act_in(the_workspace(slug))
+        if changes:
+            access = the_operator(workspace)
+            wanted = settings_of(changes)
+            workspace = change_workspace(access, settings=wanted, force=force, advance=lambda: None)
+        found = preferences(workspace)
+        if self.as_json:
+            self.print_json({"slug": workspace.slug, "settings": found})
+        else:
+            rows = [{"name": name, "value": json.dumps(value)} for name, value in found.items()]
+            self.console.print(table(("name", "value"), rows))
+        return Exit.DONE
 
     def _delete(self, *, slug: str, yes: bool, **_: Any) -> int:
         workspace = self.act_in(the_workspace(slug))

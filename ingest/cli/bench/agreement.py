@@ -1,0 +1,41 @@
+"""The lexical leg against its own scoring expression, run by FTS5 without any shortcut."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from ingest.cli.bench.figures import Figure
+from kebab.people.models import Workspace
+from kebab.people.reader import OPERATOR
+from search.engine import lexical_leg, mirror_reading
+from search.mirror.lexical import BREADCRUMB_WEIGHT, TEXT_WEIGHT, compile_match
+from search.retrieval.filters import SearchFilters
+from search.scope import resolve_scope
+
+_TOP = 10
+_UNSHORTENED = """
+SELECT c.chunk_id FROM (
+    SELECT rowid, bm25(chunks_fts, 0.0, 0.0, ?, ?) AS score FROM chunks_fts WHERE chunks_fts MATCH ?
+) f JOIN chunks c ON c.chunk = f.rowid
+ORDER BY f.rowid IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?) DESC, f.score, c.chunk_id LIMIT ?
+"""
+
+
+def agreement_figure(workspace: Workspace, queries: Sequence[str]) -> Figure:
+    """Give the share of the unshortened top tens that the leg gives, too, in [0, 1]."""
+    scope = resolve_scope(workspace, SearchFilters(), OPERATOR)
+    same = wanted = 0
+    for query in queries:
+        found = {candidate.chunk_id for candidate in lexical_leg(workspace, scope, query).search(_TOP)}
+        reading = mirror_reading(workspace, scope)
+        with reading.connection() as connection:
+            connection.set_progress_handler(None)
+            frequencies = partial(reading.collection(connection).frequencies, connection)
+            match = compile_match(query, frequencies)
+            if match is None:
+                continue
+            values = (BREADCRUMB_WEIGHT, TEXT_WEIGHT, match.widest, match.every, _TOP)
+            unshortened = {chunk_id for (chunk_id,) in connection.execute(_UNSHORTENED, values)}
+        same += len(found & unshortened)
+        wanted += len(unshortened)
+    share = same / wanted if wanted else None
+    return Figure(name="lexical top ten as without shortcuts", value=share, unit="share")

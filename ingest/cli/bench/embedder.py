@@ -1,0 +1,105 @@
+"""How fast the embedder is by itself, and beside sentence-transformers with the same weights."""
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
+
+import numpy as np
+
+from ingest.cli.bench.figures import Figure, unmeasured
+from kebab.people.models import Workspace
+from search.embedders import weights
+from search.embedders.base import Embedder
+from search.embedding import configured_embedder, embedded_text
+from search.models import Chunk
+from search.retrieval.errors import EmbedderUnavailable
+
+_TEXTS = 1_024
+_LIMIT_S = 30.0
+# The two take turns after so many texts; sentence-transformers sorts each turn's by length.
+_TURN = 256
+# As the job has them.
+_BATCH = 64
+_TIMES_TORCH = 2.0
+_NAME = "embedder, times sentence-transformers on torch"
+
+Embed = Callable[[Sequence[str]], object]
+
+
+def embedder_figures(workspace: Workspace) -> list[Figure]:
+    """Embed a sample of the workspace's chunks; nothing is stored. Raises EmbedderUnavailable."""
+    embedder = configured_embedder()
+    if embedder is None:
+        raise EmbedderUnavailable("KEBAB_EMBEDDER is none.")
+    rows = Chunk.objects.in_workspace(workspace).order_by("chunk_id").values_list("breadcrumb", "text")
+    texts = [embedded_text(breadcrumb, text) for breadcrumb, text in rows[:_TEXTS]]
+    own = _in_batches(embedder)
+    torch, why = _sentence_transformers(embedder)
+    if torch is None:
+        (alone,) = in_turns([own], texts)
+        return [_alone(alone), unmeasured(_NAME, why, unit="times")]
+    alone, beside = in_turns([own, torch], texts)
+    return [
+        _alone(alone),
+        Figure(
+            name=_NAME,
+            value=alone / beside,
+            unit="times",
+            at_least=_TIMES_TORCH,
+            note=f"{beside:,.0f} chunks/s there",
+        ),
+    ]
+
+
+def in_turns(embed: Sequence[Embed], texts: Sequence[str], *, limit_s: float = _LIMIT_S) -> list[float]:
+    """Give the texts a second of each of `embed`, which take turns on them for `limit_s` at most."""
+    for each in embed:
+        each(texts[:1])  # loads the model
+    spent, done, began = [0.0] * len(embed), 0, time.perf_counter()
+    for start in range(0, len(texts), _TURN):
+        turn = texts[start : start + _TURN]
+        for number, each in enumerate(embed):
+            started = time.perf_counter()
+            each(turn)
+            spent[number] += time.perf_counter() - started
+        done += len(turn)
+        if time.perf_counter() - began > limit_s:
+            break
+    return [done / seconds for seconds in spent]
+
+
+def _alone(rate: float) -> Figure:
+    return Figure(name="embedder alone", value=rate, unit="chunks/s", note="the same text")
+
+
+def _in_batches(embedder: Embedder) -> Embed:
+    def embed(texts: Sequence[str]) -> None:
+        for batch in _batches(texts):
+            embedder.embed_passages(batch)
+
+    return embed
+
+
+def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH))
+
+
+def _sentence_transformers(embedder: Embedder) -> tuple[Embed | None, str]:
+    """Give how it embeds with the weights of the default model, or why that can't be compared."""
+    if embedder.space.model != weights.MODEL:
+        return None, f"the embedder is {embedder.space.model}, not {weights.MODEL}"
+    if find_spec("sentence_transformers") is None:
+        return None, "sentence-transformers is not installed (deploy/requirements-peers.txt)"
+    from sentence_transformers import SentenceTransformer
+    from transformers.utils.logging import disable_progress_bar
+
+    disable_progress_bar()
+    logging.getLogger("sentence_transformers").setLevel(logging.WARNING)
+    model = SentenceTransformer(str(weights.model_folder()), device="cpu")
+
+    def embed(texts: Sequence[str]) -> np.ndarray:
+        found: np.ndarray = model.encode(list(texts), normalize_embeddings=True, show_progress_bar=False)
+        return found
+
+    return embed, ""

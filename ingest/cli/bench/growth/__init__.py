@@ -1,0 +1,1 @@
+"""How cost grows with the corpus: one workspace that is filled step by step, and measured at each size."""

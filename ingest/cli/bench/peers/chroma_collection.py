@@ -1,0 +1,43 @@
+"""Chroma's persistent client with vectors that are given; its local search is by vectors alone."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import chromadb
+import numpy as np
+from chromadb.config import Settings
+
+from ingest.cli.bench.peers.corpus import Corpus
+from ingest.cli.bench.peers.registry import PeerSearch
+
+#: The collection's name.
+COLLECTION = "chunks"
+
+
+@contextmanager
+def opened(corpus: Corpus, folder: Path) -> Iterator[PeerSearch]:
+    """Write the corpus as a collection on disk and search it in this process."""
+    client = chromadb.PersistentClient(path=str(folder), settings=Settings(anonymized_telemetry=False))
+    collection = fill(client, corpus)
+
+    def search(query: str, vector: np.ndarray, k: int) -> list[str]:
+        found: list[list[str]] = collection.query(query_embeddings=[vector], n_results=k, include=[])["ids"]
+        return found[0]
+
+    yield search
+
+
+def fill(client: Any, corpus: Corpus) -> Any:
+    """Write the corpus, its texts too, and give the collection."""
+    collection = client.create_collection(
+        COLLECTION, configuration={"hnsw": {"space": "cosine"}}, embedding_function=None
+    )
+    passages, step = corpus.passages, client.get_max_batch_size()
+    for start in range(0, len(corpus), step):
+        chosen = slice(start, start + step)
+        collection.add(
+            ids=corpus.chunk_ids[chosen], embeddings=corpus.vectors[chosen], documents=passages[chosen]
+        )
+    return collection

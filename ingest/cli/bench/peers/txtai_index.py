@@ -1,0 +1,52 @@
+"""txtai's hybrid index: Faiss over given vectors, and its BM25."""
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from txtai.embeddings import Embeddings
+
+from ingest.cli.bench.peers.corpus import Corpus
+from ingest.cli.bench.peers.registry import PeerSearch
+
+
+@contextmanager
+def opened(corpus: Corpus, folder: Path) -> Iterator[PeerSearch]:
+    """Index the corpus in this process."""
+    logging.getLogger("faiss").setLevel(logging.WARNING)  # else it tells which library it loads
+    known: dict[str, np.ndarray] = {}
+    embeddings = indexed(corpus, known)
+
+    def search(query: str, vector: np.ndarray, k: int) -> list[str]:
+        known[query] = vector
+        return [str(chunk_id) for chunk_id, _ in embeddings.search(query, k)]
+
+    try:
+        yield search
+    finally:
+        embeddings.close()
+
+
+def indexed(corpus: Corpus, known: dict[str, np.ndarray]) -> Any:
+    """Give a hybrid index of the corpus that takes the vector of a text from `known`.
+
+    While it is made the passages' are there; afterwards who asks puts the query's in.
+    """
+
+    def look_up(texts: list[str]) -> np.ndarray:
+        return vectors_of(texts, known)
+
+    embeddings = Embeddings({"method": "external", "transform": look_up, "hybrid": True, "content": False})
+    passages = corpus.passages
+    known.update(zip(passages, corpus.vectors, strict=True))
+    embeddings.index(zip(corpus.chunk_ids, passages, strict=True))
+    known.clear()
+    return embeddings
+
+
+def vectors_of(texts: list[str], known: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Give the vectors of texts that are known, (n, dim) float32."""
+    return np.stack([known[text] for text in texts])

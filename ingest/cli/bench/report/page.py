@@ -1,0 +1,98 @@
+"""The page of a folder of measurements: what each kind gave last, with its plots and conditions.
+
+Each kind of run keeps its figures in a file of its own, so that the page can be made anew when one of them
+is measured again.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from ingest.cli.bench.peers.registry import installed_version
+from ingest.cli.bench.report.tables import budget_lines, growth_lines, peer_lines
+
+#: The files of figures, by what a `bench.v1` holds.
+FILES: Final = {"figures": "budgets.json", "peers": "peers.json", "growth": "growth.json"}
+_SECTIONS: Final[Mapping[str, tuple[str, Callable[[Any], Iterator[str]]]]] = {
+    "figures": ("Budgets", budget_lines),
+    "peers": ("Beside what a team could pick", peer_lines),
+    "growth": ("How cost grows", growth_lines),
+}
+_PAGE = "README.md"
+_HEAD = """# Benchmarks
+
+Made by `kebab bench … --report docs/benchmarks` ([how](method.md)); the figures are in the JSON files beside
+this page. Absolute figures vary between machines: compare ratios, which come from one run,
+on one machine, by turns.
+"""
+
+
+def write_report(folder: Path, document: Mapping[str, Any]) -> list[str]:
+    """Keep the figures of `document`, a `bench.v1`, and make page and plots of all that the folder has.
+
+    Gives sentences on what was written. Plots need matplotlib (deploy/requirements-peers.txt).
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for kind in FILES:
+        if document.get(kind):
+            _keep(folder / FILES[kind], kind, document)
+    known = {kind: _read(folder / name) for kind, name in FILES.items()}
+    plots, said = _plots(folder, known)
+    sections = [_HEAD, *_sections(known, plots)]
+    (folder / _PAGE).write_text("\n".join(sections), encoding="utf-8")
+    return [*said, f"Wrote {folder / _PAGE}."]
+
+
+def _keep(path: Path, kind: str, document: Mapping[str, Any]) -> None:
+    """Write the figures of a kind; of peers, what this run did not measure stays as it was."""
+    kept = {"conditions": document["conditions"], kind: document[kind]}
+    before = _read(path)
+    if kind == "peers" and before is not None:
+        kept["peers"] = _merged(before["peers"], document["peers"])
+        if not document["peers"]["speed"]:
+            kept["conditions"] = before["conditions"]
+    path.write_text(json.dumps(kept, indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def _merged(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    judged_now = {row["set"] for row in now["quality"]}
+    return {
+        "speed": now["speed"] or before["speed"],
+        "http": now["http"] or before["http"],
+        "quality": [row for row in before["quality"] if row["set"] not in judged_now] + now["quality"],
+        "skipped": now["skipped"] if now["speed"] else before["skipped"],
+    }
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return found
+    except FileNotFoundError:
+        return None
+
+
+def _plots(folder: Path, known: Mapping[str, Any]) -> tuple[dict[str, list[str]], list[str]]:
+    """Draw, and give the plots' names by kind, and what there is to say of it."""
+    if installed_version("matplotlib") is None:
+        return {}, ["matplotlib is not installed (deploy/requirements-peers.txt): no plots."]
+    from ingest.cli.bench.report import plots
+
+    return {kind: plots.draw(folder, kind, found) for kind, found in known.items() if found is not None}, []
+
+
+def _sections(known: Mapping[str, Any], plots: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    for kind, (title, lines) in _SECTIONS.items():
+        found = known[kind]
+        if found is None:
+            continue
+        yield f"## {title}\n"
+        yield from (f"![{name.removesuffix('.svg')}]({name})\n" for name in plots.get(kind, ()))
+        yield from lines(found[kind])
+        yield _conditions(found["conditions"])
+
+
+def _conditions(conditions: Mapping[str, Any]) -> str:
+    named = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in conditions.items() if value)
+    return f"Conditions: {named}.\n"

@@ -1,0 +1,60 @@
+"""Types of arguments that the parts of `kebab eval` share. Each raises ArgumentTypeError."""
+
+from argparse import ArgumentTypeError
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ingest.cli.targets import existing_path
+from search.retrieval.errors import InvalidQuery
+from search.retrieval.types import MAX_K, Fusion, Mode
+
+
+def folder(text: str) -> Path:
+    """Give the folder that is there."""
+    path = existing_path(text)
+    if not path.is_dir():
+        raise ArgumentTypeError(f"{text!r} is not a folder")
+    return path
+
+
+def modes(text: str) -> tuple[Mode, ...]:
+    """Give the modes that stand there, apart by commas, each once."""
+    try:
+        return tuple(dict.fromkeys(Mode(name.strip()) for name in text.split(",")))
+    except InvalidQuery as error:
+        raise ArgumentTypeError(str(error)) from error
+
+
+def fusions(text: str) -> tuple[Fusion, ...]:
+    """Give the fusions that stand there, apart by commas, each once."""
+    try:
+        return tuple(dict.fromkeys(Fusion(name.strip()) for name in text.split(",")))
+    except InvalidQuery as error:
+        raise ArgumentTypeError(str(error)) from error
+
+
+def number(text: str) -> int:
+    """Give a whole number from 1 on."""
+    found = int(text)
+    if found < 1:
+        raise ArgumentTypeError(f"{found} is out of range; give 1 or more")
+    return found
+
+
+def depth(text: str) -> int:
+    """Give a number of documents that a ranking may have."""
+    found = number(text)
+    if found > MAX_K:
+        raise ArgumentTypeError(f"{found} is out of range; give 1 to {MAX_K}")
+    return found
+
+
+def named_runs(modes: Sequence[Mode], fusions: Sequence[Fusion]) -> Iterator[tuple[str, Mode, Fusion | None]]:
+    """Give the runs by name: each mode once, hybrid once for each fusion and then named after it too."""
+    for mode in modes:
+        if mode is not Mode.HYBRID:
+            yield mode.value, mode, None
+        elif len(fusions) > 1:
+            yield from ((f"{mode}-{fusion}", mode, fusion) for fusion in fusions)
+        else:
+            yield mode.value, mode, fusions[0] if fusions else None

@@ -1,0 +1,147 @@
+"""`kebab eval --beir DIR`: what retrieval is worth on a judged set."""
+
+import argparse
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ingest.cli.bench.machine import conditions
+from ingest.cli.evaluation.arguments import depth, folder, fusions, modes, named_runs, number
+from ingest.cli.judged_documents import Loaded, Loader, embed_all
+from ingest.cli.scratch import scratch_workspace
+from kebab.cli.console import plain, table
+from kebab.cli.verb import BaseVerb
+from kebab.people.models import Workspace
+from search.cli.bars import bar, counting_bar
+from search.evaluation.beir import JudgedSet, judged_topics, read_documents, read_judged_set
+from search.evaluation.judged import DocumentName
+from search.evaluation.metrics import BEIR_MEASURES
+from search.evaluation.record import run_record
+from search.evaluation.results import RunResult
+from search.evaluation.running import evaluate
+from search.evaluation.settings import RunSettings
+from search.models import Chunk
+from search.retrieval.types import Mode, SearchHit
+
+_DEPTH = 100
+_MODES = tuple(Mode)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Let a parser take a judged set, and how it is asked."""
+    parser.add_argument(
+        "--beir",
+        type=folder,
+        metavar="DIR",
+        help="a set in BEIR's layout: corpus.jsonl, queries.jsonl, qrels/test.tsv",
+    )
+    parser.add_argument("--modes", type=modes, default=_MODES, help="of lexical,vector,hybrid (all)")
+    parser.add_argument(
+        "--fusion",
+        type=fusions,
+        default=(),
+        help="of rrf,convex for hybrid (what new workspaces begin with)",
+    )
+    parser.add_argument("--k", type=depth, default=_DEPTH, metavar="N", help=f"documents a query ({_DEPTH})")
+    parser.add_argument(
+        "--queries", type=number, metavar="N", help="ask only so many, spread over the set (all)"
+    )
+
+
+class JudgedSetRuns:
+    """A judged set, loaded into a workspace that is deleted after, and asked in each mode."""
+
+    def __init__(self, verb: BaseVerb) -> None:
+        self._verb = verb
+
+    def run(self, folder: Path, *, k: int, queries: int | None, **options: Any) -> None:
+        """Measure the set in `folder` and print the figures."""
+        # The scratch workspace is deleted however the measurement ends.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        judged = read_judged_set(folder)
+        judged = judged if queries is None else judged.sampled(queries)
+        with scratch_workspace("eval") as workspace:
+            loaded = self._load(workspace, judged)
+            runs = {
+                name: self._run(
+                    workspace, judged, loaded, RunSettings.of({"mode": mode, "fusion": fusion, "k": k})
+                )
+                for name, mode, fusion in named_runs(options["modes"], options["fusion"])
+            }
+            record = _record(workspace, judged, loaded, k)
+        if self._verb.as_json:
+            self._verb.print_json(
+                {"schema_version": "eval.v1", "set": judged.name, "runs": runs, "record": record}
+            )
+        else:
+            self._show(judged, runs, loaded)
+
+    def _load(self, workspace: Workspace, judged: JudgedSet) -> Loaded:
+        with counting_bar(self._verb.remarks, f"Loading {plain(judged.name)}", judged.documents) as advance:
+            loaded = Loader(workspace).load(read_documents(judged.folder), advance)
+        chunks, embedded = Chunk.objects.in_workspace(workspace).count(), 0
+        with bar(self._verb.remarks, "Embedding") as shown:
+
+            def note(more: int) -> None:
+                nonlocal embedded
+                embedded += more
+                shown.show(embedded, chunks)
+
+            embed_all(workspace, note)
+            shown.finish()
+        return loaded
+
+    def _run(
+        self, workspace: Workspace, judged: JudgedSet, loaded: Loaded, settings: RunSettings
+    ) -> dict[str, Any]:
+        fusion = settings.preferences.get("fusion")
+
+        def document_of(hit: SearchHit) -> DocumentName:
+            return DocumentName(path=loaded.names[hit.doc_id])
+
+        title = f"Asking, {settings.mode} {fusion or ''}"
+        with counting_bar(self._verb.remarks, title, len(judged.topics)) as advance:
+            run = evaluate(
+                workspace,
+                judged_topics(judged),
+                settings,
+                measures=BEIR_MEASURES,
+                advance=advance,
+                document_of=document_of,
+            )
+        return {**_figures(run), "fusion": fusion}
+
+    def _show(self, judged: JudgedSet, runs: Mapping[str, Mapping[str, Any]], loaded: Loaded) -> None:
+        self._verb.console.print(
+            f"{plain(judged.name)}: {judged.documents:,} documents, {len(judged.topics):,} queries"
+        )
+        figures = [name for name, value in next(iter(runs.values())).items() if isinstance(value, float)]
+        rows = [
+            {"mode": mode, **{name: f"{found[name]:.4g}" for name in figures}} for mode, found in runs.items()
+        ]
+        self._verb.console.print(table(("mode", *figures), rows))
+        for name, why in loaded.refused.items():
+            self._verb.remarks.print(plain(f"{name} was not taken: {why}"))
+
+
+def _figures(run: RunResult) -> dict[str, Any]:
+    latencies = run.latencies
+    return {
+        **{name: round(run.means[name] or 0.0, 5) for name in BEIR_MEASURES},
+        "p50_ms": round(latencies.p50_ms, 3),
+        "p95_ms": round(latencies.p95_ms, 3),
+        "degraded": run.degraded,
+        "index_version": run.index_version,
+    }
+
+
+def _record(workspace: Workspace, judged: JudgedSet, loaded: Loaded, k: int) -> dict[str, Any]:
+    """Give what somebody else has to know to repeat the run."""
+    chunks = Chunk.objects.in_workspace(workspace).count()
+    return {
+        **run_record(workspace, judged),
+        "k": k,
+        "refused": loaded.refused,
+        "machine": conditions(chunks=chunks, documents=len(loaded.names), queries=len(judged.topics)),
+    }

@@ -1,0 +1,133 @@
+"""What callers say of hits, and the topics that come of it."""
+
+import unicodedata
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+from django.db.models import QuerySet
+
+from kebab.api.errors import NotFound
+from kebab.people.access import Access
+from search.evaluation.judged import MAX_TOPICS, JudgedTopic, Qrel
+from search.evaluation.topic_sets import Kept, keep_topics, visible_topics
+from search.identifiers import place_key, query_key
+from search.models import Feedback, Topic, TopicOrigin
+from search.models.evaluation import MAX_TOPIC_CHARS
+from search.readers import hidden_from
+from search.retrieval.citation import parse_uri
+from search.retrieval.errors import InvalidQuery
+from search.retrieval.storable import is_storable
+from search.rights import documents_of, sources_of
+
+#: The set that topics from feedback are of.
+FEEDBACK_SET = "feedback"
+_SAID = ("query", "fragment", "is_relevant", "actor", "created_at")
+
+
+def give_feedback(
+    access: Access, *, query: str, source: str, citation: str, is_relevant: bool, version: str = ""
+) -> Feedback:
+    """Keep whether a hit answers `query`; what the caller said before of that document and query is replaced.
+
+    `citation` is the hit's, or a path for the whole document; `source` is a key, `version` a tag, '' the
+    default one. Raises InvalidQuery, InvalidCitation, and NotFound for a document that the caller may not
+    read or that isn't there.
+    """
+    asked = _checked_query(query)
+    path, _, fragment = citation.partition("#")
+    if fragment:
+        parse_uri(citation)
+    documents = documents_of(access.workspace, access.reader)
+    found = documents.filter(
+        source__key=source, source__workspace=access.workspace, version__tag=version, path=path
+    )
+    document = found.first() if all(map(is_storable, (source, version, path))) else None
+    if document is None:
+        raise NotFound
+    row = Feedback(
+        workspace=access.workspace,
+        query=asked,
+        source_id=document.source_id,
+        version=version,
+        path=path,
+        fragment=fragment,
+        is_relevant=is_relevant,
+        actor=access.actor,
+        creator=access.identity,
+        query_key=query_key(_folded(asked)),
+        place_key=place_key(document.source_id, version, path),
+    )
+    once = {name: getattr(row, name) for name in ("creator", "query_key", "place_key")}
+    Feedback.objects.bulk_create(
+        [row], update_conflicts=True, unique_fields=["workspace", *once], update_fields=_SAID
+    )
+    return Feedback.objects.in_workspace(access.workspace).get(**once)
+
+
+def visible_feedback(access: Access) -> "QuerySet[Feedback]":
+    """Give the feedback that there is for the caller, newest first.
+
+    Who reads every source has all, others their own, of sources that they may read.
+    """
+    feedback: QuerySet[Feedback] = Feedback.objects.in_workspace(access.workspace)
+    if not hidden_from(access.workspace, access.reader).exists():
+        return feedback
+    readable = sources_of(access.workspace, access.reader).order_by().values("pk")
+    return feedback.filter(creator=access.identity, source__in=readable)
+
+
+def topics_from_feedback(access: Access, topic_set: str = FEEDBACK_SET) -> Kept:
+    """Make a topic of each query with a document that more callers found relevant than not.
+
+    Documents that most found irrelevant are judged 0, those with as many on both sides not at all. A topic
+    that had come of such a query goes when no relevant document is left. Raises what `keep_topics` does.
+    """
+    said: dict[uuid.UUID, list[Feedback]] = defaultdict(list)
+    for each in visible_feedback(access).select_related("source"):
+        said[each.query_key].append(each)
+    made = {key: _topic(key, rows) for key, rows in said.items()}
+    relevant = [topic for topic in made.values() if any(qrel.grade > 0 for qrel in topic.qrels)]
+    gone = {topic.topic_id for topic in made.values()} - {topic.topic_id for topic in relevant}
+    former = visible_topics(access, topic_set).filter(origin=TopicOrigin.FEEDBACK, topic_id__in=gone)
+    Topic.objects.in_workspace(access.workspace).filter(pk__in=former.order_by().values("pk")).delete()
+    return keep_topics(access, relevant[:MAX_TOPICS], topic_set=topic_set, origin=TopicOrigin.FEEDBACK)
+
+
+def _topic(key: uuid.UUID, rows: Sequence[Feedback]) -> JudgedTopic:
+    by_document: dict[uuid.UUID, list[Feedback]] = defaultdict(list)
+    for row in rows:
+        by_document[row.place_key].append(row)
+    qrels = [qrel for said in by_document.values() for qrel in _majority(said)]
+    return JudgedTopic(topic_id=f"feedback-{key.hex[:16]}", text=rows[0].query, qrels=tuple(qrels))
+
+
+def _majority(said: Sequence[Feedback]) -> Iterable[Qrel]:
+    votes = Counter(row.is_relevant for row in said)
+    if votes[True] == votes[False]:
+        return []
+    is_relevant = votes[True] > votes[False]
+    # The place, where all who say so mean the same.
+    fragments = {row.fragment for row in said if row.is_relevant is is_relevant}
+    return [
+        Qrel(
+            path=said[0].path,
+            source=said[0].source.key,
+            version=said[0].version,
+            fragment=fragments.pop() if len(fragments) == 1 else "",
+            grade=int(is_relevant),
+        )
+    ]
+
+
+def _checked_query(query: str) -> str:
+    asked = " ".join(unicodedata.normalize("NFC", query).split())
+    if not asked or not is_storable(asked) or len(asked) > MAX_TOPIC_CHARS:
+        raise InvalidQuery(
+            f"The query is empty or has more than {MAX_TOPIC_CHARS:,} characters; give what was asked."
+        )
+    return asked
+
+
+def _folded(asked: str) -> str:
+    return unicodedata.normalize("NFC", asked.casefold())

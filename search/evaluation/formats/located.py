@@ -1,0 +1,38 @@
+"""Lines of a file with where they stand, and errors that say where."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from search.retrieval.errors import InvalidJudgedSet
+
+#: The most bytes of a file of topics, judgements or a run.
+MAX_BYTES = 50_000_000
+
+
+def read_text(path: Path) -> str:
+    """Give the text of a file. Raises InvalidJudgedSet where it isn't UTF-8, or too big."""
+    try:
+        if not path.is_file():
+            raise InvalidJudgedSet(f"{path} is no file that can be read; name one.")
+        if path.stat().st_size > MAX_BYTES:
+            raise InvalidJudgedSet(f"{path} has more than {MAX_BYTES:,} bytes; split it.")
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidJudgedSet(f"{path} can't be read ({error}); give a text file in UTF-8.") from error
+
+
+def lines_of(text: str, where: str) -> Iterator[tuple[str, str]]:
+    """Give each line that isn't blank with its place, like `qrels.txt, line 7`, without its end."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield f"{where}, line {number}", line.removesuffix("\r")
+
+
+@contextmanager
+def at(where: str) -> Iterator[None]:
+    """Have an InvalidJudgedSet that is raised within begin with its place."""
+    try:
+        yield
+    except InvalidJudgedSet as error:
+        raise InvalidJudgedSet(f"{where}: {error}") from error

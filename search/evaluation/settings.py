@@ -1,0 +1,87 @@
+"""Under which settings topics are asked: those of the workspace, but for what a run sets."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kebab.people.models import Workspace
+from kebab.people.preferences import clean_preferences, ranking_preferences
+from kebab.people.setting_guards import proposed_workspace
+from search.evaluation.filters import filters_of
+from search.evaluation.judged import JudgedTopic
+from search.retrieval.errors import InvalidQuery, InvalidRunSetting, shown
+from search.retrieval.types import MAX_K, Mode, SearchQuery
+
+#: Documents in a ranking.
+DEFAULT_DEPTH = 100
+
+_PARAMETERS = ("mode", "k", "per_file_cap", "rerank", "cutoff")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSettings:
+    """What a run sets; the workspace is never written to. Make it by `of`, which checks."""
+
+    mode: Mode = Mode.HYBRID
+    #: Documents in a ranking, at most.
+    k: int = DEFAULT_DEPTH
+    #: As in a search request.
+    per_file_cap: int | None = None
+    rerank: bool = False
+    cutoff: bool = False
+    #: Values of settings of the workspace that the order of hits depends on, in the place of its own.
+    preferences: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> "RunSettings":
+        """Give the settings by their names; None is as good as left out. Raises InvalidRunSetting."""
+        stated = {name: value for name, value in given.items() if value is not None}
+        parameters = {name: _parameter(name, stated.pop(name)) for name in _PARAMETERS if name in stated}
+        unknown = stated.keys() - ranking_preferences()
+        if unknown:
+            raise InvalidRunSetting(
+                f"A run has no setting {shown(min(unknown))}; there are:"
+                f" {', '.join((*_PARAMETERS, *sorted(ranking_preferences())))}."
+            )
+        clean, wrong = clean_preferences(stated)
+        if wrong:
+            name = min(wrong)
+            raise InvalidRunSetting(f"{name}: {wrong[name]}")
+        return cls(**parameters, preferences=clean)
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the settings by their names, as `of` takes them."""
+        parameters = {name: getattr(self, name) for name in _PARAMETERS}
+        return {**parameters, "mode": self.mode.value, **self.preferences}
+
+    def applied_to(self, workspace: Workspace) -> Workspace:
+        """Give a copy of the workspace that has the run's settings; it is never to be saved."""
+        return proposed_workspace(workspace, self.preferences)
+
+    def query(self, topic: JudgedTopic, hits: int) -> SearchQuery:
+        """Give the query that asks `topic` for so many hits."""
+        return SearchQuery(
+            text=topic.text,
+            mode=self.mode,
+            k=hits,
+            filters=filters_of(topic.filters),
+            per_file_cap=self.per_file_cap,
+            rerank=self.rerank,
+            cutoff=self.cutoff,
+        )
+
+
+def _parameter(name: str, value: Any) -> Any:
+    if name == "mode":
+        try:
+            return Mode(value)
+        except InvalidQuery as error:
+            raise InvalidRunSetting(f"mode: {error}") from error
+    if name in ("rerank", "cutoff"):
+        if not isinstance(value, bool):
+            raise InvalidRunSetting(f"{name}: {shown(value)} is not true or false.")
+        return value
+    least = 1 if name == "k" else 0
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_K:
+        raise InvalidRunSetting(f"{name}: {shown(value)} is not a whole number from {least} to {MAX_K}.")
+    return value

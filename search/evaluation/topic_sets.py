@@ -1,0 +1,314 @@
+"""A workspace's topics and judgements, set by set.
+
+For who reads every source there are all of them. For others there is a topic while each of its judgements
+names a source that they may read; without a judgement it is there for who made it alone.
+"""
+
+import unicodedata
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from django.db import transaction
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+
+from kebab.api.errors import Conflict, NotFound
+from kebab.people import audit
+from kebab.people.access import Access
+from search.errors import UnknownSource
+from search.evaluation.judged import MAX_TOPICS, JudgedTopic, Qrel, TopicCollection, check_set_name
+from search.identifiers import place_key
+from search.models import Document, Judgement, Topic, TopicOrigin
+from search.models.evaluation import GOLDEN
+from search.readers import hidden_from
+from search.retrieval.errors import InvalidJudgedSet, shown
+from search.rights import sources_of
+
+_BATCH = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetSummary:
+    """A set and how many topics it has."""
+
+    topic_set: str
+    topics: int
+    #: With a judgement.
+    judged: int
+    unanswerable: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What became of topics that were to be kept."""
+
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+
+
+def visible_topics(access: Access, topic_set: str | None = None) -> "QuerySet[Topic]":
+    """Give the topics that there are for the caller, of one set or of all."""
+    topics: QuerySet[Topic] = Topic.objects.in_workspace(access.workspace)
+    if topic_set is not None:
+        topics = topics.filter(topic_set=topic_set)
+    unseen = hidden_from(access.workspace, access.reader).values_list("pk", "key")
+    names = [str(name) for row in unseen for name in row]
+    if not names:
+        return topics
+    readable = sources_of(access.workspace, access.reader).order_by().values("pk")
+    judged = Judgement.objects.filter(workspace=OuterRef("workspace"), topic=OuterRef("pk"))
+    hidden = judged.filter(Q(source=None) | ~Q(source__in=readable))
+    unfiltered = Q(filters__source__isnull=True) | ~Q(filters__source__has_any_keys=names)
+    known = Exists(judged) | Q(creator=access.identity)
+    return topics.filter(unfiltered).filter(~Exists(hidden)).filter(known)
+
+
+def topic_of(access: Access, topic_pk: uuid.UUID) -> Topic:
+    """Give a topic by the id of its row. Raises NotFound."""
+    found = visible_topics(access).filter(pk=topic_pk).first()
+    if found is None:
+        raise NotFound
+    return found
+
+
+def topic_named(access: Access, topic_set: str, topic_id: str) -> Topic:
+    """Give a topic by its set and its id in it. Raises NotFound."""
+    found = visible_topics(access, topic_set).filter(topic_id=topic_id).first()
+    if found is None:
+        raise NotFound
+    return found
+
+
+def sets_of(access: Access) -> list[SetSummary]:
+    """Give the sets that have a topic for the caller, by name."""
+    judged = Judgement.objects.filter(workspace=OuterRef("workspace"), topic=OuterRef("pk"))
+    counted = (
+        visible_topics(access)
+        .order_by("topic_set")
+        .values("topic_set")
+        .annotate(
+            topics=Count("*"),
+            judged=Count("pk", filter=Exists(judged)),
+            unanswerable=Count("pk", filter=Q(is_unanswerable=True)),
+        )
+    )
+    return [SetSummary(**row) for row in counted]
+
+
+def judged_topics(access: Access, topic_set: str = GOLDEN) -> list[JudgedTopic]:
+    """Give the set's topics with their judgements, by topic id; an empty list for a set that isn't there."""
+    return with_judgements(access, visible_topics(access, topic_set).order_by("topic_id"))
+
+
+def with_judgements(access: Access, topics: Iterable[Topic]) -> list[JudgedTopic]:
+    """Give these topics of the workspace as values, with their judgements, in the order given."""
+    listed = list(topics)
+    qrels = _qrels_of(access, [topic.pk for topic in listed])
+    return [
+        JudgedTopic(
+            topic_id=topic.topic_id,
+            text=topic.text,
+            filters=topic.filters,
+            qrels=tuple(qrels[topic.pk]),
+            is_unanswerable=topic.is_unanswerable,
+        )
+        for topic in listed
+    ]
+
+
+def _qrels_of(access: Access, topics: Sequence[uuid.UUID]) -> Mapping[uuid.UUID, list[Qrel]]:
+    keys = {source.pk: source.key for source in sources_of(access.workspace, access.reader)}
+    rows = Judgement.objects.in_workspace(access.workspace).filter(topic__in=topics)
+    found: dict[uuid.UUID, list[Qrel]] = defaultdict(list)
+    for row in rows.order_by("path", "fragment", "version", "place_key"):
+        if row.source_id is None or row.source_id in keys:
+            qrel = Qrel(
+                path=row.path,
+                source=None if row.source_id is None else keys[row.source_id],
+                version=row.version,
+                fragment=row.fragment,
+                grade=row.grade,
+            )
+            found[row.topic_id].append(qrel)
+    return found
+
+
+def keep_topics(
+    access: Access,
+    topics: Iterable[JudgedTopic],
+    *,
+    topic_set: str = GOLDEN,
+    origin: TopicOrigin = TopicOrigin.IMPORTED,
+) -> Kept:
+    """Add the topics to the set; one whose id it has gets query, filters and judgements anew.
+
+    A judgement without a source is of the one that the caller may read and that has the document, or of the
+    only one that there is. Raises InvalidJudgedSet, UnknownSource, and Conflict for an id that is taken by a
+    topic that the caller doesn't see.
+    """
+    given = TopicCollection(topics=tuple(topics), topic_set=check_set_name(topic_set)).topics
+    located = _located(access, given)
+    with transaction.atomic():
+        added = _add(access, located, topic_set, origin)
+        rows = _locked(access, [each.topic_id for each in located], topic_set)
+        before = {found.topic_id: found for found in with_judgements(access, rows.values())}
+        fresh = [each for each in located if rows[each.topic_id].pk in added]
+        known = [each for each in located if rows[each.topic_id].pk not in added]
+        changed = [each for each in known if not _is_same(each, before[each.topic_id])]
+        _change(access, [(rows[each.topic_id], each) for each in changed])
+        _judge(access, [(rows[each.topic_id], each) for each in (*fresh, *changed)])
+        _check_size(access, topic_set)
+        if fresh or changed:
+            audit.record(access, "topics.kept", topic_set, added=len(fresh), changed=len(changed))
+    return Kept(added=len(fresh), changed=len(changed), unchanged=len(known) - len(changed))
+
+
+def delete_topic(access: Access, topic_pk: uuid.UUID) -> None:
+    """Delete a topic with its judgements; runs that asked it keep it. Raises NotFound."""
+    with transaction.atomic():
+        topic = topic_of(access, topic_pk)
+        Topic.objects.in_workspace(access.workspace).filter(pk=topic.pk).delete()
+        audit.record(access, "topics.deleted", topic.topic_set, topic=topic.topic_id, topics=1)
+
+
+def delete_topics(access: Access, topic_set: str) -> int:
+    """Delete the topics of a set that there are for the caller; give how many. Raises NotFound for none."""
+    with transaction.atomic():
+        deleted, _ = visible_topics(access, topic_set).delete()
+        if not deleted:
+            raise NotFound
+        audit.record(access, "topics.deleted", topic_set, topics=deleted)
+    return deleted
+
+
+def _located(access: Access, topics: Sequence[JudgedTopic]) -> list[JudgedTopic]:
+    """Give the topics, each judgement with the key of its source where that can be told."""
+    keys = set(sources_of(access.workspace, access.reader).values_list("key", flat=True))
+    unnamed = {qrel.path for topic in topics for qrel in topic.qrels if qrel.source is None}
+    holders = _holders(access, {_normal(path) for path in unnamed})
+    only = next(iter(keys)) if len(keys) == 1 else None
+
+    def locate(qrel: Qrel) -> Qrel:
+        if qrel.source is not None and qrel.source not in keys:
+            raise UnknownSource(
+                f"There is no source {shown(qrel.source)} for {shown(qrel.path)}; name one by key."
+            )
+        path = _normal(qrel.path)
+        if "#" in path or path.startswith("/"):
+            raise InvalidJudgedSet(
+                f"The path {shown(path)} is no document's: begin without `/`, and cite lines as a citation."
+            )
+        found = holders.get((qrel.version, path), set())
+        source = qrel.source or (next(iter(found)) if len(found) == 1 else only)
+        return replace(qrel, path=path, source=source)
+
+    return [replace(topic, qrels=tuple(map(locate, topic.qrels))) for topic in topics]
+
+
+def _holders(access: Access, paths: Iterable[str]) -> Mapping[tuple[str, str], set[str]]:
+    """Give the keys of the sources that have a document, by its version tag and path."""
+    readable = sources_of(access.workspace, access.reader).order_by().values("pk")
+    documents = Document.objects.in_workspace(access.workspace).filter(path__in=paths, source__in=readable)
+    found: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for version, path, key in documents.order_by().values_list("version__tag", "path", "source__key"):
+        found[version, path].add(key)
+    return found
+
+
+def _normal(path: str) -> str:
+    return unicodedata.normalize("NFC", path)
+
+
+def _add(
+    access: Access, topics: Sequence[JudgedTopic], topic_set: str, origin: TopicOrigin
+) -> set[uuid.UUID]:
+    """Add a row for each topic whose id the set hasn't, and give the ids of the rows that were tried."""
+    ids = [each.topic_id for each in topics]
+    of_set = Topic.objects.in_workspace(access.workspace).filter(topic_set=topic_set, topic_id__in=ids)
+    known = set(of_set.values_list("topic_id", flat=True))
+    rows = [
+        Topic(
+            workspace=access.workspace,
+            topic_set=topic_set,
+            topic_id=each.topic_id,
+            text=each.text,
+            filters=dict(each.filters),
+            is_unanswerable=each.is_unanswerable,
+            origin=origin,
+            created_by=access.actor,
+            creator=access.identity,
+        )
+        for each in sorted(topics, key=lambda each: each.topic_id)
+        if each.topic_id not in known
+    ]
+    # Somebody else may be adding the same: then theirs stay, and are changed.
+    Topic.objects.bulk_create(rows, batch_size=_BATCH, ignore_conflicts=True)
+    return {row.pk for row in rows}
+
+
+def _locked(access: Access, ids: Sequence[str], topic_set: str) -> dict[str, Topic]:
+    of_set = Topic.objects.in_workspace(access.workspace).filter(topic_set=topic_set, topic_id__in=ids)
+    rows = {row.topic_id: row for row in of_set.order_by("topic_id").select_for_update()}
+    visible = set(
+        visible_topics(access, topic_set).filter(topic_id__in=ids).values_list("topic_id", flat=True)
+    )
+    for topic_id in ids:
+        if topic_id not in rows or topic_id not in visible:
+            raise Conflict(f"The topic id {shown(topic_id)} is taken in this set; choose another.")
+    return rows
+
+
+def _is_same(wanted: JudgedTopic, found: JudgedTopic) -> bool:
+    asked = (wanted.text, dict(wanted.filters), wanted.is_unanswerable)
+    return asked == (found.text, dict(found.filters), found.is_unanswerable) and set(wanted.qrels) == set(
+        found.qrels
+    )
+
+
+def _change(access: Access, topics: Sequence[tuple[Topic, JudgedTopic]]) -> None:
+    """Give each row the topic's query and filters, and take its judgements."""
+    for row, topic in topics:
+        row.text, row.filters, row.is_unanswerable = topic.text, dict(topic.filters), topic.is_unanswerable
+    rows = [row for row, _ in topics]
+    # They are there, and locked. Django's bulk_update writes a CASE of all rows and takes five times as long.
+    Topic.objects.bulk_create(
+        rows,
+        batch_size=_BATCH,
+        update_conflicts=True,
+        unique_fields=["workspace", "topic_set", "topic_id"],
+        update_fields=["text", "filters", "is_unanswerable"],
+    )
+    judgements = Judgement.objects.in_workspace(access.workspace)
+    judgements.filter(topic__in=[row.pk for row in rows]).delete()
+
+
+def _judge(access: Access, topics: Sequence[tuple[Topic, JudgedTopic]]) -> None:
+    """Give each row the topic's judgements."""
+    keys = dict(sources_of(access.workspace, access.reader).values_list("key", "pk"))
+    judgements = [
+        _judgement(row, qrel, None if qrel.source is None else keys[qrel.source])
+        for row, topic in topics
+        for qrel in topic.qrels
+    ]
+    Judgement.objects.bulk_create(judgements, batch_size=_BATCH)
+
+
+def _judgement(topic: Topic, qrel: Qrel, source_id: uuid.UUID | None) -> Judgement:
+    return Judgement(
+        workspace_id=topic.workspace_id,
+        topic_id=topic.pk,
+        source_id=source_id,
+        version=qrel.version,
+        path=qrel.path,
+        fragment=qrel.fragment,
+        grade=qrel.grade,
+        place_key=place_key(source_id, qrel.version, qrel.path, qrel.fragment),
+    )
+
+
+def _check_size(access: Access, topic_set: str) -> None:
+    count = Topic.objects.in_workspace(access.workspace).filter(topic_set=topic_set).count()
+    if count > MAX_TOPICS:
+        raise InvalidJudgedSet(f"The set would have {count:,} topics; give {MAX_TOPICS:,} at most.")

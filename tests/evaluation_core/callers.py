@@ -1,0 +1,27 @@
+"""Callers of a workspace, and topics for them."""
+
+from kebab.people.access import Access, Caller, token_access
+from kebab.people.models import Group, Scope, TokenGroup, Workspace
+from kebab.people.operator import the_operator
+from kebab.people.tokens import mint_token, readable_tokens
+from search.evaluation.judged import JudgedTopic, Qrel
+
+
+def operator_of(workspace: Workspace) -> Access:
+    """Give whoever reads everything."""
+    return the_operator(workspace)
+
+
+def token_of(workspace: Workspace, *groups: Group) -> Access:
+    """Give a token that may do everything and reads what is open and what these groups read."""
+    token, _ = mint_token(workspace, scopes=Scope)
+    for group in groups:
+        TokenGroup.objects.create(workspace=workspace, group=group, token=token)
+    found = readable_tokens().get(pk=token.pk)
+    return token_access(Caller(token=found), found)
+
+
+def topic(topic_id: str, text: str, *relevant: str | Qrel, **fields: object) -> JudgedTopic:
+    """Give a topic; a text is a path of `docs` that is relevant."""
+    qrels = tuple(each if isinstance(each, Qrel) else Qrel(path=each, source="docs") for each in relevant)
+    return JudgedTopic(topic_id=topic_id, text=text, qrels=qrels, **fields)  # type: ignore[arg-type]

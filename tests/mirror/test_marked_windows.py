@@ -1,0 +1,96 @@
+"""The window that a snippet shows is the one that FTS5 would show, without FTS5."""
+
+import random
+
+import apsw
+import pytest
+
+from search import analysis
+from search.mirror.lexical import compile_match
+from search.retrieval.marked_window import marked_window
+from search.retrieval.snippet import CLOSE_MARK, OPEN_MARK, strip_markers
+
+_WORDS = ("apple", "pear", "plums", "plum", "the", "of", "running", "runs", "naïve", "Ärger", "x1")
+_ENDS = (" ", " ", " ", " ", ", ", ". ", ": ", ".\n\n", "\n")
+_CJK = ("部署指南", "设置", "部署", "指南在部署")
+
+
+@pytest.fixture(scope="module")
+def index():
+    connection = apsw.Connection(":memory:")
+    analysis.register_tokenizer(connection)
+    connection.execute("CREATE VIRTUAL TABLE texts USING fts5 (text, tokenize = 'kebab')")
+    return connection
+
+
+def by_fts5(index, text, match, size):
+    index.execute("DELETE FROM texts")
+    index.execute("INSERT INTO texts VALUES (?)", (text,))
+    found = index.execute(
+        "SELECT snippet(texts, 0, ?, ?, '…', ?) FROM texts WHERE texts MATCH ?",
+        (OPEN_MARK, CLOSE_MARK, size, match.widest),
+    ).fetchone()
+    return None if found is None else strip_markers(found[0])
+
+
+def of_tokens(text, match, size):
+    return marked_window(text, analysis.analyse(text), match.marked_units, size)
+
+
+def matched(query):
+    return compile_match(query, lambda terms: dict.fromkeys(terms, 1))
+
+
+def a_text(rng, words):
+    return "".join(rng.choice(words) + rng.choice(_ENDS) for _ in range(rng.randrange(1, 120)))
+
+
+@pytest.mark.parametrize(
+    "query", ["apple", "plum running", '"the plum" x1', "naive arger", "apple pear of the"]
+)
+@pytest.mark.parametrize("size", [1, 5, 10, 55, 64])
+def test_the_window_of_prose_is_that_of_fts5(index, query, size):
+    rng, compared = random.Random(f"{query} {size}"), 0
+    for _ in range(60):
+        text, match = a_text(rng, _WORDS), matched(query)
+        expected = by_fts5(index, text, match, size)
+        if expected is not None:
+            assert of_tokens(text, match, size) == expected
+            compared += 1
+    assert compared > 30
+
+
+@pytest.mark.parametrize("query", ["部署", "设置 部署", "指南"])
+def test_the_window_of_a_script_without_spaces_begins_and_ends_where_that_of_fts5_does(index, query):
+    rng = random.Random(query)
+    for _ in range(60):
+        text, match = "。".join(rng.choice(_CJK) for _ in range(rng.randrange(1, 40))), matched(query)
+        expected = by_fts5(index, text, match, 10)
+        window, highlights = of_tokens(text, match, 10)
+        if expected is None:
+            assert highlights == []
+        else:
+            assert highlights
+            assert window[:4] == expected[0][:4]
+            assert window.endswith("…") == expected[0].endswith("…")
+            assert all(window[start:end].strip("。") for start, end in highlights)
+
+
+def test_a_name_and_its_parts_are_marked_once_and_written_once(index):
+    text = "A pointer to the embedded `CMFCPopupMenuBar`."
+    match = matched("CMFCPopupMenu::GetMenuBar")
+    assert by_fts5(index, text, match, 55)[0] != text  # FTS5 writes the rest of the text twice
+
+    window, highlights = of_tokens(text, match, 55)
+
+    assert window == text
+    assert [window[start:end] for start, end in highlights] == ["CMFCPopupMenuBar"]
+
+
+def test_without_a_match_the_window_is_the_start():
+    assert of_tokens("One two three four.", matched("absent"), 2) == ("One two…", [])
+
+
+def test_a_text_without_a_word_is_shown_whole():
+    assert of_tokens("---", matched("word"), 5) == ("---", [])
+    assert of_tokens("", matched("word"), 5) == ("", [])
