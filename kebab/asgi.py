@@ -1,11 +1,14 @@
-"""The ASGI application: event streams run natively, all else over WSGI in threads, on one port.
+"""The ASGI application: MCP and what takes long run natively, all else over WSGI in threads, on one port.
 
 Django's synchronous views are two to four times faster over WSGI than through its own ASGI bridge
-(docs/decisions); a stream would hold a thread for as long as someone listens, so it doesn't get one.
+(docs/decisions); a stream would hold one of their threads for as long as someone listens, an answer for as
+long as a model writes, so they don't get one.
 """
 
+import asyncio
 import os
 import re
+from typing import Any
 
 from a2wsgi import WSGIMiddleware
 from a2wsgi.asgi_typing import ASGIApp, Receive, Scope, Send
@@ -20,8 +23,57 @@ _streams = get_asgi_application()
 
 from kebab.wsgi import application as _wsgi  # noqa: E402  # Django is set up first
 
-_STREAM_PATH = re.compile(r"\A/api/v1/workspaces/[^/]+/jobs/[^/]+/events\Z")
+_MCP_PATHS = frozenset({"/mcp", "/mcp/"})
+_STREAM_PATH = re.compile(r"\A/api/v1/workspaces/[^/]+/(?:jobs/[^/]+/events|ask)\Z")
+# Of a body's length: less than ten million bytes, of which the views take one.
+_LENGTH_DIGITS = 7
 _views = WSGIMiddleware(_wsgi, workers=settings.KEBAB_WEB_THREADS)
+
+
+class _Mcp:
+    """The application at `/mcp`, made when it is first asked."""
+
+    def __init__(self) -> None:
+        self._making = asyncio.Lock()
+        self._endpoint: Any = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if self._endpoint is None:
+            await self._make()
+        await self._endpoint(scope, receive, send)
+
+    async def _make(self) -> None:
+        async with self._making:
+            if self._endpoint is None:
+                self._endpoint = await asyncio.to_thread(_mcp_endpoint)
+
+    async def end(self) -> None:
+        """End what it is still answering; it can begin anew."""
+        endpoint, self._endpoint = self._endpoint, None
+        if endpoint is not None:
+            await endpoint.end()
+
+
+def _mcp_endpoint() -> Any:
+    from kebab.urls import mcp_endpoint  # it imports every view
+
+    return mcp_endpoint()
+
+
+_mcp = _Mcp()
+
+
+def takes_long(scope: Scope) -> bool:
+    """Whether a request goes to a view that runs natively.
+
+    Django reads the body of such a request before anybody has looked who sends it: one that is longer than
+    such a view takes, or has no length, goes to the others, which refuse it unread.
+    """
+    headers = dict(scope["headers"])
+    length = headers.get(b"content-length", b"0")
+    is_short = length.isdigit() and len(length) <= _LENGTH_DIGITS and b"transfer-encoding" not in headers
+    return is_short and _STREAM_PATH.match(scope["path"]) is not None
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
@@ -29,8 +81,13 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "lifespan":
         await _lifespan(receive, send)
         return
-    app: ASGIApp = _streams if _STREAM_PATH.match(scope["path"]) else _views
-    await app(scope, receive, send)
+    await _app_of(scope)(scope, receive, send)
+
+
+def _app_of(scope: Scope) -> ASGIApp:
+    if scope["path"] in _MCP_PATHS:
+        return _mcp
+    return _streams if takes_long(scope) else _views
 
 
 async def _lifespan(receive: Receive, send: Send) -> None:
@@ -39,5 +96,6 @@ async def _lifespan(receive: Receive, send: Send) -> None:
         if message["type"] == "lifespan.startup":
             await send({"type": "lifespan.startup.complete"})
         elif message["type"] == "lifespan.shutdown":
+            await _mcp.end()
             await send({"type": "lifespan.shutdown.complete"})
             return

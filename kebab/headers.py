@@ -50,10 +50,15 @@ class SecurityHeaders:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answer, with the policy of the address; what a view has set is stricter, and stays."""
         response = self._get_response(request)
-        policy = _SWAGGER_UI if request.path == _SWAGGER_UI_PATH else _POLICY
-        for name, value in {"Content-Security-Policy": _written(policy), **_HEADERS}.items():
+        for name, value in response_headers(request.path).items():
             response.headers.setdefault(name, value)
         return response
+
+
+def response_headers(path: str) -> dict[str, str]:
+    """Give what a response at an address says where it says nothing else itself."""
+    policy = _SWAGGER_UI if path == _SWAGGER_UI_PATH else _POLICY
+    return {"Content-Security-Policy": _written(policy), **_HEADERS}
 
 
 def _written(policy: Mapping[str, str]) -> str:

@@ -73,8 +73,9 @@ def _databases() -> dict[str, dict[str, Any]]:
         f"-c statement_timeout={KEBAB_STATEMENT_TIMEOUT_MS} -c lock_timeout=5000"
         " -c idle_in_transaction_session_timeout=15000",
         engine="kebab.tenancy.postgres",
-        # A thread of the web process holds at most one connection; two more serve the event streams.
-        pool={"min_size": 0, "max_size": KEBAB_WEB_THREADS + 2, "timeout": 5, "max_idle": 120},
+        # A thread of the web process holds at most one connection, and there are as many for MCP's calls; two
+        # more serve the event streams.
+        pool={"min_size": 0, "max_size": 2 * KEBAB_WEB_THREADS + 2, "timeout": 5, "max_idle": 120},
     )
     owner = _database(
         owner_url or addresses.database_url(*embedded, role=addresses.DATABASE_OWNER),
@@ -117,6 +118,13 @@ KEBAB_RERANK_URL = text("KEBAB_RERANK_URL")
 KEBAB_RERANK_MODEL = text("KEBAB_RERANK_MODEL")
 KEBAB_RERANK_API_KEY = text("KEBAB_RERANK_API_KEY")
 KEBAB_RERANK_LIMIT_MS = whole_number("KEBAB_RERANK_LIMIT_MS", 1_500)
+# Without a model answers are made of the documents' own sentences.
+KEBAB_ANSWER_URL = text("KEBAB_ANSWER_URL")
+KEBAB_ANSWER_MODEL = text("KEBAB_ANSWER_MODEL")
+KEBAB_ANSWER_API_KEY = text("KEBAB_ANSWER_API_KEY")
+KEBAB_ANSWER_CONTEXT_TOKENS = whole_number("KEBAB_ANSWER_CONTEXT_TOKENS", 8_192)
+KEBAB_ANSWER_LIMIT_S = whole_number("KEBAB_ANSWER_LIMIT_S", 50)
+KEBAB_ANSWER_STREAM = claim("KEBAB_ANSWER_STREAM", True)
 # Names whose addresses may be private when Kebab sends requests there.
 KEBAB_PRIVATE_HOSTS = frozenset(name.lower() for name in items("KEBAB_PRIVATE_HOSTS"))
 # As OpenSSL has them, for git too, which reads others: authorities to trust in place of the machine's.
@@ -172,6 +180,9 @@ KEBAB_MAIL_LIMITS = {"account": "5/hour", "address": "20/hour"}
 KEBAB_INVITATION_LIMITS = {"inviter": "50/hour", "workspace": "100/hour", "address": "5/hour"}
 # Addresses without an account that one person may name as a new member's.
 KEBAB_UNKNOWN_PEOPLE_LIMIT = "20/hour"
+
+# As whom `kebab mcp` answers; without it as the operator, who reads everything.
+KEBAB_TOKEN = text("KEBAB_TOKEN")
 
 # --- Django -----------------------------------------------------------------------------------------------
 # What links in mails begin with; empty: what the request was addressed to.
@@ -393,6 +404,11 @@ LOGGING = {
         "django.db.backends": {"level": "INFO"},
         "urllib3": {"level": "INFO"},
         "httpx": {"level": "WARNING"},
+        "httpx2": {"level": "WARNING"},
+        "openai": {"level": "WARNING"},
+        # These would show what is asked and found.
+        "mcp": {"level": "WARNING"},
+        "sse_starlette": {"level": "WARNING"},
         "psycopg.pool": {"level": "ERROR"},
     },
 }

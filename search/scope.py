@@ -30,6 +30,7 @@ from kebab.people.reader import Reader
 from kebab.statements import Slot, Statement, compiled
 from kebab.uuids import as_uuid
 from search.models import Chunk, Source, SourceVersion, is_readable
+from search.retrieval.code_languages import code_language_names
 from search.retrieval.filters import SearchFilters
 from search.retrieval.glob import compile_glob
 from search.vectors.spaces import SPACE_AS_JSON, LiveSpace, live_spaces
@@ -37,6 +38,7 @@ from search.vectors.spaces import SPACE_AS_JSON, LiveSpace, live_spaces
 #: What each condition on a document is to Django.
 _LOOKUPS = {
     "path": "path__matches_any",
+    "not_path": "path__matches_none",
     "lang": "lang__any_of",
     "trust": "trust_level__any_of",
     "media": "media__any_of",
@@ -46,6 +48,8 @@ _LOOKUPS = {
     "source": "source__pk__any_of",
     "version": "version__tag__any_of",
 }
+#: The same for those on a chunk itself.
+_CHUNK_LOOKUPS = {"kind": "kind__any_of", "code_lang": "language__any_of"}
 # A joined table of its own, whose rows carry the workspace too.
 _JOINED = ("version",)
 
@@ -82,6 +86,7 @@ class Scope:
         filters = self.filters
         values: dict[str, Any] = {
             "path": [compile_glob(pattern).sql_regex for pattern in filters.path_glob],
+            "not_path": [compile_glob(pattern).sql_regex for pattern in filters.path_not_glob],
             "lang": list(filters.lang),
             "trust": [str(level) for level in filters.trust_min.or_better()] if filters.trust_min else [],
             "media": [media.value for media in filters.media],
@@ -95,9 +100,12 @@ class Scope:
 
     @property
     def chunk_values(self) -> dict[str, Any]:
-        """Give `values` with that of the condition on a chunk itself, its kind."""
-        kinds = [kind.value for kind in self.filters.kind]
-        return {**self.values, "kind": kinds} if kinds else self.values
+        """Give `values` with those of the conditions on a chunk itself, its kind and language."""
+        on_chunk = {
+            "kind": [kind.value for kind in self.filters.kind],
+            "code_lang": list(code_language_names(self.filters.code_lang)),
+        }
+        return self.values | {name: value for name, value in on_chunk.items() if value}
 
     def document_conditions(self) -> Q:
         """Give the conditions on a document."""
@@ -113,10 +121,9 @@ def conditions(values: Mapping[str, Any], workspace_id: Any, prefix: str = "") -
 
 def chunks_in(workspace_id: Any, values: Mapping[str, Any]) -> "QuerySet[Chunk]":
     """Give the chunks that pass what `Scope.chunk_values` names; values may be slots of a statement."""
-    on_document = {name: value for name, value in values.items() if name != "kind"}
-    chunks = Chunk.objects.filter(workspace_id=workspace_id)
-    if "kind" in values:
-        chunks = chunks.filter(kind__any_of=values["kind"])
+    on_document = {name: value for name, value in values.items() if name not in _CHUNK_LOOKUPS}
+    on_chunk = {_CHUNK_LOOKUPS[name]: value for name, value in values.items() if name in _CHUNK_LOOKUPS}
+    chunks = Chunk.objects.filter(workspace_id=workspace_id, **on_chunk)
     if not on_document:
         return chunks
     return chunks.filter(

@@ -8,6 +8,8 @@ from enum import IntEnum
 
 from search.mirror.lexical import LexicalLeg
 from search.models import Change, Chunk, ChunkVector, Document
+from search.retrieval.code_languages import code_language_names
+from search.retrieval.filters import SearchFilters
 from search.retrieval.pipeline import Ranked
 from search.retrieval.stages import AfterFusion
 from search.scope import Scope, conditions
@@ -18,6 +20,7 @@ _ID = re.compile("[0-9a-f]{32}")
 # Of the words in `Scope.values`, those that a caller knows by another name.
 _FILTER_NAMES = {
     "path": "path_glob",
+    "not_path": "path_not_glob",
     "trust": "trust_min",
     "tags": "tags_any",
     "after": "ingested_after",
@@ -129,12 +132,20 @@ def _unindexed(document: Document, outcome: Outcome) -> Verdict | None:
 
 def _judge(chunk: Chunk, position: int | None, outcome: Outcome) -> Verdict:
     chunk_id = chunk.chunk_id.hex
-    kinds = outcome.scope.filters.kind
-    if kinds and chunk.kind not in [kind.value for kind in kinds]:
-        return Verdict(gate=Gate.FILTERED, detail="Filtered by kind.", chunk_id=chunk_id)
+    failed = _filtered_itself(chunk, outcome.scope.filters)
+    if failed:
+        return Verdict(gate=Gate.FILTERED, detail=f"Filtered by {', '.join(failed)}.", chunk_id=chunk_id)
     gate, detail = _fall(chunk_id, position, outcome)
     ranks = {} if position is None else outcome.ranked.fused[position - 1].ranks
     return Verdict(gate=gate, detail=detail, chunk_id=chunk_id, fused_rank=position, ranks=ranks)
+
+
+def _filtered_itself(chunk: Chunk, filters: SearchFilters) -> list[str]:
+    wanted = {
+        "kind": (chunk.kind, tuple(kind.value for kind in filters.kind)),
+        "code_lang": (chunk.language, code_language_names(filters.code_lang)),
+    }
+    return [name for name, (value, passing) in wanted.items() if passing and value not in passing]
 
 
 def _fall(chunk_id: str, position: int | None, outcome: Outcome) -> tuple[Gate, str]:

@@ -7,7 +7,7 @@ from django.core import checks as system_checks
 from django.db import transaction
 
 from kebab.api.errors import register_error_tree
-from kebab.health.checks import register_check
+from kebab.health.checks import CheckResult, register_check
 from kebab.people import deletion
 from kebab.people.groups import register_source_counter
 from kebab.people.models import Workspace
@@ -59,13 +59,16 @@ def register() -> None:
     register_source_counter(count_restricted)
     preparation.register("embedding model", embedder_checks.prepare_models)
     preparation.register("reranker", rerank_checks.refuse_wrong_settings)
+    preparation.register("answers", _refuse_wrong_answer_settings)
     system_checks.register(rerank_checks.check_settings)
     system_checks.register(embedder_checks.check_settings)
+    system_checks.register(_check_answer_settings)
     register_check("mirrors", checks.check_mirrors)
     register_check("embedding", checks.check_coverage)
     register_check("models", checks.check_models)
     register_check("embedders", embedder_checks.check_embedders)
     register_check("reranker", rerank_checks.check_reranker)
+    register_check("answers", _check_answers)
     reports.register("mirrors", checks.mirror_rows)
 
 
@@ -75,6 +78,24 @@ def _ask_golden_queries(change: SettingsChange) -> Mapping[str, Any]:
     )  # it brings the whole search along: 0.3 s of each start
 
     return guard_settings(change)
+
+
+def _check_answers(repair: bool) -> CheckResult:
+    from search.answers.checks import check_model  # as above
+
+    return check_model(repair)
+
+
+def _refuse_wrong_answer_settings() -> None:
+    from search.answers.checks import refuse_wrong_settings  # as above
+
+    refuse_wrong_settings()
+
+
+def _check_answer_settings(**options: Any) -> list[system_checks.CheckMessage]:
+    from search.answers.checks import check_settings  # as above
+
+    return check_settings(**options)
 
 
 def _remove_what_is_not_a_row(workspace: Workspace) -> None:

@@ -45,13 +45,13 @@ class KeysetPage:
     def requested(cls, view: ApiView, *, ordering: Sequence[str]) -> "KeysetPage":
         """Give the page that a view's `PageQuery` asks for. Raises InvalidCursor."""
         salt = _salt(view, ordering)
-        cursor = view.query.get("cursor")
-        return cls(
-            ordering=tuple(ordering),
-            limit=view.query["limit"],
-            after=None if cursor is None else _opened(cursor, salt),
-            salt=salt,
-        )
+        return cls.behind(view.query.get("cursor"), ordering=ordering, limit=view.query["limit"], salt=salt)
+
+    @classmethod
+    def behind(cls, cursor: str | None, *, ordering: Sequence[str], limit: int, salt: str) -> "KeysetPage":
+        """Give the page behind a cursor signed with `salt`; None: the first. Raises InvalidCursor."""
+        after = None if cursor is None else _opened(cursor, salt)
+        return cls(ordering=tuple(ordering), limit=limit, after=after, salt=salt)
 
     def cut(self, queryset: QuerySet[Any]) -> tuple[list[Any], str | None]:
         """Give the page's rows and the cursor of the next page; None after the last."""

@@ -15,7 +15,7 @@ from kebab.api.serializers import StrictSerializer, strict_body
 from kebab.api.views import WorkspaceView
 from kebab.people.models import Role, Scope, Workspace
 from kebab.people.preferences import preference
-from search.api.query import ChannelFields, EnumeratedField, FilterFields, awaited_seq, make_query
+from search.api.query import ChannelFields, EnumeratedField, FilterFields, awaited_seq, enumerated, make_query
 from search.context import (
     DEFAULT_BUDGET,
     MAX_BUDGET,
@@ -23,6 +23,7 @@ from search.context import (
     Budget,
     BudgetUnit,
     ContextRequest,
+    ResponseMode,
     Surroundings,
     build_context_pack,
 )
@@ -124,6 +125,15 @@ class ContextPackBody(StrictSerializer):
         default=True, help_text="End the hits where they stop being about the request, after eight at most."
     )
     expand = SurroundingFields(required=False)
+    by_file = serializers.BooleanField(
+        default=False,
+        help_text="Rank files by all that was found of them, and show something of many: for code.",
+    )
+    response_mode = EnumeratedField(
+        ResponseMode,
+        required=False,
+        help_text="`overview` lists files and the names in them before the text; left out: `text`.",
+    )
     min_seq = serializers.IntegerField(
         required=False,
         allow_null=True,
@@ -167,5 +177,9 @@ def context_request(workspace: Workspace, given: Mapping[str, Any]) -> ContextRe
         given.get("technical_terms", ()),
         budget=given.get("budget", DEFAULT_BUDGET),
         surroundings=Surroundings(**given.get("expand", {})),
+        response_mode=enumerated(
+            ResponseMode, "response_mode", given.get("response_mode", ResponseMode.TEXT)
+        ),
+        by_file=given["by_file"],
         **given.get("channels", {}),
     )

@@ -81,15 +81,20 @@ def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class FilterFields(StrictSerializer):
-    """What a search is narrowed to: values of one filter are alternatives, all filters must hold."""
+    """What a search is narrowed to: values of one filter are alternatives, all filters must hold.
+
+    Of `path_not_glob` no value may fit.
+    """
 
     tags_any = _texts()
     lang = _texts()
     path_glob = _texts("Anchored; `*`, `?`, `[…]` stay within a name, `**/` is any number of folders.")
+    path_not_glob = _texts("The same; a path that fits any of these is left out.")
     trust_min = EnumeratedField(TrustLevel, required=False, allow_null=True)
     source = _texts("Keys or ids of sources.")
     version = _texts("Version tags; without any, the default versions are searched.")
     kind = ValuesField(EnumeratedField(ChunkKind))
+    code_lang = _texts("Programming languages of code: python, typescript, go; js and py are known, too.")
     media = ValuesField(EnumeratedField(Media))
     doc_id = _texts()
     ingested_after = MomentField(required=False, allow_null=True, help_text="With a time zone.")
@@ -233,8 +238,8 @@ def make_query(workspace: Workspace, given: Mapping[str, Any], filters: Mapping[
     with _naming("snippet_chars"):
         return SearchQuery(
             text=given["q"],
-            mode=_enumerated(Mode, "mode", given.get("mode", Mode.HYBRID)),
-            fusion=_enumerated(Fusion, "fusion", given.get("fusion", preference(workspace, "fusion"))),
+            mode=enumerated(Mode, "mode", given.get("mode", Mode.HYBRID)),
+            fusion=enumerated(Fusion, "fusion", given.get("fusion", preference(workspace, "fusion"))),
             k=k or preference(workspace, "default_k"),
             filters=_filters(filters, "filters." if "filters" in given else ""),
             channels=_channels(given),
@@ -253,9 +258,9 @@ def _filters(given: Mapping[str, Any], prefix: str) -> SearchFilters:
     }
     for name, type_ in (("kind", ChunkKind), ("media", Media)):
         if name in values:
-            values[name] = tuple(_enumerated(type_, prefix + name, value) for value in values[name])
+            values[name] = tuple(enumerated(type_, prefix + name, value) for value in values[name])
     if "trust_min" in values:
-        values["trust_min"] = _enumerated(TrustLevel, f"{prefix}trust_min", values["trust_min"])
+        values["trust_min"] = enumerated(TrustLevel, f"{prefix}trust_min", values["trust_min"])
     for name, value in values.items():  # one by one first: an error then names its field
         with _naming(prefix + name):
             SearchFilters(**{name: value})
@@ -273,7 +278,8 @@ def _channels(given: Mapping[str, Any]) -> QueryChannels | None:
     )
 
 
-def _enumerated(type_: type[_E], field: str, value: str) -> _E:
+def enumerated(type_: type[_E], field: str, value: str) -> _E:
+    """Give the member of `type_` that `value` names. Raises what it raises for others, the field named."""
     with _naming(field):
         return type_(value)
 

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from kebab.api.urls import below_workspace
+from search.api.answers import AnswerCheckView, AnswersView, AskView, OneAnswerView
 from search.api.bulk import BulkSearchView
 from search.api.context import ContextView
 from search.api.context_pack import ContextPackView
@@ -22,6 +23,7 @@ from search.api.suggest import SuggestView
 
 _DOCUMENT = "/documents/<hex32:doc_id>"
 _TOPICS = "/eval/topics"
+_ANSWER = "/answers/<uuid:answer_id>"
 
 urlpatterns = [
     path("schemas/<str:name>", WireSchemaView.as_view(), name="api-schema"),
@@ -32,6 +34,10 @@ urlpatterns = [
     below_workspace("/libs/snippets", SnippetSearchView.as_view(), "api-snippet-search"),
     below_workspace("/context", ContextView.as_view(), "api-context"),
     below_workspace("/context-pack", ContextPackView.as_view(), "api-context-pack"),
+    below_workspace("/ask", AskView.as_view(), "api-ask"),
+    below_workspace("/answers", AnswersView.as_view(), "api-answers"),
+    below_workspace(_ANSWER, OneAnswerView.as_view(), "api-answer"),
+    below_workspace(f"{_ANSWER}/check", AnswerCheckView.as_view(), "api-answer-check"),
     below_workspace(f"{_DOCUMENT}/content", DocumentContentView.as_view(), "api-document-content"),
     below_workspace(f"{_DOCUMENT}/chunks", DocumentChunksView.as_view(), "api-document-chunks"),
     below_workspace(_TOPICS, EvalTopicsView.as_view(), "api-eval-topics"),

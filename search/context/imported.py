@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from search.context.imports import IMPORT_LANGUAGES, Import, imports_of
+from search.context.imports import IMPORT_LANGUAGES, SOURCE_ROOT, Import, imports_of
 from search.context.standing import Place, imported_documents, standing_chunks
 from search.models import Chunk
 from search.retrieval.expansion import Follow
@@ -20,6 +20,7 @@ MAX_CHUNKS: Final = 2
 # Of an imported file, so many chunks are looked through; of a package, so many files are taken.
 _MAX_LOOKED_THROUGH = 60
 _FILES_OF_PACKAGE = 3
+_SOURCE_ROOT = re.compile(SOURCE_ROOT)
 
 _DEFINED = (
     r"\b(?:class|def|function|func|fn|const|let|var|type|interface|enum|struct|trait|record|mod|macro_rules!)"
@@ -82,6 +83,9 @@ def _imports(hit: Chunk, head: str) -> list[Import]:
 
 def _linked(imported: Import, path: str, known: Mapping[str, int]) -> list[_Link]:
     file = next((known[each] for each in imported.paths if each in known), None)
+    if file is None and imported.below_roots:
+        others = (each for each in sorted(known) if _SOURCE_ROOT.sub("", each) in imported.below_roots)
+        file = next((known[each] for each in others), None)
     if file is not None:
         return [_Link(document_id=file, names=imported.names)]
     for folder in imported.folders:

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final
+from typing import Final, NoReturn
 
 from search.retrieval.channels import build_channels, distinct_terms
-from search.retrieval.errors import InvalidQuery
+from search.retrieval.errors import InvalidQuery, shown
 from search.retrieval.expansion import NEIGHBOUR_STEPS
 from search.retrieval.types import SearchQuery
 
@@ -33,6 +33,17 @@ class Budget:
             raise InvalidQuery(f"The budget is {self.total} {self.unit}; ask for 1 to {MAX_BUDGET}.")
 
 
+class ResponseMode(StrEnum):
+    """What a pack says: the text of what was found, or which files and names there are, then text."""
+
+    TEXT = "text"
+    OVERVIEW = "overview"
+
+    @classmethod
+    def _missing_(cls, value: object) -> NoReturn:
+        raise InvalidQuery(f"{shown(value)} is not one of {', '.join(cls)}.")
+
+
 DEFAULT_BUDGET: Final = Budget(unit=BudgetUnit.TOKENS, total=10_000)
 
 
@@ -57,6 +68,11 @@ class ContextRequest:
     technical_terms: tuple[str, ...] = ()
     budget: Budget = DEFAULT_BUDGET
     surroundings: Surroundings = field(default_factory=Surroundings)
+    response_mode: ResponseMode = ResponseMode.TEXT
+    #: Whether files are ranked by all that was found of them, and many files have something in the pack.
+    by_file: bool = False
+    #: Whether the budget is for segments as `pack_text` writes them; else for their texts.
+    is_framed: bool = False
 
     @classmethod
     def asking(
@@ -66,6 +82,9 @@ class ContextRequest:
         *,
         budget: Budget = DEFAULT_BUDGET,
         surroundings: Surroundings | None = None,
+        response_mode: ResponseMode = ResponseMode.TEXT,
+        by_file: bool = False,
+        is_framed: bool = False,
         **channels: str,
     ) -> "ContextRequest":
         """Give the request whose query asks each stage by its channel.
@@ -79,4 +98,7 @@ class ContextRequest:
             technical_terms=terms,
             budget=budget,
             surroundings=surroundings or Surroundings(),
+            response_mode=response_mode,
+            by_file=by_file,
+            is_framed=is_framed,
         )

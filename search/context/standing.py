@@ -3,11 +3,13 @@
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Final
 
 from django.db.models import F, Func, Q, QuerySet, TextField, Value
 
-from search.context.imports import Import
+from search.context.imports import SOURCE_ROOT, Import
 from search.models import Chunk, Document
 from search.scope import Scope, chunks_in
 
@@ -42,23 +44,27 @@ def standing_documents(scope: Scope) -> "QuerySet[Document]":
 
 def imported_documents(scope: Scope, place: Place, imports: Sequence[Import]) -> dict[str, int]:
     """Give the documents in `place` at which the imports may point, ids by path; in order, and bounded."""
-    paths = dict.fromkeys(path for each in imports for path in each.paths)
-    folders = dict.fromkeys(folder for each in imports for folder in each.folders)
-    folder: Func = Func(
-        F("path"), Value("/[^/]*$"), Value(""), function="regexp_replace", output_field=TextField()
-    )
+    wanted = {
+        "path": dict.fromkeys(path for each in imports for path in each.paths),
+        "folder": dict.fromkeys(folder for each in imports for folder in each.folders),
+        "below_root": dict.fromkeys(path for each in imports for path in each.below_roots),
+    }
+    # What nothing asks for is left out: it would be worked out for every path there is.
+    asked = [Q(**{f"{name}__any_of": list(each)[:_MAX_CANDIDATES]}) for name, each in wanted.items() if each]
+    if not asked:
+        return {}
     rows = (
         standing_documents(scope)
-        .alias(folder=folder)
-        .filter(
-            Q(path__any_of=list(paths)[:_MAX_CANDIDATES]) | Q(folder__any_of=list(folders)[:_MAX_CANDIDATES]),
-            source=place.source_id,
-            version=place.version_id,
-        )
+        .alias(folder=_without("/[^/]*$"), below_root=_without(SOURCE_ROOT))
+        .filter(reduce(or_, asked), source=place.source_id, version=place.version_id)
         .order_by("path")
         .values_list("path", "id")[:_MAX_DOCUMENTS]
     )
     return dict(rows)
+
+
+def _without(pattern: str) -> Func:
+    return Func(F("path"), Value(pattern), Value(""), function="regexp_replace", output_field=TextField())
 
 
 def read_chunks(scope: Scope, chunk_ids: Iterable[str]) -> dict[str, Chunk]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from search.context.request import BudgetUnit
+from search.context.request import BudgetUnit, ResponseMode
 from search.retrieval.citation import Citation
 from search.retrieval.expansion import Reached, ReachedBy
 from search.retrieval.filters import TrustLevel
@@ -20,12 +20,14 @@ class PackedText:
     text: str
     #: Whether the text is exactly the cited lines of the file, joined by line feeds.
     verbatim: bool
+    #: The programming language of its first chunk, None for prose.
+    code_lang: str | None
     citation: Citation
     #: The best of its chunks' scores, in [0, 1].
     score: float
     #: How its best chunk came.
     reached_by: ReachedBy
-    #: In the budget's unit.
+    #: In the budget's unit, with citation and fence where the budget is for these too.
     size: int
     #: In the document's order.
     chunks: tuple[Reached, ...]
@@ -49,8 +51,46 @@ class PackedDocument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Symbol:
+    """A definition of a file, or a heading."""
+
+    #: Outermost first, its own last: ("class Cart", "method total").
+    heading_path: tuple[str, ...]
+    citation: Citation
+    #: Whether something that was found lies in it.
+    has_hit: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutlinedFile:
+    """A file that was found, by what is in it."""
+
+    doc_id: str
+    doc_path: str
+    source: str
+    version: str | None
+    #: The programming language of most of it, None for prose.
+    code_lang: str | None
+    score: float
+    #: In file order, not all of a long file.
+    symbols: tuple[Symbol, ...]
+    symbols_left_out: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """Which files were found and what is in them, best file first."""
+
+    files: tuple[OutlinedFile, ...]
+    #: Files that were found and for which there was no room.
+    left_out: int
+    #: Of its text, in the budget's unit.
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetUse:
-    """What the budget was, and how much of it the segments' texts take."""
+    """What the budget was, and how much of it overview and segments take."""
 
     unit: BudgetUnit
     total: int
@@ -64,6 +104,7 @@ class ContextPack:
 
     information_request: str
     technical_terms: tuple[str, ...]
+    response_mode: ResponseMode
     mode: Mode
     index_version: str
     #: The change up to which the index that answered had come, and how many it was behind.
@@ -76,4 +117,11 @@ class ContextPack:
     budget: BudgetUse
     #: Chunks that were found or reached and for which there was no room.
     left_out: int
+    #: None unless it was asked for.
+    overview: Overview | None
     files: tuple[PackedDocument, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no text and lists no file."""
+        return not self.files and (self.overview is None or not self.overview.files)

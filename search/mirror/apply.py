@@ -22,13 +22,15 @@ _ADD_TAG = "INSERT INTO document_tags (tag, doc) VALUES (?, ?)"
 # The breadcrumb itself and not the row version tells whether the index is right: a chunk that was deleted and
 # came back between two syncs counts its versions anew.
 _CHUNKS_OF = """
-SELECT c.chunk_id, c.chunk, c.kind, c.row_version, f.breadcrumb, f.text
+SELECT c.chunk_id, c.chunk, c.kind, c.code_lang, c.row_version, f.breadcrumb, f.text
 FROM chunks c LEFT JOIN chunks_fts f ON f.rowid = c.chunk WHERE c.doc = ?
 """
-_RESTATE_CHUNK = "UPDATE chunks SET kind = ?, row_version = ? WHERE chunk = ?"
+_RESTATE_CHUNK = "UPDATE chunks SET kind = ?, code_lang = ?, row_version = ? WHERE chunk = ?"
 _DELETE_CHUNK = "DELETE FROM chunks WHERE chunk = ?"
 _DELETE_TEXT = "DELETE FROM chunks_fts WHERE rowid = ?"
-_ADD_CHUNK = "INSERT INTO chunks (chunk_id, doc, kind, row_version) VALUES (?, ?, ?, ?) RETURNING chunk"
+_ADD_CHUNK = (
+    "INSERT INTO chunks (chunk_id, doc, kind, code_lang, row_version) VALUES (?, ?, ?, ?, ?) RETURNING chunk"
+)
 _ADD_TEXT = "INSERT INTO chunks_fts (rowid, chunk_id, doc_id, breadcrumb, text) VALUES (?, ?, ?, ?, ?)"
 
 
@@ -65,7 +67,7 @@ class Applier:
             return False
         self._delete_chunks(
             (row, breadcrumb, text)
-            for _, row, _, _, breadcrumb, text in self._connection.execute(_CHUNKS_OF, found).fetchall()
+            for _, row, *_, breadcrumb, text in self._connection.execute(_CHUNKS_OF, found).fetchall()
         )
         self._connection.execute(_DELETE_DOCUMENT, found)
         return True
@@ -79,14 +81,15 @@ class Applier:
         kept: set[str] = set()
         outdated: list[tuple[int, str, str]] = []
         known = self._connection.execute(_CHUNKS_OF, (doc,)).fetchall()
-        for chunk_id, row, kind, row_version, breadcrumb, text in known:
+        for chunk_id, row, kind, code_lang, row_version, breadcrumb, text in known:
             chunk = wanted.get(chunk_id)
             if chunk is None or chunk.breadcrumb != breadcrumb:
                 outdated.append((row, breadcrumb, text))
                 continue
             kept.add(chunk_id)
-            if (chunk.kind, chunk.row_version) != (kind, row_version):
-                self._connection.execute(_RESTATE_CHUNK, (chunk.kind, chunk.row_version, row))
+            stated = (chunk.kind, chunk.code_lang, chunk.row_version)
+            if stated != (kind, code_lang, row_version):
+                self._connection.execute(_RESTATE_CHUNK, (*stated, row))
             if chunk.kind != kind:
                 self._postings.restate(row, doc, chunk)
         self._delete_chunks(outdated)
@@ -102,7 +105,7 @@ class Applier:
             self._connection.execute(_DELETE_CHUNK, (row,))
 
     def _add_chunk(self, doc: int, doc_id: str, chunk: ChunkState) -> None:
-        added = (chunk.chunk_id, doc, chunk.kind, chunk.row_version)
+        added = (chunk.chunk_id, doc, chunk.kind, chunk.code_lang, chunk.row_version)
         row = self._connection.execute(_ADD_CHUNK, added).fetchone()[0]
         self._connection.execute(_ADD_TEXT, (row, chunk.chunk_id, doc_id, chunk.breadcrumb, chunk.text))
         self._postings.add(row, doc, chunk)

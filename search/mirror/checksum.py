@@ -20,7 +20,7 @@ FROM documents d
 """
 # The text index has its own copies of the ids: a row under the wrong id would show here.
 _CHUNKS = """
-SELECT f.chunk_id, f.doc_id, c.kind, c.row_version, f.breadcrumb, f.text
+SELECT f.chunk_id, f.doc_id, c.kind, c.code_lang, c.row_version, f.breadcrumb, f.text
 FROM chunks_fts f LEFT JOIN chunks c ON c.chunk = f.rowid AND c.chunk_id = f.chunk_id
 """
 
@@ -80,6 +80,7 @@ def _postgres_rows(workspace_id: uuid.UUID) -> Iterator[tuple[object, ...]]:
                 chunk.chunk_id,
                 state.doc_id,
                 chunk.kind,
+                chunk.code_lang,
                 chunk.row_version,
                 chunk.breadcrumb,
                 chunk.text,

@@ -1,18 +1,22 @@
 """Search filters as SQL over a mirror. Values are bound, lists as JSON; only constants are put together."""
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import apsw
 import numpy as np
 
 from search.mirror.postings import ChunkTable
+from search.retrieval.code_languages import code_language_names
+from search.retrieval.filters import SearchFilters
 from search.retrieval.glob import compile_glob
 from search.scope import Scope, Sources
 
 _TAGGED = "EXISTS (SELECT 1 FROM document_tags t, json_each(?) v WHERE t.doc = d.doc AND t.tag = v.value)"
 _AFTER = "d.indexed_at > ?"
 _PATH = "path_fits(d.path)"
+_NOT_PATH = "NOT path_left_out(d.path)"
 _IN = {
     "lang": "d.lang IN (SELECT value FROM json_each(?))",
     "trust": "d.trust_level IN (SELECT value FROM json_each(?))",
@@ -22,6 +26,10 @@ _IN = {
     "version": "d.version_tag IN (SELECT value FROM json_each(?))",
 }
 _KIND = "c.kind IN (SELECT value FROM json_each(?))"
+_CODE_LANG = "c.code_lang IN (SELECT value FROM json_each(?))"
+_IN_LANGUAGES = (
+    "SELECT chunk FROM chunks WHERE code_lang <> '' AND code_lang IN (SELECT value FROM json_each(?))"
+)
 # Looked up for each match: with `rowid IN (…)` SQLite runs the MATCH once for every row that passes, and a
 # filter that 70,000 chunks pass made 0.8 ms into 3 s.
 _PASSES = (
@@ -33,22 +41,31 @@ _DOCUMENTS = "SELECT d.doc FROM documents d WHERE "
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """The conditions on a document `d`, with the values they bind, and the kinds of chunk; empty for none."""
+    """The conditions on a document `d`, with the values they bind, and the kinds and languages of chunk.
+
+    Empty for none.
+    """
 
     on_document: str = ""
     document_values: tuple[str | float, ...] = ()
     kinds: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
 
     @property
     def sql(self) -> str:
         """What follows a MATCH on chunks_fts: empty, or `AND EXISTS (…)`."""
-        conditions = [sql for sql in (self.on_document, _KIND if self.kinds else "") if sql]
+        conditions = [self.on_document] if self.on_document else []
+        conditions += [sql for sql, _ in self._on_chunk]
         return f"{_PASSES}{' AND '.join(conditions)})" if conditions else ""
 
     @property
     def values(self) -> tuple[str | float, ...]:
         """What `sql` binds."""
-        return (*self.document_values, json.dumps(self.kinds)) if self.kinds else self.document_values
+        return (*self.document_values, *(json.dumps(values) for _, values in self._on_chunk))
+
+    @property
+    def _on_chunk(self) -> list[tuple[str, tuple[str, ...]]]:
+        return [each for each in ((_KIND, self.kinds), (_CODE_LANG, self.languages)) if each[1]]
 
     def mask(self, connection: apsw.Connection, chunks: ChunkTable) -> np.ndarray:
         """Give (n,) bool, whether the chunk at each row passes."""
@@ -58,6 +75,11 @@ class Clause:
             found = _rows(connection, _DOCUMENTS + self.on_document, self.document_values)
             passing[found[found < len(passing)]] = True
             passes &= passing[chunks.docs]
+        if self.languages:
+            written = np.zeros(len(passes), bool)
+            found = _rows(connection, _IN_LANGUAGES, (json.dumps(self.languages),))
+            written[found[found < len(written)]] = True
+            passes &= written
         return passes & chunks.are_of(self.kinds) if self.kinds else passes
 
 
@@ -97,20 +119,25 @@ def _clause(scope: Scope, sources: Sources | None) -> Clause:
         wanted.append((_TAGGED, (json.dumps(list(filters.tags_any)),)))
     if filters.path_glob:
         wanted.append((_PATH, ()))
+    if filters.path_not_glob:
+        wanted.append((_NOT_PATH, ()))
     if filters.ingested_after is not None:
         wanted.append((_AFTER, (filters.ingested_after.timestamp(),)))
     on_document = " AND ".join(sql for sql, _ in wanted)
-    return Clause(on_document, tuple(value for _, values in wanted for value in values), filters.kind)
+    values = tuple(value for _, values in wanted for value in values)
+    return Clause(on_document, values, filters.kind, code_language_names(filters.code_lang))
 
 
-def bind_path_filter(connection: apsw.Connection, patterns: tuple[str, ...]) -> None:
-    """Have `path_fits(path)` mean: fits one of `patterns`."""
+def bind_path_filters(connection: apsw.Connection, filters: SearchFilters) -> None:
+    """Have `path_fits(path)` and `path_left_out(path)` mean what the filters on paths say."""
+    for name, patterns in (("path_fits", filters.path_glob), ("path_left_out", filters.path_not_glob)):
+        if patterns:  # else no statement names it
+            connection.create_scalar_function(name, _fits_any(patterns), 1, deterministic=True)
+
+
+def _fits_any(patterns: Sequence[str]) -> Callable[[str], bool]:
     globs = [compile_glob(pattern) for pattern in patterns]
-
-    def path_fits(path: str) -> bool:
-        return any(glob.matches(path) for glob in globs)
-
-    connection.create_scalar_function("path_fits", path_fits, 1, deterministic=True)
+    return lambda path: any(glob.matches(path) for glob in globs)
 
 
 def _rows(connection: apsw.Connection, sql: str, values: tuple[str | float, ...]) -> np.ndarray:

@@ -10,7 +10,7 @@ import apsw
 from search.mirror.connections import ReaderPool
 from search.mirror.errors import MirrorDamaged
 from search.mirror.files import MirrorFiles
-from search.mirror.filters import bind_path_filter
+from search.mirror.filters import bind_path_filters
 from search.mirror.postings import Collection
 from search.mirror.sync import applied_seq
 from search.scope import Scope
@@ -42,8 +42,7 @@ class MirrorReading:
         try:
             with self._pool.reader(path) as connection:
                 connection.set_progress_handler(self.is_late, _STEPS)
-                if self.scope.filters.path_glob:  # else no statement names it
-                    bind_path_filter(connection, self.scope.filters.path_glob)
+                bind_path_filters(connection, self.scope.filters)
                 connection.execute("BEGIN")
                 try:
                     yield connection

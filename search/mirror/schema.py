@@ -8,7 +8,7 @@ from search.analysis import ANALYSES, ANALYSIS_VERSION, STEMMED, Analysis
 from search.mirror.errors import SqliteTooOld
 
 #: Raise it with any change to the tables or to what is written into them.
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 #: Kept as `user_version`: a file of another schema, or of other index terms for the same text, is built anew.
 FILE_VERSION = SCHEMA_VERSION << 16 | crc32(ANALYSIS_VERSION.encode()) & 0xFFFF
 
@@ -47,9 +47,11 @@ CREATE TABLE chunks (
     chunk_id TEXT NOT NULL UNIQUE,
     doc INTEGER NOT NULL REFERENCES documents (doc) ON DELETE CASCADE,
     kind TEXT NOT NULL,
+    code_lang TEXT NOT NULL,
     row_version INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX chunks_by_doc ON chunks (doc);
+CREATE INDEX chunks_by_code_lang ON chunks (code_lang) WHERE code_lang <> '';
 CREATE VIRTUAL TABLE chunks_fts USING fts5 (
     chunk_id UNINDEXED, doc_id UNINDEXED, breadcrumb, text, tokenize = '{tokenizer}'
 );

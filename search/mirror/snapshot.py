@@ -24,6 +24,8 @@ class ChunkState:
 
     chunk_id: str
     kind: str
+    #: Programming language, '' for none.
+    code_lang: str
     row_version: int
     breadcrumb: str
     text: str
@@ -171,11 +173,18 @@ def _chunks(workspace_id: uuid.UUID, document_ids: Sequence[int]) -> dict[int, l
         Chunk.objects.in_workspace(workspace_id)
         .filter(document_id__in=document_ids)
         .order_by("document_id", "ordinal")
-        .values_list("document_id", "chunk_id", "kind", "row_version", "breadcrumb", "text")
+        .values_list("document_id", "chunk_id", "kind", "language", "row_version", "breadcrumb", "text")
     )
-    for document_id, chunk_id, kind, row_version, breadcrumb, text in rows.iterator(chunk_size=2000):
+    for document_id, chunk_id, kind, language, row_version, breadcrumb, text in rows.iterator(
+        chunk_size=2000
+    ):
         state = ChunkState(
-            chunk_id=chunk_id.hex, kind=kind, row_version=row_version, breadcrumb=breadcrumb, text=text
+            chunk_id=chunk_id.hex,
+            kind=kind,
+            code_lang=language,
+            row_version=row_version,
+            breadcrumb=breadcrumb,
+            text=text,
         )
         chunks.setdefault(document_id, []).append(state)
     return chunks

@@ -1,6 +1,7 @@
 """The corpus in Postgres, which is the truth; mirrors and vector indexes are made from it."""
 
 from search.models import lookups  # noqa: F401  registers them
+from search.models.answer import AnswerDocument, KeptAnswer
 from search.models.change import Change
 from search.models.chunk import Chunk
 from search.models.document import Document, MediaKind, Trust
@@ -16,6 +17,7 @@ from search.models.source import (
 from search.models.vector import ChunkVector, EmbeddingSpace, SpaceState
 
 __all__ = [
+    "AnswerDocument",
     "Change",
     "Chunk",
     "ChunkVector",
@@ -23,6 +25,7 @@ __all__ = [
     "EmbeddingSpace",
     "Feedback",
     "Judgement",
+    "KeptAnswer",
     "MediaKind",
     "Run",
     "RunState",

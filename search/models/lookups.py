@@ -10,6 +10,7 @@ class _AnyOf(Lookup):  # type: ignore[type-arg]
     """`column <operator> ANY(list)`; the list is given as a value or as a slot of a statement."""
 
     operator: str
+    quantifier = "ANY"
 
     def get_prep_lookup(self) -> Any:
         """Leave the list as it is: psycopg knows how to send it."""
@@ -23,7 +24,7 @@ class _AnyOf(Lookup):  # type: ignore[type-arg]
         else:
             list_sql, list_values = "%s", [self.rhs]
         type_ = "uuid" if isinstance(self.lhs.output_field, UUIDField) else "text"
-        return f"{column} {self.operator} ANY({list_sql}::{type_}[])", [*values, *list_values]
+        return f"{column} {self.operator} {self.quantifier}({list_sql}::{type_}[])", [*values, *list_values]
 
 
 @Field.register_lookup
@@ -40,3 +41,12 @@ class MatchesAny(_AnyOf):
 
     lookup_name = "matches_any"
     operator = "~"
+
+
+@Field.register_lookup
+class MatchesNone(_AnyOf):
+    """The column matches none of the regular expressions."""
+
+    lookup_name = "matches_none"
+    operator = "!~"
+    quantifier = "ALL"

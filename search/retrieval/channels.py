@@ -40,6 +40,11 @@ def build_channels(
     )
 
 
+def without_syntax(text: str) -> str:
+    """Give `text` as plain words for the lexical leg: quotes around the whole make it FTS5's syntax."""
+    return text.strip("' ")
+
+
 def distinct_terms(technical_terms: Iterable[str]) -> tuple[str, ...]:
     """Give the terms trimmed, blank and repeated ones dropped, in order."""
     trimmed = (term.strip() for term in technical_terms)

@@ -1,4 +1,7 @@
-"""What a search is narrowed to. Values of one filter are alternatives; different filters must all hold."""
+"""What a search is narrowed to. Values of one filter are alternatives; different filters must all hold.
+
+Of `path_not_glob` no value may fit.
+"""
 
 import re
 from collections.abc import Iterable
@@ -11,10 +14,23 @@ from search.retrieval.errors import InvalidFilter, shown
 from search.retrieval.glob import compile_glob
 from search.retrieval.storable import is_storable
 
-#: PostgreSQL keeps 32 compiled expressions; with more each row compiles all again: 50 take 39 ms a row.
+#: Of both filters on paths together. PostgreSQL keeps 32 compiled expressions; with more each row compiles
+#: all again: 50 take 39 ms a row.
 MAX_PATH_GLOBS = 20
 
-_ALTERNATIVES = ("tags_any", "lang", "path_glob", "source", "version", "kind", "media", "doc_id")
+_ALTERNATIVES = (
+    "tags_any",
+    "lang",
+    "path_glob",
+    "path_not_glob",
+    "source",
+    "version",
+    "kind",
+    "code_lang",
+    "media",
+    "doc_id",
+)
+_TEXTS = tuple(name for name in _ALTERNATIVES if name not in {"kind", "media"})
 _DOC_ID = re.compile("[0-9a-f]{32}")
 
 
@@ -68,12 +84,16 @@ class SearchFilters:
     lang: tuple[str, ...] = ()
     #: See `search.retrieval.glob`.
     path_glob: tuple[str, ...] = ()
+    #: The one filter that leaves out: a path may fit none of these.
+    path_not_glob: tuple[str, ...] = ()
     trust_min: TrustLevel | None = None
     #: Source names or ids, as the caller knows them.
     source: tuple[str, ...] = ()
     #: Version tags.
     version: tuple[str, ...] = ()
     kind: tuple[ChunkKind, ...] = ()
+    #: Programming languages of chunks, by any name that `search.retrieval.code_languages` knows.
+    code_lang: tuple[str, ...] = ()
     media: tuple[Media, ...] = ()
     #: 32 hex digits each.
     doc_id: tuple[str, ...] = ()
@@ -93,13 +113,12 @@ class SearchFilters:
         object.__setattr__(self, name, value)
 
     def _check(self) -> None:
-        for name in ("tags_any", "lang", "path_glob", "source", "version", "doc_id"):
+        for name in _TEXTS:
             _check_texts(name, getattr(self, name))
-        if len(self.path_glob) > MAX_PATH_GLOBS:
-            raise InvalidFilter(
-                f"There are {len(self.path_glob)} path patterns; give {MAX_PATH_GLOBS} at most."
-            )
-        for pattern in self.path_glob:
+        patterns = (*self.path_glob, *self.path_not_glob)
+        if len(patterns) > MAX_PATH_GLOBS:
+            raise InvalidFilter(f"There are {len(patterns)} path patterns; give {MAX_PATH_GLOBS} at most.")
+        for pattern in patterns:
             compile_glob(pattern)
         for doc_id in self.doc_id:
             if _DOC_ID.fullmatch(doc_id) is None:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.cli.bench import demo_start, embedder
+from ingest.cli.bench.agents import mcp_figure
 from ingest.cli.bench.agreement import agreement_figure
 from ingest.cli.bench.clients import Asked, Client, ask_at_once
 from ingest.cli.bench.demo_start import demo_figures, find_first_hit, idle_stack_mb
@@ -168,6 +169,16 @@ def test_http_is_measured_with_a_token_that_is_of_no_use_after(workspace):
     assert len(server.asked) == 10 + 20 + 20
     assert [figure.unit for figure in figures] == ["ms", "ms", "requests/s", "ms"]
     assert not ApiToken.objects.get().is_usable
+
+
+def test_a_search_over_mcp_is_measured_beside_one_over_http(workspace):
+    with _stack(200) as (server, url):
+        figure = mcp_figure(workspace, url, [f"query {n}" for n in range(20)])
+
+    asked = [path for path, is_allowed in server.asked if is_allowed]
+    assert asked == ["/mcp"] * 10 + [f"/api/v1/workspaces/{workspace.slug}/search"] * 20 + ["/mcp"] * 20
+    assert figure.at_most > 0 < figure.value
+    assert figure.budget.endswith("(1.3 × over HTTP)")
 
 
 def test_a_crowd_asks_what_the_server_has_not_embedded_yet(workspace):

@@ -8,7 +8,7 @@ from kebab.cli.errors import Exit
 from search.retrieval.types import Mode
 from search.wire.schemas import inlined_schema
 from tests.cli.running import error_of, run, run_json
-from tests.corpus.making import make_workspace, write, write_each
+from tests.corpus.making import chunk, make_workspace, write, write_each
 from tests.search.asking import ask, embed
 
 
@@ -51,6 +51,7 @@ def test_what_is_committed_is_found_at_once_without_a_mirror_process(workspace):
         (("--lang", "de"), ["notes/b.md"]),
         (("--lang", "de", "--lang", "fr"), ["notes/b.md"]),
         (("--path-glob", "guides/*.md"), ["guides/a.md"]),
+        (("--path-not-glob", "guides/*.md"), ["notes/b.md"]),
         (("--source", "notes"), ["notes/b.md"]),
         (("--trust-min", "primary"), ["guides/a.md"]),
         (("--version", "v2"), ["guides/c.md"]),
@@ -60,6 +61,11 @@ def test_what_is_committed_is_found_at_once_without_a_mirror_process(workspace):
 @pytest.mark.parametrize("mode", ["lexical", "vector", "hybrid"])
 def test_each_filter_narrows(corpus, mode, arguments, expected):
     assert sorted(paths(run_json("search", "apple", "--mode", mode, *arguments))) == expected
+
+
+def test_code_is_narrowed_by_its_language(corpus):
+    write(corpus, "a.py", chunk("apple", kind="code", language="python"))
+    assert paths(run_json("search", "apple", "--mode", "lexical", "--code-lang", "py")) == ["a.py"]
 
 
 def test_k_limits_the_hits(corpus):

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from search.context import BudgetUse, ContextPack, PackedDocument, PackedText
+from search.context.types import OutlinedFile, Overview, Symbol
 from search.embedders.tokenizer import TokenCounter
 from search.retrieval.expansion import Reached
 from search.wire.schemas import load_schema
@@ -51,6 +52,8 @@ def reached_by(pack):
 PACK = load_schema("context_pack.v1")["properties"]
 FILE = PACK["files"]["items"]["properties"]
 SEGMENT = FILE["segments"]["items"]["properties"]
+OVERVIEW = PACK["overview"]["anyOf"][1]["properties"]
+OUTLINED = OVERVIEW["files"]["items"]["properties"]
 
 
 @pytest.mark.parametrize(
@@ -61,6 +64,9 @@ SEGMENT = FILE["segments"]["items"]["properties"]
         (PackedDocument, FILE, set()),
         (PackedText, SEGMENT, set()),
         (Reached, SEGMENT["chunks"]["items"]["properties"], set()),
+        (Overview, OVERVIEW, set()),
+        (OutlinedFile, OUTLINED, set()),
+        (Symbol, OUTLINED["symbols"]["items"]["properties"], set()),
     ],
 )
 def test_the_schema_has_every_field_of_a_pack_and_no_other(type_, properties, also):

@@ -132,6 +132,19 @@ def test_a_go_package_gives_its_files_without_tests(workspace, imported):
     assert set(imported("skewer")) == {"cmd/main.go", "store/open.go"}
 
 
+def test_a_java_class_of_another_module_is_found_below_its_source_root(workspace, imported):
+    text = "package org.acme;\n\nimport org.acme.shop.Cart;\n\nclass Skewer { Cart cart; }\n"
+    put(workspace, "web/src/main/java/org/acme/Skewer.java", text)
+    put(workspace, "core/src/main/java/org/acme/shop/Cart.java", "package org.acme.shop;\nclass Cart {}\n")
+    put(workspace, "core/src/test/java/org/acme/shop/Cart.java", "package org.acme.shop;\nclass Cart {}\n")
+    put(workspace, "core/src/main/java/org/acme/other/Cart.java", "package org.acme.other;\nclass Cart {}\n")
+    index(workspace)
+    assert set(imported("skewer")) == {
+        "web/src/main/java/org/acme/Skewer.java",
+        "core/src/main/java/org/acme/shop/Cart.java",
+    }
+
+
 def test_imports_of_a_real_package_are_found(workspace, imported):
     for path, text in json_package().items():
         put(workspace, path, text)

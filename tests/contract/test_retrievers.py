@@ -201,6 +201,8 @@ def test_nothing_of_another_workspace_is_found(retriever):
         ({"kind": (ChunkKind.CODE,)}, ["src/orchard.py"]),
         ({"media": (Media.CODE,)}, ["src/orchard.py"]),
         ({"path_glob": ("src/*.py", "de/*")}, ["de/apfel.md", "src/orchard.py"]),
+        ({"path_not_glob": ("src/*.py", "**/*.md", "*.md")}, []),
+        ({"code_lang": ("python",)}, ["src/orchard.py"]),
         ({"ingested_after": datetime(2101, 1, 1, tzinfo=UTC)}, []),
         ({"lang": ("de",), "media": (Media.CODE,)}, []),
         ({"source": ("nothing-has-this-name",)}, []),
@@ -220,7 +222,13 @@ def test_without_a_version_the_default_ones_are_searched(retriever):
 
 
 @pytest.mark.parametrize(
-    "filters", [{"path_glob": ("stack/**/*.md",)}, {"tags_any": ("lone",)}, {"path_glob": ("**/lone.md",)}]
+    "filters",
+    [
+        {"path_glob": ("stack/**/*.md",)},
+        {"tags_any": ("lone",)},
+        {"path_glob": ("**/lone.md",)},
+        {"path_glob": ("stack/**",), "path_not_glob": ("stack/*",)},
+    ],
 )
 def test_what_a_filter_lets_through_is_found_behind_300_better_ones(retriever, filters):
     assert "stack/deep/lone.md" not in paths(retriever.search(query("needle", k=10)))

@@ -1,8 +1,13 @@
-"""`python -m tests.evaluation collect …` makes the list of names, `measure …` asks for each of them."""
+"""`python -m tests.evaluation collect …` makes the list of names, `measure …` asks for each of them.
+
+`code …` asks the questions on a code base that a workspace holds.
+"""
 
 import argparse
 import sys
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import django
@@ -22,7 +27,14 @@ def main(arguments: Sequence[str]) -> int:
     measuring.add_argument("--workspace", required=True, metavar="SLUG")
     for verb in (collecting, measuring):
         verb.add_argument("--list", type=Path, default=PUBLISHED, metavar="FILE")
+    coding = verbs.add_parser("code", help="ask the questions on one repository of the list")
+    coding.add_argument("--workspace", required=True, metavar="SLUG")
+    coding.add_argument("--repository", required=True, metavar="NAME")
+    coding.add_argument("--without-terms", action="store_true", help="ask the questions alone")
+    coding.add_argument("--root", type=Path, metavar="FOLDER", help="its files, for ripgrep")
     asked = parser.parse_args(arguments)
+    if asked.verb == "code":
+        return _measure_code(asked)
     if asked.verb == "measure":
         return _measure(asked.workspace, read_names(asked.list))
     folders = {kind.corpus: getattr(asked, kind.corpus.replace("-", "_")) for kind in KINDS}
@@ -44,6 +56,41 @@ def _measure(slug: str, names: Sequence[Name]) -> int:
             asked = ask_names(workspace, names, mode)
         missed = ", ".join(f"{one.name.query} ({one.place or '-'})" for one in asked if not one.is_found)
         print(f"{mode}: {share_found(asked):.1%} of {len(asked)}; missed: {missed or 'none'}")  # noqa: T201
+    return 0
+
+
+def _measure_code(asked: argparse.Namespace) -> int:
+    django.setup()
+    from kebab.people.models import Workspace
+    from kebab.tenancy.acting import acting_everywhere, acting_in
+    from search.context import ResponseMode
+    from tests.evaluation.code_questions import read_questions
+    from tests.evaluation.code_retrieval import by_pack, by_ripgrep, by_search
+
+    with acting_everywhere():
+        workspace = Workspace.objects.get(slug=asked.workspace)
+    questions = read_questions(asked.repository)
+    if asked.without_terms:
+        questions = [replace(each, terms=()) for each in questions]
+    ways = {
+        "codebase-retrieval": by_pack(workspace),
+        "its overview": by_pack(workspace, ResponseMode.OVERVIEW),
+        "hybrid search": by_search(workspace),
+    }
+    if asked.root is not None:
+        ways["ripgrep"] = by_ripgrep(asked.root)
+    for name, ask in ways.items():
+        started = time.perf_counter()
+        with acting_in(workspace.pk):
+            brought = [ask(each) for each in questions]
+        took_ms = (time.perf_counter() - started) * 1000 / len(questions)
+        pairs = list(zip(questions, brought, strict=True))
+        missed = [each.question for each, paths in pairs if not set(each.paths) & set(paths)]
+        first = sum(bool(set(each.paths) & set(paths[:1])) for each, paths in pairs)
+        count = sum(map(len, brought)) / len(brought)
+        found = len(questions) - len(missed)
+        figures = f"{found} of {len(questions)}, first {first}, {count:.1f} files, {took_ms:.0f} ms"
+        print(f"{name}: {figures}; missed: {missed}")  # noqa: T201
     return 0
 
 

@@ -12,6 +12,7 @@ from search.blobs import keep_blob
 from search.corpus import ensure_version
 from search.models import Chunk, EmbeddingSpace, Feedback, Judgement, Run, RunTopic, Source, Topic
 from search.wire.schemas import schema_names
+from tests.answers.making import make_answer
 from tests.api.making import quarantine
 from tests.api_plumbing.actors import make_member, make_workspace
 from tests.corpus.making import write
@@ -70,7 +71,9 @@ def _known(workspace):
         for _ in range(10)
     ]
     groups = [Group.objects.create(workspace=workspace, name=f"group {number}") for number in range(5)]
+    answers = [make_answer(uploads.documents.first()) for _ in range(20)]
     return {
+        "answer_id": [answer.pk for answer in answers],
         "chunk_id": [chunk.chunk_id.hex for chunk in Chunk.objects.in_workspace(workspace)],
         "email": [make_member(make_workspace(), Role.VIEWER).email for _ in range(20)],
         **_evaluated(workspace, uploads),

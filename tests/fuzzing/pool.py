@@ -20,11 +20,14 @@ _OF_LIST = {
     "members": "user_id",
     "topics": "topic_id",
     "runs": "run_id",
+    "answers": "answer_id",
+    "ask": "answer_id",
 }
 _LISTS = "|".join(_OF_LIST)
 # Fields that, when they name nothing, have the whole request refused: of what they are taken, or left out.
 _OF_FIELD = {
     "cursor": "",
+    "conversation_id": "",
     "min_seq": "",
     "settings": "",
     "source": "",

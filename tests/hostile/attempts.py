@@ -93,6 +93,8 @@ def _filters(source: Random, ground: Ground) -> dict[str, Any]:
     odd = MAKERS[kind_of_text(source)](source, ground.words)[:2_000]
     every = {
         "path_glob": hostile_globs(source, odd),
+        "path_not_glob": hostile_globs(source, odd),
+        "code_lang": [odd],
         "tags_any": [odd] * source.choice([1, 100]),
         "lang": odd,
         "trust_min": source.choice(["primary", "unknown", odd]),

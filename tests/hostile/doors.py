@@ -9,7 +9,19 @@ from tests.hostile.attempt import API
 
 _QUERY = ("mode", "fusion", "k", "snippet_chars", "per_file_cap", "rerank", "cutoff", "explain")
 _REST = ("why_not", "cursor", "min_seq")
-_FILTERS = ("tags_any", "lang", "path_glob", "trust_min", "source", "version", "kind", "media", "doc_id")
+_FILTERS = (
+    "tags_any",
+    "lang",
+    "path_glob",
+    "path_not_glob",
+    "trust_min",
+    "source",
+    "version",
+    "kind",
+    "code_lang",
+    "media",
+    "doc_id",
+)
 _AFTER = "ingested_after"
 _CHANNELS = ("channels", "channels.vector", "channels.lexical", "channels.rerank")
 _IN_BODY = ("filters", *(f"filters.{name}" for name in (*_FILTERS, _AFTER)), *_CHANNELS)
@@ -134,7 +146,16 @@ DOORS = (
         method="POST",
         path=f"{_WS}/context-pack",
         needed=("information_request",),
-        others=("technical_terms", "budget", *_QUERY, "min_seq", *_IN_BODY, *_EXPAND),
+        others=(
+            "technical_terms",
+            "budget",
+            "by_file",
+            "response_mode",
+            *_QUERY,
+            "min_seq",
+            *_IN_BODY,
+            *_EXPAND,
+        ),
         schema="context_pack.v1",
     ),
     Door(method="GET", path=f"{_WS}/documents", others=(*_PAGE, "path_prefix", "source", "version")),

@@ -115,6 +115,7 @@ def hostile_value(name: str, source: Random, ground: Ground) -> Any:
         "why_not": [*_IDS, ground.chunk_id, ground.doc_id],
         "doc_id": _IDS,
         "path_glob": _GLOBS,
+        "path_not_glob": _GLOBS,
         "ingested_after": _MOMENTS,
     }.get(name.rpartition(".")[2])
     if meant is not None and source.random() < _MEANT:

@@ -52,6 +52,7 @@ _ARGUMENTS = {
     "invitation_id": "invitation",
     "topic_id": "topic",
     "run_id": "run",
+    "answer_id": "answer",
 }
 WORKSPACE_ARGUMENTS = frozenset({"ws", "slug"})
 _NAME = re.compile(r"\{[a-z]+\}")
@@ -195,6 +196,9 @@ def _searches() -> Iterator[Call]:
         yield Call(route="api-search", query=f"q=workers&{narrowed}&{lexical}")
     yield Call(route="api-search", query=f"q=workers&version={{tag}}&{lexical}")
     yield Call(route="api-search", query=f"q=workers&path_glob={{stem}}folder/**&{lexical}")
+    yield Call(route="api-search", query=f"q=workers&path_not_glob=nowhere/**&{lexical}")
+    yield Call(route="api-search", query=f"q=workers&path_not_glob={{stem}}folder/**&{lexical}", shown=_NONE)
+    yield Call(route="api-search", query=f"q=workers&code_lang=python&{lexical}", shown=_NONE)
     yield Call(route="api-search", query="q={word}&mode=hybrid&explain=true", compared=_NONE)
     yield Call(route="api-search", query="q=the+workers&mode=hybrid&k=1&explain=true", shown=_NONE)
     for mode in ("lexical", "vector", "hybrid"):
@@ -227,6 +231,23 @@ def _libraries() -> Iterator[Call]:
     for narrowed in ({"doc_id": ["{doc}"]}, {"source": ["{sourcekey}"]}, {"version": ["{tag}"]}):
         body = {"information_request": "workers", "filters": narrowed}
         yield Call(route="api-context-pack", method="post", body=body)
+    by_file = wanted | {"technical_terms": ["{word}"], "by_file": True, "response_mode": "overview"}
+    yield Call(route="api-context-pack", method="post", body=by_file)
+
+
+def _answers() -> Iterator[Call]:
+    for narrowed in ({}, {"source": ["{sourcekey}"]}, {"doc_id": ["{doc}"]}):
+        body = {"question": "{word}", "mode": "lexical", "filters": narrowed}
+        yield Call(route="api-ask", method="post", body=body)
+    yield Call(route="api-ask", method="post", body={"question": "{word} of the workers"}, compared=_NONE)
+    # A conversation is its asker's alone.
+    going_on = {"question": "workers", "conversation_id": "{conversation}"}
+    yield Call(route="api-ask", method="post", body=going_on, shown=_NONE, controlled=_NONE)
+    for query in ("", "limit=1", "conversation_id={conversation}"):
+        yield Call(route="api-answers", query=query)
+    for route in ("api-answer", "api-answer-check"):
+        yield Call(route=route)
+    yield Call(route="api-answer", method="delete", shown=_NONE)
 
 
 def _documents() -> Iterator[Call]:
@@ -352,6 +373,7 @@ CALLS: Sequence[Call] = (
     *_people(),
     *_searches(),
     *_documents(),
+    *_answers(),
     *_sources(),
     *_work(),
     *_evaluation(),

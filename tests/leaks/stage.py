@@ -37,6 +37,7 @@ from search.models import (
     Source,
     Topic,
 )
+from tests.answers.making import make_answer
 from tests.api.making import embed, quarantine
 from tests.corpus.making import chunk, draft, restrict
 from tests.leaks.canaries import CLOSED, THEIRS, Target
@@ -269,6 +270,21 @@ def _hidden_evaluation(source: Source, stem: str) -> dict[str, str]:
     return {**{name: str(row.pk) for name, row in ids.items()}, **names}
 
 
+def _hidden_answer(source: Source, stem: str) -> dict[str, str]:
+    """Make an answer that somebody was given from the hidden document."""
+    document = source.documents.filter(version__tag="").order_by("pk").select_related("source")[0]
+    answer = make_answer(
+        document,
+        heading=f"{stem}heading",
+        quote=f"the {stem}quote",
+        asked_by=f"{stem}asker@example.org",
+        question=f"What of the {stem}question?",
+        text=f"So the {stem}answer says [#1].",
+        index_version=f"{stem}index",
+    )
+    return {"answer": str(answer.pk), "conversation": str(answer.conversation_id)}
+
+
 def _group(workspace: Workspace, stem: str) -> Group:
     return Group.objects.create(workspace=workspace, name=f"{stem}group")
 
@@ -309,6 +325,7 @@ def _ids(source: Source, stem: str, group: Group) -> Target:
         **_hidden_documents(source, stem),
         **_hidden_jobs(source, stem),
         **_hidden_evaluation(source, stem),
+        **_hidden_answer(source, stem),
         **_hidden_people(source.workspace, stem, group),
     }
     source.refresh_from_db()

@@ -78,7 +78,13 @@ _BY_SCOPE = {
         ("api-embedding-rollback", "post"),
         ("api-embedding-space", "delete"),
     },
-    Scope.ASK: set(),
+    Scope.ASK: {
+        ("api-ask", "post"),
+        ("api-answers", "get"),
+        ("api-answer", "get"),
+        ("api-answer", "delete"),
+        ("api-answer-check", "get"),
+    },
 }
 _API = {(call.route, call.method): call for call in reversed(CALLS) if call.route.startswith("api-")}
 

@@ -56,6 +56,7 @@ _TIMED = {
     "content": Timed(call=Call(route="api-document-content")),
     "chunk": Timed(call=Call(route="api-chunk")),
     "source": Timed(call=Call(route="api-source")),
+    "answer": Timed(call=Call(route="api-answer"), stems=_BOTH),
     "job": Timed(call=Call(route="api-job")),
     "events": Timed(call=Call(route="api-job-events")),
     "page": Timed(call=Call(route="document"), by="viewer"),

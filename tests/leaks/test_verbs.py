@@ -21,6 +21,7 @@ _OF_THE_MACHINE = {
     "demo",
     "doctor",
     "init",
+    "mcp",  # serves what tests/leaks/test_mcp_leaks.py calls
     "migrate",
     "status",
     "up",
@@ -32,11 +33,19 @@ _W = "--workspace={ws}"
 # How each is called with another workspace's ids; `{ws}` is the workspace it is told to work in.
 _EMAIL = "{stem}member-{theirs}@example.org"
 _CALLS = {
+    "ask": [
+        ["{word}", _W, "--mode=lexical"],
+        ["workers", _W, "--source={source}", "--source={sourcekey}"],
+    ],
     "access": [
         [_W, f"--user={_EMAIL}"],
         [_W, "--token={token}"],
         [_W, f"--user={_EMAIL}", "--document={doc}"],
         [_W, f"--user={_EMAIL}", "--source={sourcekey}"],
+    ],
+    "context": [
+        ["{word}", _W, "--term={stem}", "--overview"],
+        ["workers", _W, "--source={source}", "--source={sourcekey}", "--version={tag}"],
     ],
     "eval compare": [[_W, "{baseline}", "{run}"]],
     "eval delete": [[_W, "{run}"]],

@@ -40,12 +40,13 @@ class Shelf:
             connections.create_file(path).close()
             self.files.publish(path)
 
-    def put(self, path, *texts, breadcrumb="Fruit", kind="info", lang="en", trust="unknown"):
+    def put(self, path, *texts, breadcrumb="Fruit", kind="info", code_lang="", lang="en", trust="unknown"):
         doc_id = uuid.uuid5(uuid.NAMESPACE_URL, path).hex
         chunks = (
             ChunkState(
                 chunk_id=uuid.uuid5(uuid.NAMESPACE_URL, f"{path}#{n}").hex,
                 kind=kind,
+                code_lang=code_lang,
                 row_version=1,
                 breadcrumb=breadcrumb,
                 text=text,
@@ -144,12 +145,20 @@ documents = st.lists(
     written=documents,
     dropped=st.sets(st.integers(0, 7), max_size=3),
     query=st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join),
-    narrowed=st.sampled_from([{}, {"kind": (ChunkKind.CODE,)}, {"path_glob": ("[0-3].md",)}]),
+    narrowed=st.sampled_from(
+        [
+            {},
+            {"kind": (ChunkKind.CODE,)},
+            {"path_glob": ("[0-3].md",)},
+            {"path_not_glob": ("[0-3].md",)},
+            {"code_lang": ("python",)},
+        ]
+    ),
 )
 def test_the_leg_ranks_and_scores_as_fts5_does(tmp_path_factory, written, dropped, query, narrowed):
     shelf = Shelf(tmp_path_factory.mktemp("shelf"))
     for n, texts in enumerate(written):
-        shelf.put(f"{n}.md", *texts, kind=("info", "code")[n % 2])
+        shelf.put(f"{n}.md", *texts, kind=("info", "code")[n % 2], code_lang=("", "python")[n % 2])
     for n in dropped:
         shelf.drop(f"{n}.md")
     leg = shelf.leg(query, **narrowed)
@@ -220,6 +229,22 @@ def test_each_kind_is_found_alone_and_with_other_filters(shelf):
     assert shelf.paths("apple", kind=(ChunkKind.CODE,), trust_min=TrustLevel.PRIMARY) == ["code.md"]
     assert len(shelf.paths("apple", kind=(ChunkKind.CODE, ChunkKind.INFO))) == 3
     assert sorted(shelf.paths("'apple'", kind=(ChunkKind.CODE,))) == ["code.md", "doubtful.md"]
+
+
+def test_each_language_is_found_alone_and_with_other_filters(shelf):
+    shelf.put("a.py", "apple", kind="code", code_lang="python")
+    shelf.put("a.rs", "apple", kind="code", code_lang="rust")
+    shelf.put("a.md", "apple")
+    assert shelf.paths("apple", code_lang=("python",)) == ["a.py"]
+    assert sorted(shelf.paths("'apple'", code_lang=("python", "rs"))) == ["a.py", "a.rs"]
+    assert shelf.paths("apple", code_lang=("rust",), path_not_glob=("*.rs",)) == []
+
+
+def test_a_chunk_that_changes_its_language_is_of_the_new_one(shelf):
+    shelf.put("a.txt", "apple", kind="code", code_lang="python")
+    shelf.put("a.txt", "apple", kind="code", code_lang="rust")
+    assert shelf.paths("apple", code_lang=("python",)) == []
+    assert shelf.paths("apple", code_lang=("rust",)) == ["a.txt"]
 
 
 def test_one_chunk_inside_the_glob_is_found_behind_three_hundred_better_ones(shelf):

@@ -30,7 +30,14 @@ WORDS = ["apple", "pear", "the", "rateLimit", "rate", "部署指南", "fruit", "
 
 def document(name, texts, breadcrumb="Fruit > Apple"):
     chunks = (
-        ChunkState(chunk_id=f"{name}{n:030d}", kind="info", row_version=1, breadcrumb=breadcrumb, text=text)
+        ChunkState(
+            chunk_id=f"{name}{n:030d}",
+            kind="info",
+            code_lang="",
+            row_version=1,
+            breadcrumb=breadcrumb,
+            text=text,
+        )
         for n, text in enumerate(texts)
     )
     return DocumentState(

@@ -242,11 +242,17 @@ def _kept(scene, client):
     }
     listing = client.get(f"{listed}?limit=1").json()["next_cursor"]
     assert all([*cursors.values(), listing])
+    question = {"question": f"What of the {_WORD} of the harbour?"}
+    asked = client.post(address(scene.workspace, "/ask"), question, format="json").json()
+    answer = address(scene.workspace, f"/answers/{asked['answer_id']}")
     return {
         "search": lambda: client.post(search, {**words, "mode": "lexical", "k": 6}, format="json"),
         "vectors": lambda: client.post(search, {**words, "mode": "vector", "k": 6}, format="json"),
         "page of hits": lambda: client.get(f"{search}?cursor={cursors['lexical']}&k=6"),
         "page of fused hits": lambda: client.get(f"{search}?cursor={cursors['hybrid']}&k=6"),
+        "answer": lambda: client.get(answer),
+        "check of an answer": lambda: client.get(f"{answer}/check"),
+        "list of answers": lambda: client.get(address(scene.workspace, "/answers")),
         "page of a list": lambda: client.get(f"{listed}?limit=9&cursor={listing}"),
     }
 
@@ -276,6 +282,7 @@ def _read(scene, client):
     bodies = {
         "/context-pack": {"information_request": "text of the harbour"},
         "/search/bulk": {"queries": [{"q": "harbour"}]},
+        "/ask": {"question": "Which text of the harbour is there?"},
     }
     gets = {tail: partial(client.get, address(scene.workspace, tail)) for tail in tails}
     return gets | {

@@ -8,7 +8,7 @@ from django.db import connection
 from kebab.people.reader import Reader
 from search import hits
 from search.engine import lexical_leg
-from search.mirror import lexical, reading
+from search.mirror import filters, lexical
 from search.mirror.connections import ReaderPool
 from search.mirror.lexical import LexicalLeg, compile_match
 from search.models import Chunk, ChunkVector
@@ -141,7 +141,7 @@ def test_how_rare_the_words_of_a_page_are_is_one_statement(orchard, read):
 
 def test_a_mirror_knows_patterns_of_paths_only_where_a_query_has_some(orchard, monkeypatch):
     bound = []
-    monkeypatch.setattr(reading, "bind_path_filter", lambda connection, patterns: bound.append(patterns))
+    monkeypatch.setattr(filters, "_fits_any", lambda patterns: bound.append(patterns))
     ask(orchard, "apple")
 
     assert bound == []

@@ -5,7 +5,7 @@ import pytest
 from search.corpus import delete_documents
 from search.models import Chunk, Document
 from search.retrieval.types import Fusion, Mode
-from tests.corpus.making import make_workspace, write
+from tests.corpus.making import chunk, make_workspace, write
 from tests.search.asking import ask, embed, sync
 
 
@@ -57,6 +57,20 @@ def test_a_filter_that_stops_it_is_named(workspace):
     assert said["gate"] == "filtered"
     assert "path_glob" in said["detail"]
     assert "lang" in said["detail"]
+
+
+def test_a_filter_that_leaves_its_path_out_is_named(workspace):
+    write(workspace, "a.md", "apple")
+    sync(workspace)
+    said = verdict(workspace, chunk_of(workspace, "a.md"), path_not_glob=("*.md",))
+    assert (said["gate"], said["detail"]) == ("filtered", "Filtered by path_not_glob.")
+
+
+def test_a_filter_by_language_that_stops_a_chunk_is_named(workspace):
+    write(workspace, "a.py", chunk("apple", kind="code", language="python"))
+    sync(workspace)
+    said = verdict(workspace, chunk_of(workspace, "a.py"), code_lang=("rust",))
+    assert (said["gate"], said["detail"]) == ("filtered", "Filtered by code_lang.")
 
 
 def test_what_this_node_has_not_indexed_yet_is_said_with_numbers(workspace):

@@ -34,6 +34,7 @@ from search.models import (
     SourceReader,
     Topic,
 )
+from tests.answers.making import make_answer
 from tests.corpus.making import make_place, make_workspace, write
 
 MODELS = tenant_models()
@@ -89,6 +90,7 @@ def make_tenant(name: str) -> Tenant:
     source = make_place(workspace).source
     SourceReader.objects.create(workspace=workspace, source=source, group=group)
     _fill_evaluation(workspace, source, name)
+    make_answer(source.documents.get(), question=f"xyzzy{name}")
     return Tenant(workspace=workspace, owner=owner, secret=secret)
 
 

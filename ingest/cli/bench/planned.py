@@ -8,6 +8,7 @@ from typing import Any, Final
 from django.conf import settings
 from rich.console import Console
 
+from ingest.cli.bench.agents import mcp_figure
 from ingest.cli.bench.agreement import agreement_figure
 from ingest.cli.bench.demo_start import demo_figures
 from ingest.cli.bench.figures import Figure, unmeasured
@@ -83,7 +84,8 @@ class Measuring:
         url = stack_url()
         if not url:
             return [unmeasured("hybrid over HTTP", "no `kebab up` runs", unit="ms")]
-        return http_figures(self.workspace, url, queries, unseen=unseen, in_process=measured)
+        figures = http_figures(self.workspace, url, queries, unseen=unseen, in_process=measured)
+        return [*figures, mcp_figure(self.workspace, url, queries)]
 
     def _beside(self, queries: Sequence[str]) -> list[Figure]:
         figures: list[Figure] = []

@@ -6,11 +6,11 @@ from typing import Final
 from search.context.imports.go import go_imports
 from search.context.imports.java import java_imports
 from search.context.imports.javascript import javascript_imports
-from search.context.imports.places import Import
+from search.context.imports.places import SOURCE_ROOT, Import
 from search.context.imports.python import python_imports
 from search.context.imports.rust import rust_imports
 
-__all__ = ("IMPORT_LANGUAGES", "MAX_IMPORTS", "Import", "imports_of")
+__all__ = ("IMPORT_LANGUAGES", "MAX_IMPORTS", "SOURCE_ROOT", "Import", "imports_of")
 
 #: Of one file; what it imports beyond these is left alone.
 MAX_IMPORTS: Final = 100

@@ -2,8 +2,12 @@
 
 import posixpath
 from dataclasses import dataclass
+from typing import Final
 
 _MAX_FOLDERS = 16
+
+#: What comes before the part of a path that a package names, as Maven and Gradle lay sources out.
+SOURCE_ROOT: Final = "^(.*/)?src/[^/]+/[^/]+/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,6 +18,8 @@ class Import:
     paths: tuple[str, ...] = ()
     #: The same for a package that is a folder of files with the importing file's extension.
     folders: tuple[str, ...] = ()
+    #: Paths below a source root (`SOURCE_ROOT`) of any module, where it is at none of `paths`.
+    below_roots: tuple[str, ...] = ()
     #: What is used of it, as far as the text says.
     names: tuple[str, ...] = ()
 

@@ -14,7 +14,8 @@ _MAX_DEPTH = 4
 def rust_imports(text: str, path: str) -> list[Import]:
     """Give the modules that `text` declares or uses from its own crate, and the names it takes.
 
-    The last parts of a used path may be items, not modules: the longest path that is a file is meant.
+    The last parts of a used path may be items, not modules: the longest path that is a file is meant, in the
+    end the module itself from which the path leads, as for `crate::Item`.
     """
     declared = [Import(paths=_files(_own_folder(path), [name])) for name in _MOD.findall(text)]
     used = [_used(path, parts) for tree in _USE.findall(text) for parts in _leaves(tree)]
@@ -22,25 +23,26 @@ def rust_imports(text: str, path: str) -> list[Import]:
 
 
 def _used(path: str, parts: list[str]) -> Import:
-    folder, below = _start(path, parts)
+    folders, below = _start(path, parts)
     lengths = range(len(below), 0, -1)
-    paths = tuple(file for length in lengths for file in _files(folder, below[:length]))
+    paths = [file for folder in folders for length in lengths for file in _files(folder, below[:length])]
+    paths += [file for folder in folders for file in _module_files(folder)]
     names = tuple(part for part in below[-1:] if part != "*")
-    return Import(paths=paths, names=names)
+    return Import(paths=tuple(dict.fromkeys(each for each in paths if each != path)), names=names)
 
 
-def _start(path: str, parts: list[str]) -> tuple[str, list[str]]:
-    """Give the folder from which the rest of a used path leads down."""
+def _start(path: str, parts: list[str]) -> tuple[list[str], list[str]]:
+    """Give the folders from one of which the rest of a used path leads down."""
     first, *below = parts
     if first == "crate":
-        return _crate_folder(path), below
+        return _crate_folders(path), below
     folder = _own_folder(path)
     while first == "super":
         folder = folder_of(folder)
         if not below or below[0] != "super":
             break
         first, *below = below
-    return folder, below
+    return [folder], below
 
 
 def _own_folder(path: str) -> str:
@@ -48,9 +50,16 @@ def _own_folder(path: str) -> str:
     return folder_of(path) if path.rpartition("/")[2] in _ROOTS else path.removesuffix(".rs")
 
 
-def _crate_folder(path: str) -> str:
+def _crate_folders(path: str) -> list[str]:
+    """Give the folder in which a file's crate may begin: `src`, else, as of tests, any of those above it."""
     above = folders_above(path)
-    return next((folder for folder in above if folder.rpartition("/")[2] == "src"), above[-1])
+    return next(([folder] for folder in above if folder.rpartition("/")[2] == "src"), above)
+
+
+def _module_files(folder: str) -> list[str]:
+    """Give the files that may be the module whose children lie in `folder`."""
+    own = [f"{folder}.rs"] if folder else []
+    return [*own, *(inside(folder, name) for name in _ROOTS)]
 
 
 def _files(folder: str, modules: list[str]) -> tuple[str, ...]:

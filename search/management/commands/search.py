@@ -11,10 +11,10 @@ from kebab.cli.verb import BaseVerb
 from kebab.people.models import Workspace
 from kebab.people.reader import OPERATOR
 from search.api.query import make_query
+from search.cli.filters import add_filters, given_filters
 from search.cli.hits import print_explanation, print_result, shortcomings, summary
 from search.engine import search
 from search.paging import next_page
-from search.retrieval.filters import TrustLevel
 from search.retrieval.types import MAX_K, Fusion, Mode, SearchResult
 from search.retrieval.wire import result_to_wire
 
@@ -25,7 +25,10 @@ _FIELDS = ("mode", "fusion", "k", "per_file_cap", "rerank", "cutoff", "explain",
 
 
 class Command(BaseVerb):
-    help = "Search a workspace. A filter that is given more than once lets through what any of them does."
+    help = (
+        "Search a workspace. A filter that is given more than once lets through what any of them does;"
+        " --path-not-glob leaves out what fits any."
+    )
     needs = "servers"
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -39,19 +42,7 @@ class Command(BaseVerb):
             "--fusion", choices=[fusion.value for fusion in Fusion], help="default: the workspace's"
         )
         parser.add_argument("-k", type=int, metavar="N", help=f"at most so many hits, up to {MAX_K}")
-        for name, meaning in {
-            "tag": "documents with this tag",
-            "lang": "documents in this language",
-            "path-glob": "paths like guides/**/*.md",
-            "source": "this source, by name or id",
-            "version": "this version; without it the default ones",
-        }.items():
-            parser.add_argument(f"--{name}", action="append", default=[], metavar="X", help=meaning)
-        parser.add_argument(
-            "--trust-min",
-            choices=[level.value for level in TrustLevel],
-            help="this trust level or a better one",
-        )
+        add_filters(parser)
         parser.add_argument(
             "--per-file-cap", type=int, metavar="N", help="at most so many hits of one document"
         )
@@ -89,7 +80,7 @@ class Command(BaseVerb):
 
 def _answer(workspace: Workspace, options: dict[str, Any]) -> SearchResult:
     """Ask what the HTTP API asks for the same fields."""
-    given, filters = _given(options), _filters(options)
+    given, filters = _given(options), given_filters(options)
     if options["cursor"] is None:
         query = make_query(workspace, given, filters)
         # No mirror follower need run beside this process: it waits for what is committed now.
@@ -103,9 +94,3 @@ def _answer(workspace: Workspace, options: dict[str, Any]) -> SearchResult:
 def _given(options: dict[str, Any]) -> dict[str, Any]:
     given = {"q": options["query"]} | {name: options[name] for name in _FIELDS}
     return {name: value for name, value in given.items() if value is not None and value is not False}
-
-
-def _filters(options: dict[str, Any]) -> dict[str, Any]:
-    filters = {"tags_any": options["tag"]}
-    filters |= {name: options[name] for name in ("lang", "path_glob", "source", "version", "trust_min")}
-    return {name: value for name, value in filters.items() if value}

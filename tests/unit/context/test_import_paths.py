@@ -154,11 +154,20 @@ def test_go_s_own_packages_are_left_out():
             "src/main/java/org/acme/shop/Cart.java",
         ),
         ("import org.acme.shop.Cart;", "org/acme/web/Main.java", "org/acme/shop/Cart.java"),
+        (
+            "import org.acme.shop.Basket;",
+            "app/src/test/java/org/acme/MainTest.java",
+            "app/src/testFixtures/java/org/acme/shop/Basket.java",
+        ),
     ],
 )
 def test_java(line, path, expected):
     text = f"package org.acme;\n\n{line}\n"
-    existing = ("src/main/java/org/acme/shop/Cart.java", "org/acme/shop/Cart.java")
+    existing = (
+        "src/main/java/org/acme/shop/Cart.java",
+        "org/acme/shop/Cart.java",
+        "app/src/testFixtures/java/org/acme/shop/Basket.java",
+    )
     assert first_found(text, path, "java", *existing) == [expected]
 
 
@@ -183,16 +192,30 @@ def test_java_names_the_class_and_what_is_taken_of_it():
             "src/a.rs",
             ["src/parser.rs", "src/parser/lexer.rs", "src/parser/lexer.rs"],
         ),
+        ("use super::Parser;", "src/parser/tree.rs", ["src/parser.rs"]),
+        ("use crate::Config;", "crates/a/src/parser/mod.rs", ["crates/a/src/lib.rs"]),
+        ("use crate::shop::Cart;", "tests/suite/deep/add.rs", ["tests/suite/shop.rs"]),
         ("use std::fmt;\nuse serde::Serialize;", "src/a.rs", []),
     ],
 )
 def test_rust(line, path, expected):
-    existing = ("src/parser.rs", "src/parser/lexer.rs", "crates/a/src/parser/mod.rs")
+    existing = (
+        "src/parser.rs",
+        "src/parser/lexer.rs",
+        "crates/a/src/parser/mod.rs",
+        "crates/a/src/lib.rs",
+        "tests/suite/shop.rs",
+    )
     assert first_found(line, path, "rust", *existing) == expected
 
 
 def test_rust_names_the_last_part_of_a_path():
     assert names_of("use crate::a::{B, c::*};", "src/x.rs", "rust") == [("B",), ()]
+
+
+def test_rust_imports_nothing_from_itself():
+    [imported] = imports_of("use crate::Config;", "src/lib.rs", "rust")
+    assert "src/lib.rs" not in imported.paths
 
 
 def test_other_languages_have_no_imports_here():

@@ -115,6 +115,9 @@ def test_trust_is_ordered():
     [
         ({"path_glob": ("notes/[abc",)}, InvalidGlob),
         ({"path_glob": tuple(f"{n}.md" for n in range(21))}, InvalidFilter),
+        ({"path_not_glob": ("notes/[abc",)}, InvalidGlob),
+        ({"path_glob": ("a.md",) * 10, "path_not_glob": ("b.md",) * 11}, InvalidFilter),
+        ({"code_lang": ("",)}, InvalidFilter),
         ({"doc_id": ("xyz",)}, InvalidFilter),
         ({"doc_id": ("A" * 32,)}, InvalidFilter),
         ({"tags_any": ("a\x00",)}, InvalidFilter),

@@ -1,0 +1,44 @@
+"""What an answer is asked for."""
+
+import uuid
+from dataclasses import dataclass, field
+from typing import Final
+
+from search.retrieval.cutoff import MAX_K
+from search.retrieval.errors import InvalidQuery
+from search.retrieval.filters import SearchFilters
+from search.retrieval.storable import storable
+from search.retrieval.types import Mode
+
+MAX_QUESTION_CHARS: Final = 4_000
+#: What the cutoff leaves at most.
+MAX_HITS: Final = MAX_K
+DEFAULT_HITS: Final = MAX_HITS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerRequest:
+    """A question, and what it is asked of. Raises: InvalidQuery, naming the parameter."""
+
+    #: NULs and lone surrogates are dropped, white space around it too.
+    question: str
+    filters: SearchFilters = field(default_factory=SearchFilters)
+    #: The conversation that it goes on with; None begins one.
+    conversation_id: uuid.UUID | None = None
+    #: The most hits that an answer is made of, 1 to 8.
+    k: int = DEFAULT_HITS
+    mode: Mode = Mode.HYBRID
+    #: Wait, within a limit, until this change is searchable; None: answer from what is.
+    min_seq: int | None = None
+
+    def __post_init__(self) -> None:
+        # The one way to set a field of a frozen value while it is being made.
+        object.__setattr__(self, "question", storable(self.question).strip())
+        object.__setattr__(self, "mode", Mode(self.mode))
+        if not self.question or len(self.question) > MAX_QUESTION_CHARS:
+            raise InvalidQuery(
+                f"The question is empty or has more than {MAX_QUESTION_CHARS:,} characters; ask it in a few"
+                " sentences."
+            )
+        if not 1 <= self.k <= MAX_HITS:
+            raise InvalidQuery(f"k is {self.k}; ask for an answer from 1 to {MAX_HITS} hits.")

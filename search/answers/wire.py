@@ -1,0 +1,76 @@
+"""Answers as JSON-ready values. Every field is there; absent ones are null."""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Final
+
+from search.answers.rechecking import CheckedCitation
+from search.answers.types import Answer, AnswerCitation, AnswerHit, Usage
+from search.retrieval.wire import Wire, citation_to_wire, time_to_wire
+
+ANSWER_VERSION: Final = "answer.v1"
+CHECK_VERSION: Final = "answer_check.v1"
+
+
+def answer_to_wire(answer: Answer) -> Wire:
+    """Give an `answer.v1`."""
+    return {
+        "schema_version": ANSWER_VERSION,
+        **_flat(answer),
+        "answer_id": str(answer.answer_id),
+        "conversation_id": str(answer.conversation_id),
+        "state": answer.state.value,
+        "reason": None if answer.reason is None else answer.reason.value,
+        "citations": [answer_citation_to_wire(citation) for citation in answer.citations],
+        "hits": [answer_hit_to_wire(hit) for hit in answer.hits],
+        "usage": None if answer.usage is None else usage_to_wire(answer.usage),
+        "mode": answer.mode.value,
+        "created_at": time_to_wire(answer.created_at),
+        "degraded": list(answer.degraded),
+        "warnings": list(answer.warnings),
+    }
+
+
+def answer_hit_to_wire(hit: AnswerHit) -> Wire:
+    """Give a hit of an answer."""
+    return _flat(hit) | _place(hit)
+
+
+def answer_citation_to_wire(citation: AnswerCitation) -> Wire:
+    """Give a citation of an answer, with its `uri` also beside the others."""
+    return _flat(citation) | _place(citation) | {"uri": citation.uri}
+
+
+def check_to_wire(answer_id: uuid.UUID, checked: Sequence[CheckedCitation]) -> Wire:
+    """Give an `answer_check.v1`."""
+    return {
+        "schema_version": CHECK_VERSION,
+        "answer_id": str(answer_id),
+        "citations": [
+            {
+                "n": each.cited.n,
+                "cited_uri": each.cited.uri,
+                "state": each.state.value,
+                "citation": None if each.citation is None else citation_to_wire(each.citation),
+            }
+            for each in checked
+        ],
+    }
+
+
+def usage_to_wire(usage: Usage) -> Wire:
+    """Give what a model counted."""
+    return _flat(usage)
+
+
+def _place(found: AnswerHit | AnswerCitation) -> Wire:
+    return {
+        "heading_path": list(found.heading_path),
+        "trust_level": found.trust_level.value,
+        "citation": citation_to_wire(found.citation),
+    }
+
+
+def _flat(value: Answer | AnswerHit | AnswerCitation | Usage) -> Wire:
+    return {field.name: getattr(value, field.name) for field in fields(value)}

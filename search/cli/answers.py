@@ -1,0 +1,52 @@
+"""Answers as people read them in a terminal."""
+
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from kebab.cli.console import plain
+from search.answers import Answer, AnswerCitation, AnswerReason, AnswerState
+from search.answers.markers import marker
+
+_WHY = {
+    AnswerReason.NO_CHUNKS: "Nothing was found.",
+    AnswerReason.SCORE_GATE: "What was found scores below the workspace's score_gate.",
+    AnswerReason.NOT_COVERED: "The documents don't say enough of what the question is about.",
+    AnswerReason.EMPTY: "The model wrote nothing.",
+    AnswerReason.NO_MARKER: "The model cites no passage, so nothing of it can be checked.",
+    AnswerReason.UNKNOWN_MARKER: "The model cites a passage that it was not given; don't rely on it.",
+}
+
+
+def print_piece(console: Console, text: str) -> None:
+    """Print a piece of an answer's text, as it comes."""
+    console.print(plain(text), end="", soft_wrap=True)
+
+
+def print_citations(console: Console, answer: Answer) -> None:
+    """Print where each marker of the text leads."""
+    for citation in answer.citations:
+        console.print(_place(citation), soft_wrap=True)
+        below = " > ".join(citation.heading_path) or citation.title
+        console.print(Padding(Text(plain(below), style="dim"), (0, 0, 0, 5), expand=False))
+
+
+def remarks_on(answer: Answer) -> Iterator[str]:
+    """Give what is to be said of an answer, a sentence each."""
+    if answer.state is AnswerState.EXTRACTIVE:
+        yield "These are the documents' own sentences: no model is configured."
+    if answer.reason in _WHY:
+        yield _WHY[answer.reason]
+    for leg in answer.degraded:
+        yield f"Answered without the whole {leg} leg."
+    yield from answer.warnings
+    yield f"{answer.state} in {answer.took_ms:,.0f} ms; conversation {answer.conversation_id}"
+
+
+def _place(citation: AnswerCitation) -> Text:
+    line = Text(f"{marker(citation.n)} ")
+    line.append(plain(citation.uri), style="cyan")
+    place = citation.source if citation.version is None else f"{citation.source} {citation.version}"
+    return line.append(plain(f"  {place}, {citation.trust_level}"), style="dim")

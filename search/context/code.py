@@ -1,0 +1,73 @@
+"""`retrieve_code(workspace, reader, request)`: the code that an information request is about."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from kebab.people.models import Workspace
+from kebab.people.reader import Reader
+from search.context.build import build_context_pack
+from search.context.request import Budget, BudgetUnit, ContextRequest, ResponseMode, Surroundings
+from search.context.types import ContextPack
+from search.retrieval.cap import TOP_M
+from search.retrieval.channels import build_channels, without_syntax
+from search.retrieval.code_paths import path_globs
+from search.retrieval.filters import SearchFilters
+from search.retrieval.types import SearchQuery
+
+CODE_BUDGET: Final = Budget(unit=BudgetUnit.TOKENS, total=8_000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeRequest:
+    """What is to be known of a code base."""
+
+    #: In plain words.
+    information_request: str
+    #: Names that the answer is likely to hold.
+    technical_terms: tuple[str, ...] = ()
+    #: Keys or ids of sources; none: all that the reader may read.
+    source: tuple[str, ...] = ()
+    #: Version tags; none: the default versions.
+    version: tuple[str, ...] = ()
+    #: Path patterns, as `path_globs` reads them: a file has to fit one of these, and none of those below.
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    #: Programming languages, by any name that `search.retrieval.code_languages` knows.
+    languages: tuple[str, ...] = ()
+    response_mode: ResponseMode = ResponseMode.TEXT
+    #: Of what `search.context.text_format.pack_text` writes of the pack.
+    budget: Budget = CODE_BUDGET
+
+    @property
+    def filters(self) -> SearchFilters:
+        """Give what the search is narrowed to. Raises InvalidFilter."""
+        return SearchFilters(
+            source=self.source,
+            version=self.version,
+            path_glob=path_globs(self.include),
+            path_not_glob=path_globs(self.exclude),
+            code_lang=self.languages,
+        )
+
+
+def retrieve_code(
+    workspace: Workspace, reader: Reader, request: CodeRequest, *, min_seq: int | None = None
+) -> ContextPack:
+    """Give the pack of what `request` asks for, best file first, from what `reader` may read of `workspace`.
+
+    `search.context.text_format.pack_text` writes it out, within the budget to the token. With `min_seq` it
+    waits, within a limit, until this node shows that change. Raises InvalidQuery and InvalidFilter,
+    NotSearchableYet, Workspace.DoesNotExist.
+    """
+    channels = build_channels(request.information_request, request.technical_terms)
+    asked = ContextRequest.asking(
+        SearchQuery(text=request.information_request, filters=request.filters, k=TOP_M),
+        request.technical_terms,
+        lexical=without_syntax(channels.lexical),
+        budget=request.budget,
+        surroundings=Surroundings(imports=True),
+        response_mode=request.response_mode,
+        by_file=True,
+        is_framed=True,
+    )
+    return build_context_pack(workspace, reader, asked, min_seq=min_seq)

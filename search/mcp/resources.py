@@ -1,0 +1,94 @@
+"""Documents as resources, by citation URIs."""
+
+from dataclasses import dataclass
+
+from kebab.api.errors import InvalidRequest
+from kebab.people.access import Access
+from kebab.tenancy.acting import acting_in
+from search.mcp.documents import (
+    MOST_LINES,
+    MOST_PASSAGES,
+    LineRange,
+    document_uri,
+    has_lines,
+    lines_of,
+    listed_documents,
+    named_by_uri,
+    passages_at,
+    passages_of,
+)
+from search.mcp.tools import READ
+from search.models import Document
+from search.retrieval.citation import Citation
+
+_BETWEEN = "\n\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedDocument:
+    """A document as it is listed."""
+
+    uri: str
+    name: str
+    title: str
+    mime: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentPage:
+    """Some documents, and the cursor of those behind them; None at the end."""
+
+    documents: tuple[ListedDocument, ...]
+    next_cursor: str | None
+
+
+def list_resources(access: Access, cursor: str | None) -> DocumentPage:
+    """Give a page of the documents that the caller may read. Raises Forbidden, InvalidCursor."""
+    READ.check(access)
+    with acting_in(access.workspace.pk):
+        documents, next_cursor = listed_documents(access, cursor)
+        return DocumentPage(documents=tuple(map(_listed, documents)), next_cursor=next_cursor)
+
+
+def read_resource(access: Access, uri: str) -> str:
+    """Give the text that an address names. Raises Forbidden, NotFound, InvalidRequest, InvalidCitation."""
+    READ.check(access)
+    with acting_in(access.workspace.pk):
+        named = named_by_uri(access, uri)
+        return _text(named.document, named.citation)
+
+
+def _text(document: Document, place: Citation | None) -> str:
+    if place is None:
+        return _whole(document)
+    if place.start is not None and place.end is not None and has_lines(document):
+        return "\n".join(lines_of(document, LineRange(first=place.start, last=place.end)).texts)
+    return _BETWEEN.join(chunk.text for chunk in passages_at(document, place))
+
+
+def _whole(document: Document) -> str:
+    if not has_lines(document):
+        return _all_passages(document)
+    found = lines_of(document, LineRange(first=1, last=MOST_LINES))
+    if found.total > len(found.texts):
+        part = f"{document_uri(document)}#L1-L{MOST_LINES}"
+        raise InvalidRequest(f"The document has {found.total} lines; read it in parts, like {part}.")
+    return "\n".join(found.texts)
+
+
+def _all_passages(document: Document) -> str:
+    chunks = passages_of(document)
+    if len(chunks) == MOST_PASSAGES:
+        raise InvalidRequest(f"The document has {MOST_PASSAGES} passages or more; read the places of hits.")
+    return _BETWEEN.join(chunk.text for chunk in chunks)
+
+
+def _listed(document: Document) -> ListedDocument:
+    return ListedDocument(
+        uri=document_uri(document),
+        name=document.path,
+        title=document.title,
+        mime=document.mime,
+        size_bytes=document.size_bytes,
+    )

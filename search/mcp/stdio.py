@@ -1,0 +1,20 @@
+"""MCP over standard input and output: one client, which started this process."""
+
+from collections.abc import Callable
+
+import anyio
+from mcp.server.stdio import stdio_server
+
+from kebab.people.access import Access
+from search.mcp.server import mcp_server
+
+
+def serve_stdio(admit: Callable[[], Access]) -> None:
+    """Serve until the client closes our input. Each request is answered for whom `admit` lets in then."""
+    anyio.run(_serve, admit)
+
+
+async def _serve(admit: Callable[[], Access]) -> None:
+    server = mcp_server(lambda context: admit())
+    async with stdio_server() as (read_stream, write_stream):
+        await server.run(read_stream, write_stream, server.create_initialization_options())

@@ -1,0 +1,100 @@
+"""A workspace with a few guides in it, in the test's own transaction, and models to answer from them."""
+
+from contextlib import ExitStack, nullcontext
+
+import pytest
+from rest_framework.test import APIClient
+
+from search import node
+from search.answers.configured import configured_model
+from search.mirror import snapshot
+from tests.answers.guides import GUIDES
+from tests.answers.stub import serving_model
+from tests.api.schemas import check_response
+from tests.api_plumbing.actors import token_client
+from tests.context.filling import index, put
+from tests.corpus.making import make_workspace
+
+
+@pytest.fixture(autouse=True)
+def _node(mirrors, blobs, settings, monkeypatch):
+    """No snapshot can begin in the test's transaction, and no other thread sees it."""
+    settings.KEBAB_LEG_LIMIT_MS = 60_000
+    monkeypatch.setattr(snapshot, "postgres_snapshot", nullcontext)
+    monkeypatch.setattr(node, "trigger_sync", lambda workspace_id: None)
+
+
+@pytest.fixture(autouse=True)
+def _answers_are_as_their_schema_says(monkeypatch):
+    request = APIClient.request
+
+    def checked(client, **options):
+        response = request(client, **options)
+        check_response(response)
+        return response
+
+    monkeypatch.setattr(APIClient, "request", checked)
+
+
+@pytest.fixture
+def workspace(db):
+    return make_workspace()
+
+
+@pytest.fixture
+def guides(workspace):
+    """A workspace that holds the guides."""
+    for path, text in GUIDES.items():
+        put(workspace, path, text, trust_level="primary")
+    index(workspace)
+    workspace.refresh_from_db()
+    return workspace
+
+
+@pytest.fixture
+def asker(workspace):
+    return token_client(workspace, "ask")
+
+
+@pytest.fixture
+def ask(asker, workspace):
+    """Ask over HTTP, and give the answer."""
+
+    def post(question, client=asker, **body):
+        at = f"/api/v1/workspaces/{workspace.slug}/ask"
+        response = client.post(at, {"question": question, **body}, format="json")
+        assert response.status_code == 200, response.content
+        return response.json()
+
+    return post
+
+
+@pytest.fixture
+def use(settings):
+    """Have a stub that behaves so be the model of one test; give the stub."""
+    with ExitStack() as stack:
+
+        def set_(behaviour, **options):
+            stub = stack.enter_context(serving_model(behaviour))
+            use_url(settings, stub.url, **options)
+            return stub
+
+        yield set_
+        configured_model.cache_clear()
+
+
+@pytest.fixture
+def use_model_at(settings):
+    """Have what answers at a URL be the model of one test."""
+    yield lambda url, **options: use_url(settings, url, **options)
+    configured_model.cache_clear()
+
+
+def use_url(settings, url, *, limit_s=50, model="parrot", key="", streams=True, context_tokens=8_192):
+    settings.KEBAB_ANSWER_URL = url
+    settings.KEBAB_ANSWER_MODEL = model
+    settings.KEBAB_ANSWER_API_KEY = key
+    settings.KEBAB_ANSWER_LIMIT_S = limit_s
+    settings.KEBAB_ANSWER_STREAM = streams
+    settings.KEBAB_ANSWER_CONTEXT_TOKENS = context_tokens
+    configured_model.cache_clear()

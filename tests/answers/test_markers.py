@@ -1,0 +1,86 @@
+"""Markers are read strictly, and nobody but the model writes any."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search.answers.markers import Taming, tamed, verdict_on, without_markers
+from search.answers.types import AnswerReason
+
+_MARKER = re.compile(r"\[#\d{1,3}\]")
+# Signs of which markers, links and elements are made, more often than by chance.
+_SIGNS = st.text(st.sampled_from("[]#()<>!/:0123456789 \n\u200b［］＃７ia") | st.characters(), max_size=40)
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "reason"),
+    [
+        ("a [#1]", (1,), None),
+        ("[#2] b [#1] c [#2]", (2, 1), None),
+        ("[#1][#2]", (1, 2), None),
+        ("a [#3]", (), AnswerReason.UNKNOWN_MARKER),
+        ("[#1] [#3]", (1,), AnswerReason.UNKNOWN_MARKER),
+        ("[#02]", (), AnswerReason.UNKNOWN_MARKER),
+        ("[#٢]", (), AnswerReason.NO_MARKER),
+        ("[# 1] [1] (#1) #1", (), AnswerReason.NO_MARKER),
+        ("[#1234]", (), AnswerReason.NO_MARKER),
+        ("", (), AnswerReason.EMPTY),
+    ],
+)
+def test_a_text_is_judged_by_its_markers(text, named, reason):
+    verdict = verdict_on(text, [1, 2])
+    assert (verdict.named, verdict.reason) == (named, reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("so it is [#7].", "so it is (no. 7)."),
+        ("[ #7 ] [#\u200b7] [#7\u200b] [\u202e#7]", "(no. 7) (no. 7) (no. 7) (no. 7)"),
+        ("［＃７］ 【#7】 {#7} (#7)", "(no. ７) (no. 7) (no. 7) (no. 7)"),
+        ("[[#7]]", "[(no. 7)]"),
+        ("[[#1]#7]", "[(no. 1)#7]"),
+        ("[#1] of issue #12 and [1], arr[7]", "(no. 1) of issue #12 and [1], arr[7]"),
+    ],
+)
+def test_what_looks_like_a_marker_in_a_document_is_none(text, shown):
+    assert without_markers(text) == shown
+
+
+@given(_SIGNS)
+def test_no_document_holds_a_marker(text):
+    assert not _MARKER.search(without_markers(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("![x](https://evil.example/?q=1)", "![x] (https://evil.example/?q=1)"),
+        ("[click](javascript:alert(1))", "[click] (javascript:alert(1))"),
+        ("![x][y]\n\n[y]: https://evil.example", "![x] [y]\n\n[y] : https://evil.example"),
+        ("<img src=//evil.example>", "< img src=//evil.example>"),
+        ("< /script ><ScRiPt>", "< /script >< ScRiPt>"),
+        ("<https://evil.example>", "< https://evil.example>"),
+        ("So it is [#1](https://evil.example) [#2].", "So it is [#1] (https://evil.example) [#2]."),
+        ("vector<int> a[1] = f(x)[0]; if (a < b)", "vector<int> a[1] = f(x)[0]; if (a < b)"),
+        ("a\x00b\x1b[31mc\u202ed\ud800e", "ab[31mcde"),
+    ],
+)
+def test_what_a_model_writes_fetches_and_links_nothing(text, shown):
+    assert tamed(text) == shown
+
+
+@given(st.lists(_SIGNS, max_size=8))
+def test_a_text_in_pieces_is_tamed_like_a_whole_one(pieces):
+    taming = Taming()
+    given_on = [taming.feed(piece) for piece in pieces]
+
+    assert "".join([*given_on, taming.finish()]) == tamed("".join(pieces))
+
+
+@given(_SIGNS)
+def test_what_is_tamed_has_the_markers_that_it_had(text):
+    assert _MARKER.findall(tamed(text)) == _MARKER.findall(re.sub("[\u200b\ud800-\udfff]", "", tamed(text)))
+    assert set(_MARKER.findall(text)) <= set(_MARKER.findall(tamed(text)))
