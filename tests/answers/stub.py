@@ -6,58 +6,39 @@ import struct
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.rerank import stub
 
 Behaviour = Callable[["Exchange"], None]
 _USAGE = {"prompt_tokens": 120, "completion_tokens": 7, "total_tokens": 127}
 
 
-class ModelStub(ThreadingHTTPServer):
-    """Answers every request as `behaviour` does; remembers what it was sent."""
-
-    daemon_threads = True
-    block_on_close = False
+class ModelStub(stub.Stub):
+    """Speaks as `behaviour` does."""
 
     def __init__(self, behaviour: Behaviour) -> None:
-        super().__init__(("127.0.0.1", 0), Exchange)
-        self.behaviour = behaviour
-        self.requests: list[dict[str, Any]] = []
-        self.headers: list[dict[str, str]] = []
-        self.paths: list[str] = []
+        super().__init__(behaviour, Exchange)
         #: Set when a client has hung up in the middle of an answer.
         self.was_left = threading.Event()
-        #: Set when the test is over: what hangs lets go.
-        self.released = threading.Event()
 
     @property
     def url(self) -> str:
         """The address that `/chat/completions` is below."""
         return f"http://127.0.0.1:{self.server_address[1]}/v1"
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: clients that hang up are what is tested."""
 
-
-class Exchange(BaseHTTPRequestHandler):
+class Exchange(stub.Exchange):
     """One request and what a behaviour does with it."""
 
-    protocol_version = "HTTP/1.1"
     server: ModelStub
 
     def do_POST(self) -> None:
         """Note what came, and behave."""
-        self.sent = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.requests.append(self.sent)
-        self.server.headers.append({name.lower(): value for name, value in self.headers.items()})
-        self.server.paths.append(self.path)
         try:
-            self.server.behaviour(self)
+            super().do_POST()
         except OSError:
             self.server.was_left.set()
-
-    def log_message(self, *args: Any) -> None:
-        """Keep quiet."""
 
     @property
     def prompt(self) -> str:
@@ -67,12 +48,8 @@ class Exchange(BaseHTTPRequestHandler):
     def reply(self, document: Any, *, status: int = 200, **headers: str) -> None:
         """Answer with a JSON document, or with bytes as they are."""
         body = document if isinstance(document, bytes) else json.dumps(document).encode()
-        self.send_response(status)
-        for name, value in {"Content-Type": "application/json", **headers}.items():
-            self.send_header(name.replace("_", "-"), value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        super().reply(body, status=status, keeps=True, **{"Content-Type": "application/json", **headers})
 
     def begin_stream(self) -> None:
         """Send the head of a stream, whose end is that of the connection."""
@@ -172,13 +149,5 @@ def in_turn(behaviours: Iterable[Behaviour]) -> Behaviour:
 @contextmanager
 def serving_model(behaviour: Behaviour) -> Iterator[ModelStub]:
     """Run a stub for as long as the context lasts."""
-    stub = ModelStub(behaviour)
-    thread = threading.Thread(target=stub.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield stub
-    finally:
-        stub.released.set()
-        stub.shutdown()
-        thread.join()
-        stub.server_close()
+    with stub.running(ModelStub(behaviour)) as model:
+        yield model

@@ -6,9 +6,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeVar
 
 Behaviour = Callable[["Exchange"], None]
+AnyStub = TypeVar("AnyStub", bound="Stub")
 
 
 class Stub(ThreadingHTTPServer):
@@ -17,8 +18,8 @@ class Stub(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, behaviour: Behaviour) -> None:
-        super().__init__(("127.0.0.1", 0), Exchange)
+    def __init__(self, behaviour: Behaviour, exchange: "type[Exchange] | None" = None) -> None:
+        super().__init__(("127.0.0.1", 0), exchange or Exchange)
         self.behaviour = behaviour
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
@@ -86,7 +87,13 @@ class Exchange(BaseHTTPRequestHandler):
 @contextmanager
 def serving(behaviour: Behaviour) -> Iterator[Stub]:
     """Run a stub for as long as the context lasts."""
-    stub = Stub(behaviour)
+    with running(Stub(behaviour)) as stub:
+        yield stub
+
+
+@contextmanager
+def running(stub: AnyStub) -> Iterator[AnyStub]:
+    """Run this stub for as long as the context lasts."""
     thread = threading.Thread(target=stub.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
