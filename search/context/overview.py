@@ -103,8 +103,8 @@ def _outlined(found: FoundFile, outline: _Outline) -> OutlinedFile:
 def _kept(lines: Mapping[Headings, tuple[int, int]], hits: Collection[Headings]) -> list[Headings]:
     """Give those that are listed, in file order: with hits first chosen, then the outermost."""
     by_place = sorted(lines, key=lambda each: (*lines[each][:1], len(each)))
-    chosen = sorted(by_place, key=lambda each: (each not in hits, len(each)))[:MAX_SYMBOLS]
-    return [each for each in by_place if each in set(chosen)]
+    chosen = set(sorted(by_place, key=lambda each: (each not in hits, len(each)))[:MAX_SYMBOLS])
+    return [each for each in by_place if each in chosen]
 
 
 def _symbol(path: str, headings: Headings, lines: tuple[int, int], found: FoundFile) -> Symbol:

@@ -47,3 +47,11 @@ def test_other_weights_are_another_word():
     recent.keep({word("a"): contribution(1)})
 
     assert recent.known([(("a",), (1.0, 1.0))]) == {}
+
+
+def test_words_that_nothing_has_are_bounded_too():
+    recent = RecentUnits(max_entries=5)
+    for term in "abcdef":
+        recent.keep({word(term): contribution(0)})
+
+    assert recent.known(map(word, "abcdef")).keys() == {word(term) for term in "bcdef"}

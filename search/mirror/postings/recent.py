@@ -38,7 +38,7 @@ class RecentUnits:
             for key, contribution in made.items():
                 if key not in self._known:
                     self._known[key] = contribution
-                    self._entries += len(contribution)
+                    self._entries += max(1, len(contribution))  # one that nothing has is kept, too
             while self._entries > self._max_entries:
                 _, dropped = self._known.popitem(last=False)
-                self._entries -= len(dropped)
+                self._entries -= max(1, len(dropped))
