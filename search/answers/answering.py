@@ -64,7 +64,7 @@ def answer_events(
     started, model = time.perf_counter(), configured_model()
     with _acting_in(workspace):
         sought = _seek(workspace, reader, request, asker, model)
-    yield Retrieved(conversation_id=sought.conversation.id, hits=sought.found.hits)
+    yield Retrieved(conversation_id=sought.conversation.id, hits=sought.found.hits, doc_ids=sought.doc_ids)
     outcome = yield from write(
         request.question,
         sought.found,

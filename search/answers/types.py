@@ -135,6 +135,8 @@ class Retrieved:
 
     conversation_id: uuid.UUID
     hits: tuple[AnswerHit, ...]
+    #: What the answer is made from: the hits' documents, and those behind what was said before.
+    doc_ids: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

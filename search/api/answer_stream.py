@@ -33,7 +33,7 @@ async def answer_stream(
     Ends without that when the caller's right to see it does, or the database. When the client leaves, the
     model is stopped, and the answer is kept as far as it came.
     """
-    doc_ids = {hit.doc_id for hit in first.hits} if isinstance(first, Retrieved) else set()
+    doc_ids = first.doc_ids if isinstance(first, Retrieved) else frozenset()
     loop = asyncio.get_running_loop()
     looked_at = loop.time()
     try:

@@ -1,7 +1,7 @@
 """Answers for agents: documents' text framed as data, within a budget of tokens, cut where passages end."""
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from typing import Final
 from xml.sax.saxutils import quoteattr
 
@@ -68,9 +68,10 @@ def kept_within(max_tokens: int, head: str, blocks: Sequence[str], foot: Callabl
     White space parts tokens, so that those of parts add up to those of the whole. Raises InvalidRequest when
     not even head and foot fit.
     """
-    tokens = list(accumulate(map(count_tokens, blocks), initial=count_tokens(head)))
-    for kept in range(len(blocks), -1, -1):
-        if tokens[kept] <= max_tokens and tokens[kept] + count_tokens(foot(kept)) <= max_tokens:
+    sums = accumulate(map(count_tokens, blocks), initial=count_tokens(head))
+    tokens = list(takewhile(lambda total: total <= max_tokens, sums))
+    for kept in range(len(tokens) - 1, -1, -1):
+        if tokens[kept] + count_tokens(foot(kept)) <= max_tokens:
             return kept
     raise InvalidRequest(f"max_tokens: {max_tokens} are too few for any answer; give more.")
 

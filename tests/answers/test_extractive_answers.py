@@ -22,7 +22,7 @@ def test_the_best_sentence_is_quoted_with_its_place(ask):
 def test_every_marker_leads_to_a_citation_and_every_citation_has_one(ask):
     answer = ask("How do I run the installer, and how do I restore a backup?")
 
-    assert [f"[#{each['n']}]" in answer["text"] for each in answer["citations"]]
+    assert all(f"[#{each['n']}]" in answer["text"] for each in answer["citations"])
     assert {each["citation"]["path"] for each in answer["citations"]} == {
         "guides/install.md",
         "guides/backup.md",
