@@ -14,6 +14,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from kebab.accounts.configuration import checked_rate, mail_settings, networks, oidc_issuer, site_url
 from kebab.environment import at_least_one, claim, header_text, items, keys, text, whole_number
+from kebab.logs import logging_settings
 from kebab.operating import appearance
 from kebab.schedule import BEAT_SCHEDULE, TASK_ROUTES
 from kebab.stack import addresses, secrets
@@ -392,23 +393,4 @@ CELERY_TASK_PUBLISH_RETRY = False
 CELERY_TASK_ROUTES, CELERY_BEAT_SCHEDULE = TASK_ROUTES, BEAT_SCHEDULE
 
 # --- Logging ----------------------------------------------------------------------------------------------
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": text("KEBAB_LOG_LEVEL", "INFO")},
-    "loggers": {
-        "django.request": {"level": "ERROR"},
-        # Whatever KEBAB_LOG_LEVEL says: these would tell secrets, as values of SQL and in addresses.
-        "django.db.backends": {"level": "INFO"},
-        "urllib3": {"level": "INFO"},
-        "httpx": {"level": "WARNING"},
-        "httpx2": {"level": "WARNING"},
-        "openai": {"level": "WARNING"},
-        # These would show what is asked and found.
-        "mcp": {"level": "WARNING"},
-        "sse_starlette": {"level": "WARNING"},
-        "psycopg.pool": {"level": "ERROR"},
-    },
-}
+LOGGING = logging_settings(text("KEBAB_LOG_LEVEL", "INFO"))

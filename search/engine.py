@@ -204,13 +204,12 @@ def _frozen(query: SearchQuery, stages: Stages, ranked: Ranked, after: AfterFusi
 
 
 def _version(workspace: Workspace, mode: Mode, space: LiveSpace | None, analysis: Analysis) -> str:
-    vectors = NO_VECTORS if space is None else space.index_version
-    words = lexical.index_version(preference(workspace, "breadcrumb_weight"), analysis)
-    version = IndexVersion(
-        lexical=None if mode is Mode.VECTOR else words,
-        vector=None if mode is Mode.LEXICAL else vectors,
-    )
-    return str(version)
+    words = vectors = None
+    if mode is not Mode.VECTOR:
+        words = lexical.index_version(preference(workspace, "breadcrumb_weight"), analysis)
+    if mode is not Mode.LEXICAL:
+        vectors = NO_VECTORS if space is None else space.index_version
+    return str(IndexVersion(lexical=words, vector=vectors))
 
 
 def lexical_leg(workspace: Workspace, scope: Scope, text: str) -> LexicalLeg:

@@ -8,10 +8,10 @@ from django.utils import timezone
 
 from kebab.people.models import Workspace
 from kebab.people.preferences import preference
-from search import analysis
 from search.mirror.lexical import LexicalLeg
+from search.mirror.snapshot import analysis_for
 from search.readback import StandingChunk, read_hits
-from search.retrieval.citation import citation_from_span
+from search.retrieval.citation import citation_of
 from search.retrieval.filters import TrustLevel
 from search.retrieval.match import index_terms, parse_query
 from search.retrieval.pipeline import RankedEntry
@@ -46,6 +46,7 @@ class HitBuilder:
         self._space = space
         self._index_version = index_version
         self._with_snippets = with_snippets
+        self._analysis = analysis_for(workspace)
         self._stale_after_days = int(preference(workspace, "stale_after_days"))
 
     @cached_property
@@ -54,11 +55,11 @@ class HitBuilder:
 
     @cached_property
     def _wanted(self) -> frozenset[str]:
-        return index_terms(self._terms, analysis)
+        return index_terms(self._terms, self._analysis)
 
     @cached_property
     def _lone(self) -> frozenset[str]:
-        ends = (term for term in self._terms[:_LOOKED_AT] if analysis.is_prefix(term))
+        ends = (term for term in self._terms[:_LOOKED_AT] if self._analysis.is_prefix(term))
         return frozenset("".join(words_of(term)) for term in ends)
 
     def build(self, entries: Sequence[RankedEntry]) -> tuple[SearchHit, ...]:
@@ -86,7 +87,6 @@ class HitBuilder:
 
     def _hit(self, entry: RankedEntry, chunk: StandingChunk, marked: Mapping[str, Snippet]) -> SearchHit:
         snippet, highlights = self._snippet(chunk, marked.get(entry.chunk_id))
-        span = chunk.source_spans[0] if chunk.source_spans else None
         found_by_vector = entry.retrieval.vector_rank is not None and self._space is not None
         return SearchHit(
             rank=entry.rank,
@@ -99,7 +99,7 @@ class HitBuilder:
             section_label=chunk.section_label,
             snippet=snippet,
             highlights=tuple(highlights),
-            citation=citation_from_span(chunk.path, chunk.section_label or None, span),
+            citation=citation_of(chunk.path, chunk.section_label, chunk.source_spans),
             retrieval=entry.retrieval,
             index_version=self._index_version,
             chunker_version=chunk.chunker_version,
@@ -123,4 +123,4 @@ class HitBuilder:
             if self._lone:
                 highlights = without_next_sign(text, highlights, self._lone, self._wanted)
             return cut(text, highlights, chars)
-        return best_window(chunk.text, self._wanted, analysis.analyse, chars)
+        return best_window(chunk.text, self._wanted, self._analysis.analyse, chars)

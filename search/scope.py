@@ -30,7 +30,6 @@ from kebab.people.reader import Reader
 from kebab.statements import Slot, Statement, compiled
 from kebab.uuids import as_uuid
 from search.models import Chunk, Source, SourceVersion, is_readable
-from search.retrieval.code_languages import code_language_names
 from search.retrieval.filters import SearchFilters
 from search.retrieval.glob import compile_glob
 from search.vectors.spaces import SPACE_AS_JSON, LiveSpace, live_spaces
@@ -103,7 +102,7 @@ class Scope:
         """Give `values` with those of the conditions on a chunk itself, its kind and language."""
         on_chunk = {
             "kind": [kind.value for kind in self.filters.kind],
-            "code_lang": list(code_language_names(self.filters.code_lang)),
+            "code_lang": list(self.filters.code_lang_names),
         }
         return self.values | {name: value for name, value in on_chunk.items() if value}
 

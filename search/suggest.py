@@ -16,7 +16,6 @@ from search import node
 from search.engine import mirror_reading
 from search.mirror.errors import MirrorError
 from search.mirror.reading import MirrorReading
-from search.mirror.schema import analysis_of
 from search.mirror.typed import completions, outlines
 from search.mirror.vocabulary import Vocabulary
 from search.models import Document
@@ -152,10 +151,10 @@ def _words(typed: Typed, reading: MirrorReading, chunks: Iterable[StandingChunk]
         return []
     forms: dict[str, Counter[str]] = {}
     with reading.connection() as connection:
-        analysis = analysis_of(connection)
+        vocabulary = Vocabulary(reading, connection)
         for word in completing:
-            forms.setdefault(analysis.query_tokens(word)[0], Counter())[word] += 1
-        counts = Vocabulary(reading, connection).chunk_counts(forms)
+            forms.setdefault(vocabulary.analysis.query_tokens(word)[0], Counter())[word] += 1
+        counts = vocabulary.chunk_counts(forms)
     terms = sorted(forms, key=lambda term: (-counts.get(term, 0), term))
     words = (min(forms[term], key=lambda word: (-forms[term][word], word)) for term in terms)
     return [Suggestion(kind="word", text=typed.completed(word)) for word in words]

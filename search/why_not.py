@@ -8,7 +8,6 @@ from enum import IntEnum
 
 from search.mirror.lexical import LexicalLeg
 from search.models import Change, Chunk, ChunkVector, Document
-from search.retrieval.code_languages import code_language_names
 from search.retrieval.filters import SearchFilters
 from search.retrieval.pipeline import Ranked
 from search.retrieval.stages import AfterFusion
@@ -143,7 +142,7 @@ def _judge(chunk: Chunk, position: int | None, outcome: Outcome) -> Verdict:
 def _filtered_itself(chunk: Chunk, filters: SearchFilters) -> list[str]:
     wanted = {
         "kind": (chunk.kind, tuple(kind.value for kind in filters.kind)),
-        "code_lang": (chunk.language, code_language_names(filters.code_lang)),
+        "code_lang": (chunk.language, filters.code_lang_names),
     }
     return [name for name, (value, passing) in wanted.items() if passing and value not in passing]
 

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
+from django.db import connection
+
 #: What the setting `kebab.workspace_id` holds for nothing, and for every workspace.
 NOWHERE: Final = ""
 EVERYWHERE: Final = "*"
@@ -26,6 +28,17 @@ def acting_in(workspace_id: uuid.UUID) -> Iterator[None]:
     """See and write the rows of one workspace, and of no other."""
     with _acting_as(str(workspace_id)):
         yield
+
+
+@contextmanager
+def acting_for_a_step_in(workspace_id: uuid.UUID) -> Iterator[None]:
+    """Act in a workspace for one step of long work: outside a transaction its connection is given back."""
+    try:
+        with acting_in(workspace_id):
+            yield
+    finally:
+        if not connection.in_atomic_block:
+            connection.close()
 
 
 @contextmanager

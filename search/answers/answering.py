@@ -4,17 +4,15 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
-from django.db import connection
 from django.utils import timezone
 
 from kebab.people.access import Caller
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
-from kebab.tenancy.acting import acting_in
+from kebab.tenancy.acting import acting_for_a_step_in
 from search.answers.configured import ChatModel, configured_model
 from search.answers.conversation import Conversation, find_conversation
 from search.answers.keeping import keep_answer
@@ -62,7 +60,7 @@ def answer_events(
     conversation that isn't the asker's, NotSearchableYet, Workspace.DoesNotExist.
     """
     started, model = time.perf_counter(), configured_model()
-    with _acting_in(workspace):
+    with acting_for_a_step_in(workspace.pk):
         sought = _seek(workspace, reader, request, asker, model)
     yield Retrieved(conversation_id=sought.conversation.id, hits=sought.found.hits, doc_ids=sought.doc_ids)
     outcome = yield from write(
@@ -73,7 +71,7 @@ def answer_events(
         stop=stop or threading.Event(),
     )
     answer = _answer(request, asker, sought, outcome, took_ms=milliseconds_since(started))
-    with _acting_in(workspace):
+    with acting_for_a_step_in(workspace.pk):
         is_kept = keep_answer(workspace, asker, answer, sought.doc_ids)
     yield Finished(answer=answer if is_kept else replace(answer, warnings=(*answer.warnings, _NOT_KEPT)))
 
@@ -125,14 +123,3 @@ def _answer(
         degraded=result.degraded,
         warnings=(*result.warnings, *outcome.warnings),
     )
-
-
-@contextmanager
-def _acting_in(workspace: Workspace) -> Iterator[None]:
-    """Act in the workspace, and give the connection back behind it."""
-    try:
-        with acting_in(workspace.pk):
-            yield
-    finally:
-        if not connection.in_atomic_block:
-            connection.close()

@@ -54,7 +54,6 @@ class Found:
     #: Content words of the question; None where there was no mirror to look them up in.
     words: tuple[Weighed, ...] | None
     analysis: Analysis
-    evidence: Evidence | None
     refusal: AnswerReason | None
 
 
@@ -79,8 +78,8 @@ def find_passages(
     )
     result = search_in(workspace, scope, query, with_snippets=False)
     texts = read_passages(scope, [hit.chunk_id for hit in result.hits])
-    words, analysis = _weighed(workspace, scope, text)
     standing = [hit for hit in result.hits if hit.chunk_id in texts]
+    words, analysis = _weighed(workspace, scope, text) if standing else (None, STEMMED)
     passages = _packed(standing, texts, analysis, tokens)
     numbers = {passage.hit.chunk_id: passage.hit.n for passage in passages}
     evidence = _evidence(standing, passages, words)
@@ -90,7 +89,6 @@ def find_passages(
         passages=passages,
         words=words,
         analysis=analysis,
-        evidence=evidence,
         refusal=_refusal(workspace, evidence, request.mode),
     )
 

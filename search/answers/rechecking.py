@@ -9,7 +9,7 @@ from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from search.answers.types import AnswerCitation
 from search.models import Chunk
-from search.retrieval.citation import Citation, citation_from_span
+from search.retrieval.citation import Citation
 from search.rights import documents_of
 
 
@@ -65,10 +65,10 @@ def _checked(cited: AnswerCitation, chunks: Sequence[Chunk] | None) -> CheckedCi
     quote = _folded(cited.quote)
     standing = next((chunk for chunk in (*same, *chunks) if quote in _folded(chunk.text)), None)
     if standing is not None:
-        return CheckedCitation(cited=cited, state=CitationState.STANDS, citation=_place_of(standing))
+        return CheckedCitation(cited=cited, state=CitationState.STANDS, citation=standing.citation)
     first = _first_of_several(quote, chunks)
     state = CitationState.CHANGED if first is None else CitationState.STANDS
-    return CheckedCitation(cited=cited, state=state, citation=None if first is None else _place_of(first))
+    return CheckedCitation(cited=cited, state=state, citation=None if first is None else first.citation)
 
 
 def _first_of_several(quote: str, chunks: Sequence[Chunk]) -> Chunk | None:
@@ -87,8 +87,3 @@ def _first_of_several(quote: str, chunks: Sequence[Chunk]) -> Chunk | None:
 
 def _folded(text: str) -> str:
     return " ".join(text.split())
-
-
-def _place_of(chunk: Chunk) -> Citation:
-    span = chunk.source_spans[0] if chunk.source_spans else None
-    return citation_from_span(chunk.document.path, chunk.section_label or None, span)

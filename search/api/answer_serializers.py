@@ -10,11 +10,9 @@ from kebab.api.pagination import PageQuery
 from kebab.api.serializers import StrictSerializer
 from kebab.people.models import Workspace
 from search.answers import DEFAULT_HITS, MAX_HITS, MAX_QUESTION_CHARS, AnswerRequest
-from search.api.query import EnumeratedField, FilterFields, awaited_seq, make_query
+from search.api.query import AwaitedSeqField, EnumeratedField, FilterFields, awaited_seq, make_query
 from search.models import KeptAnswer
 from search.retrieval.types import Mode
-
-_MAX_SEQ = 2**63 - 1
 
 
 class AskBody(StrictSerializer):
@@ -29,13 +27,7 @@ class AskBody(StrictSerializer):
     k = serializers.IntegerField(
         required=False, min_value=1, max_value=MAX_HITS, help_text="The most hits to answer from."
     )
-    min_seq = serializers.IntegerField(
-        required=False,
-        allow_null=True,
-        min_value=0,
-        max_value=_MAX_SEQ,
-        help_text="Wait, within a limit, until this change is searchable.",
-    )
+    min_seq = AwaitedSeqField(required=False, allow_null=True)
 
 
 class AnswersQuery(PageQuery):

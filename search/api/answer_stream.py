@@ -7,12 +7,11 @@ from collections.abc import AsyncIterator, Collection, Iterator
 from typing import Any
 
 from asgiref.sync import sync_to_async
-from django.db import connection
 
 from kebab.api.outages import OUTAGES, outage_of
 from kebab.people.access import Access, access_now
 from kebab.people.models import Scope
-from kebab.tenancy.acting import acting_in
+from kebab.tenancy.acting import acting_for_a_step_in
 from search.answers import AnswerEvent, Finished, Retrieved, TextAdded
 from search.answers.wire import answer_hit_to_wire, answer_to_wire
 from search.rights import documents_of
@@ -70,16 +69,12 @@ def _end(events: Iterator[AnswerEvent]) -> None:
 
 
 def _may_go_on(access: Access, doc_ids: Collection[str]) -> bool:
-    try:
-        with acting_in(access.workspace.pk):
-            current = access_now(access)
-            if current is None or Scope.ASK not in current.scopes:
-                return False
-            readable = documents_of(current.workspace, current.reader).filter(doc_id__in=doc_ids)
-            return readable.count() == len(doc_ids)
-    finally:
-        if not connection.in_atomic_block:
-            connection.close()
+    with acting_for_a_step_in(access.workspace.pk):
+        current = access_now(access)
+        if current is None or Scope.ASK not in current.scopes:
+            return False
+        readable = documents_of(current.workspace, current.reader).filter(doc_id__in=doc_ids)
+        return readable.count() == len(doc_ids)
 
 
 def _event(event: AnswerEvent) -> Event:

@@ -15,7 +15,15 @@ from kebab.api.serializers import StrictSerializer, strict_body
 from kebab.api.views import WorkspaceView
 from kebab.people.models import Role, Scope, Workspace
 from kebab.people.preferences import preference
-from search.api.query import ChannelFields, EnumeratedField, FilterFields, awaited_seq, enumerated, make_query
+from search.api.query import (
+    AwaitedSeqField,
+    ChannelFields,
+    EnumeratedField,
+    FilterFields,
+    awaited_seq,
+    enumerated,
+    make_query,
+)
 from search.context import (
     DEFAULT_BUDGET,
     MAX_BUDGET,
@@ -36,7 +44,6 @@ from search.wire.schemas import inlined_schema
 
 MAX_TERMS = 100
 MAX_TERM_CHARS = 1_000
-_MAX_SEQ = 2**63 - 1
 _READ = Need(role=Role.VIEWER, scope=Scope.SEARCH)
 _SIZE = {"type": "integer", "minimum": 1, "maximum": MAX_BUDGET}
 # Fields that a search has too, under the same names.
@@ -134,13 +141,7 @@ class ContextPackBody(StrictSerializer):
         required=False,
         help_text="`overview` lists files and the names in them before the text; left out: `text`.",
     )
-    min_seq = serializers.IntegerField(
-        required=False,
-        allow_null=True,
-        min_value=0,
-        max_value=_MAX_SEQ,
-        help_text="Wait, within a limit, until this change is searchable.",
-    )
+    min_seq = AwaitedSeqField(required=False, allow_null=True)
 
 
 class ContextPackView(WorkspaceView):

@@ -28,7 +28,6 @@ TYPED_TEXT = frozenset({"q", "vector", "lexical", "rerank"})
 #: The most values of one filter.
 MAX_FILTER_VALUES = 100
 MAX_BULK_QUERIES = 100
-_MAX_SEQ = 2**63 - 1
 _MAX_CURSOR_CHARS = 200
 
 _E = TypeVar("_E", bound=Enum)
@@ -67,6 +66,18 @@ class MomentField(serializers.DateTimeField):
             return datetime.fromisoformat(value)
         except (TypeError, ValueError):
             self.fail("invalid", format="2026-01-31T12:00:00Z")
+
+
+class AwaitedSeqField(serializers.IntegerField):
+    """The number of a change that is to be searchable before there is an answer."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            min_value=0,
+            max_value=2**63 - 1,
+            help_text="Wait, within a limit, until this change is searchable.",
+            **options,
+        )
 
 
 def _texts(help_text: str = "") -> ValuesField:
@@ -131,13 +142,7 @@ class QueryFields(StrictSerializer):
     why_not = serializers.CharField(
         required=False, allow_null=True, help_text="A chunk or document: why it is not among the hits."
     )
-    min_seq = serializers.IntegerField(
-        required=False,
-        allow_null=True,
-        min_value=0,
-        max_value=_MAX_SEQ,
-        help_text="Wait, within a limit, until this change is searchable.",
-    )
+    min_seq = AwaitedSeqField(required=False, allow_null=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Give the fields of a query, or a cursor and k. Raises ValidationError."""

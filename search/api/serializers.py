@@ -7,7 +7,6 @@ from rest_framework import serializers
 
 from kebab.api.fields import HexIdField
 from search.models import Chunk, Document, MediaKind, Trust
-from search.retrieval.citation import citation_from_span
 from search.retrieval.wire import citation_to_wire
 from search.wire.schemas import inlined_schema
 
@@ -63,8 +62,7 @@ class ChunkSerializer(serializers.Serializer[Chunk]):
     @extend_schema_field(inlined_schema("citation.v1"))
     def get_citation(self, chunk: Chunk) -> dict[str, Any]:
         """Give the citation of its first span, as in a hit."""
-        span = chunk.source_spans[0] if chunk.source_spans else None
-        return citation_to_wire(citation_from_span(chunk.document.path, chunk.section_label or None, span))
+        return citation_to_wire(chunk.citation)
 
 
 class ChunkInContextSerializer(ChunkSerializer):

@@ -9,6 +9,7 @@ from rich.text import Text
 from kebab.cli.console import plain
 from search.answers import Answer, AnswerCitation, AnswerReason, AnswerState
 from search.answers.markers import marker
+from search.retrieval.gather import without_leg
 
 _WHY = {
     AnswerReason.NO_CHUNKS: "Nothing was found.",
@@ -40,7 +41,7 @@ def remarks_on(answer: Answer) -> Iterator[str]:
     if answer.reason in _WHY:
         yield _WHY[answer.reason]
     for leg in answer.degraded:
-        yield f"Answered without the whole {leg} leg."
+        yield without_leg(leg)
     yield from answer.warnings
     yield f"{answer.state} in {answer.took_ms:,.0f} ms; conversation {answer.conversation_id}"
 

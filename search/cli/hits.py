@@ -7,6 +7,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from kebab.cli.console import plain, table
+from search.retrieval.gather import without_leg
 from search.retrieval.types import LexicalTotal, RetrievalDetail, SearchHit, SearchResult
 
 # A line break inside a snippet would break the indentation; one space for each keeps the offsets.
@@ -32,7 +33,7 @@ def summary(result: SearchResult) -> str:
 def shortcomings(result: SearchResult) -> Iterator[str]:
     """Give what was missing when the result was made, a sentence each."""
     for leg in result.degraded:
-        yield f"Answered without the whole {leg} leg."
+        yield without_leg(leg)
     if result.rerank is not None and result.rerank.status == "fallback":
         yield f"The order is the fused one, without a reranker: {result.rerank.reason}"
     yield from result.warnings

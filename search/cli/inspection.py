@@ -12,7 +12,7 @@ from search import node
 from search.mirror.contents import mirrored_chunks
 from search.mirror.errors import MirrorError
 from search.models import Chunk, ChunkVector, Document
-from search.retrieval.citation import citation_from_span
+from search.retrieval.citation import citation_of
 from search.vectors.spaces import live_space
 
 _DOCUMENT_FIELDS = (
@@ -103,8 +103,7 @@ def _document(document: Document) -> dict[str, Any]:
 
 
 def _chunk(document: Document, chunk: Chunk, state: IndexState) -> dict[str, Any]:
-    first_span = chunk.source_spans[0] if chunk.source_spans else None
-    citation = citation_from_span(document.path, chunk.section_label or None, first_span)
+    citation = citation_of(document.path, chunk.section_label, chunk.source_spans)
     return {
         "id": chunk.chunk_id.hex,
         "ordinal": chunk.ordinal,

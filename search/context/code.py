@@ -1,6 +1,6 @@
 """`retrieve_code(workspace, reader, request)`: the code that an information request is about."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from kebab.people.models import Workspace
@@ -9,7 +9,7 @@ from search.context.build import build_context_pack
 from search.context.request import Budget, BudgetUnit, ContextRequest, ResponseMode, Surroundings
 from search.context.types import ContextPack
 from search.retrieval.cap import TOP_M
-from search.retrieval.channels import build_channels, without_syntax
+from search.retrieval.channels import build_channels, distinct_terms, without_syntax
 from search.retrieval.code_paths import path_globs
 from search.retrieval.filters import SearchFilters
 from search.retrieval.types import SearchQuery
@@ -60,10 +60,10 @@ def retrieve_code(
     NotSearchableYet, Workspace.DoesNotExist.
     """
     channels = build_channels(request.information_request, request.technical_terms)
-    asked = ContextRequest.asking(
-        SearchQuery(text=request.information_request, filters=request.filters, k=TOP_M),
-        request.technical_terms,
-        lexical=without_syntax(channels.lexical),
+    plain = replace(channels, lexical=without_syntax(channels.lexical))
+    asked = ContextRequest(
+        query=SearchQuery(text=request.information_request, filters=request.filters, k=TOP_M, channels=plain),
+        technical_terms=distinct_terms(request.technical_terms),
         budget=request.budget,
         surroundings=Surroundings(imports=True),
         response_mode=request.response_mode,

@@ -4,16 +4,12 @@ import uuid
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
 
 from search.context.lines import DocumentLines, Range, read_document_lines
 from search.models import Chunk
-from search.retrieval.citation import Citation, citation_from_span
+from search.retrieval.citation import Citation
 from search.retrieval.expansion import Reached
 from search.retrieval.packing import Passage, Segment
-
-# What is read of these files is not what stands in their lines.
-_RENDERED: Final = frozenset({"text/html", "application/xhtml+xml"})
 
 
 class SegmentTexts:
@@ -27,7 +23,7 @@ class SegmentTexts:
     def passage(self, reached: Reached) -> Passage:
         """Give the chunk as it is packed; the heading lines right above its text belong to it."""
         chunk = self._chunks[reached.chunk_id]
-        citation = _citation(chunk)
+        citation = chunk.citation
         if reached.chunk_id in self._verbatim:
             citation = self._with_headings(chunk, citation)
         return Passage(
@@ -61,7 +57,7 @@ class SegmentTexts:
         return self._lines[segment.doc_id].text(cited.start, cited.end)
 
     def _is_in_its_lines(self, chunk: Chunk) -> bool:
-        cited = _citation(chunk)
+        cited = chunk.citation
         if cited.start is None or cited.end is None:
             return False
         text = self._lines[chunk.document.doc_id.hex].text(cited.start, cited.end)
@@ -76,11 +72,6 @@ class SegmentTexts:
         return replace(citation, start=start)
 
 
-def _citation(chunk: Chunk) -> Citation:
-    span = chunk.source_spans[0] if chunk.source_spans else None
-    return citation_from_span(chunk.document.path, chunk.section_label or None, span)
-
-
 def _line_ranges(chunk: Chunk) -> list[Range]:
     return [(span["start"], span["end"]) for span in chunk.source_spans if span.get("kind") == "line"]
 
@@ -88,7 +79,7 @@ def _line_ranges(chunk: Chunk) -> list[Range]:
 def _lines_of_documents(workspace_id: uuid.UUID, chunks: Mapping[str, Chunk]) -> Mapping[str, DocumentLines]:
     ranges: defaultdict[tuple[str, str], list[Range]] = defaultdict(list)
     for chunk in chunks.values():
-        if chunk.document.mime not in _RENDERED:
+        if chunk.document.is_read_verbatim:
             ranges[chunk.document.doc_id.hex, chunk.document.content_hash] += _line_ranges(chunk)
     lines = {
         doc_id: read_document_lines(workspace_id, hash_, wanted)

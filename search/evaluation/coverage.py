@@ -7,8 +7,8 @@ from typing import Final
 from search.evaluation.judged import DocumentName, Qrel
 from search.retrieval.citation import Citation
 
-#: So many hits are looked at.
-COVERED_BY: Final = 10
+# So many hits are looked at.
+_COVERED_BY: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ def citation_coverage(qrels: Sequence[Qrel], cited: Sequence[Cited]) -> float | 
     relevant = [qrel for qrel in qrels if qrel.grade > 0]
     if not relevant:
         return None
-    first = cited[:COVERED_BY]
+    first = cited[:_COVERED_BY]
     return sum(any(_covers(each, qrel) for each in first) for qrel in relevant) / len(relevant)
 
 

@@ -11,7 +11,7 @@ from kebab.people.preferences import preference
 from kebab.people.reader import OPERATOR, Reader
 from search.embedding import forget_queries
 from search.engine import search
-from search.evaluation.coverage import COVERED_BY, Cited, citation_coverage
+from search.evaluation.coverage import Cited, citation_coverage
 from search.evaluation.judged import DocumentName, JudgedTopic
 from search.evaluation.metrics import DEFAULT_MEASURES, OWN_MEASURES, check_measures, measure_each
 from search.evaluation.results import RankedDocument, RunResult, TopicResult, ranked_names
@@ -148,15 +148,16 @@ class Asking:
         if topic.is_unanswerable:
             return {"refused_right": float(is_refused)}
         found = {"empty_rate": float(not answer.hits), "refusal_rate": float(is_refused)}
-        cited = [
-            Cited(document=self.document_of(hit), citation=hit.citation) for hit in answer.hits[:COVERED_BY]
-        ]
+        cited = [Cited(document=self.document_of(hit), citation=hit.citation) for hit in answer.hits]
         covered = citation_coverage(topic.qrels, cited)
         return found if covered is None else {**found, "citation_coverage": covered}
 
 
 def _hits_wanted(workspace: Workspace, depth: int) -> int:
-    """Give how many chunks to ask for so that, on average, `depth` documents are among them."""
     chunks = Chunk.objects.in_workspace(workspace)
-    documents = chunks.values("document").distinct().count()
-    return min(MAX_K, depth * math.ceil(chunks.count() / max(1, documents)))
+    return hits_for(depth, chunks=chunks.count(), documents=chunks.values("document").distinct().count())
+
+
+def hits_for(depth: int, *, chunks: int, documents: int) -> int:
+    """Give how many of so many chunks to ask for so that, on average, `depth` documents are among them."""
+    return min(MAX_K, depth * math.ceil(chunks / max(1, documents)))

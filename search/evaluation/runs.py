@@ -20,7 +20,7 @@ from kebab.people.reader import Reader
 from search.engine import search
 from search.evaluation.comparison import Comparison, compare
 from search.evaluation.filters import filters_of
-from search.evaluation.formats.trec import write_qrels, write_run
+from search.evaluation.formats.trec import write_run
 from search.evaluation.judged import DocumentName, JudgedTopic, Qrel, TopicCollection, check_set_name
 from search.evaluation.metrics import DEFAULT_MEASURES, check_measures
 from search.evaluation.record import topics_record
@@ -160,17 +160,12 @@ def values_of(run: Run) -> dict[str, dict[str, float]]:
 
 
 def trec_run(run: Run) -> str:
-    """Give the run as trec_eval reads it; documents are called as in `trec_qrels`."""
+    """Give the run as trec_eval reads it; documents are called as `write_qrels` calls them."""
     rankings = {
         row.topic_id: ranked_names(_topic(row), (_ranked(entry) for entry in row.ranking or ()))
         for row in _rows(run)
     }
     return write_run(rankings, tag=run.name or str(run.pk))
-
-
-def trec_qrels(run: Run) -> str:
-    """Give the run's judgements as trec_eval reads them."""
-    return write_qrels(topics_of(run))
 
 
 def compare_runs(first: Run, second: Run, measures: Iterable[str] | None = None) -> Comparison:

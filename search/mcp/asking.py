@@ -14,6 +14,7 @@ from search.answers import (
 from search.mcp.arguments import AskArguments
 from search.mcp.calls import Call
 from search.mcp.fitting import Frame, joined, on_one_line
+from search.retrieval.gather import without_leg
 
 _STEPS = 3
 _STATES = {
@@ -55,7 +56,7 @@ def answer_text(answer: Answer) -> str:
         f"{_STATES[answer.state]}{reason}",
         frame.notice if answer.text else "",
         frame.passage(answer.text, "\n" + cited if cited else "") if answer.text else "",
-        *(f"Answered without the whole {leg} leg." for leg in answer.degraded),
+        *map(without_leg, answer.degraded),
         *answer.warnings,
         f"answer_id={answer.answer_id} conversation_id={answer.conversation_id}",
     )

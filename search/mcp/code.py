@@ -12,6 +12,7 @@ from search.context import (
 from search.mcp.arguments import CodebaseArguments
 from search.mcp.calls import Call
 from search.mcp.fitting import Frame, fitted, joined, room_in_frame
+from search.retrieval.gather import without_leg
 
 
 def codebase_tool(call: Call, given: CodebaseArguments) -> str:
@@ -20,7 +21,7 @@ def codebase_tool(call: Call, given: CodebaseArguments) -> str:
     call.step(0, 2, "searching")
     pack = retrieve_code(access.workspace, access.reader, _request(given))
     call.step(1, 2, f"{len(pack.files)} files")
-    shortcomings = [f"Answered without the whole {leg} leg." for leg in pack.degraded]
+    shortcomings = map(without_leg, pack.degraded)
     return fitted(given.max_tokens, _framed(pack), [*shortcomings, *pack.warnings], lambda kept: "")
 
 

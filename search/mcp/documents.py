@@ -25,8 +25,6 @@ SCHEME: Final = "kebab"
 MOST_LINES: Final = 5_000
 MOST_PASSAGES: Final = 1_000
 MOST_LISTED: Final = 100
-# What is read of these files is not what stands in their lines.
-_RENDERED: Final = frozenset({"text/html", "application/xhtml+xml"})
 _BY_LINE: Final = frozenset({"text", "code"})
 _HEX32: Final = re.compile("[0-9a-f]{32}")
 _LINES: Final = re.compile(r"L?([1-9][0-9]{0,11})(?:-L?([1-9][0-9]{0,11}))?")
@@ -132,7 +130,7 @@ class FoundLines:
 
 def has_lines(document: Document) -> bool:
     """Whether the document is cited by lines, and what was read of it stands in them."""
-    return document.media in _BY_LINE and document.mime not in _RENDERED
+    return document.media in _BY_LINE and document.is_read_verbatim
 
 
 def lines_of(document: Document, wanted: LineRange) -> FoundLines:
@@ -170,12 +168,6 @@ def passages_at(document: Document, place: Citation) -> list[Chunk]:
         if any(_meet(place, citation_from_span(document.path, None, each)) for each in places)
     ]
     return list(_chunks_of(document).filter(chunk_id__in=found[:MOST_PASSAGES]))
-
-
-def citation_of(document: Document, chunk: Chunk) -> Citation:
-    """Give where a chunk lies in its document."""
-    span = chunk.source_spans[0] if chunk.source_spans else None
-    return citation_from_span(document.path, None, span)
 
 
 def listed_documents(access: Access, cursor: str | None) -> tuple[list[Document], str | None]:

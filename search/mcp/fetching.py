@@ -7,7 +7,6 @@ from search.mcp.calls import Call
 from search.mcp.documents import (
     LineRange,
     Named,
-    citation_of,
     has_lines,
     lines_of,
     named_by_id,
@@ -16,7 +15,7 @@ from search.mcp.documents import (
 )
 from search.mcp.fitting import Frame, count_tokens, fitted, joined, kept_within, on_one_line
 from search.models import Chunk, Document
-from search.retrieval.citation import Citation
+from search.retrieval.citation import Citation, citation_of
 
 
 def fetch_tool(call: Call, given: FetchArguments) -> str:
@@ -77,7 +76,7 @@ def _passages_text(document: Document, chunks: Sequence[Chunk], max_tokens: int)
     frame = Frame(chunk.text for chunk in chunks)
     blocks = [
         frame.passage(
-            citation_of(document, chunk).uri,
+            citation_of(document.path, chunk.section_label, chunk.source_spans).uri,
             on_one_line(chunk.breadcrumb),
             chunk.text,
             chunk=chunk.chunk_id.hex,

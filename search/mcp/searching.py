@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 
 from kebab.people.preferences import preference
-from search.context.standing import read_chunks
 from search.engine import scope_from, search_in
 from search.mcp.arguments import SearchArguments
 from search.mcp.calls import Call
 from search.mcp.fitting import Frame, count_tokens, fitted, joined, on_one_line
+from search.readback import read_passages
+from search.retrieval.gather import without_leg
 from search.retrieval.types import Mode, SearchHit, SearchQuery, SearchResult
 
 
@@ -26,8 +27,8 @@ def search_tool(call: Call, given: SearchArguments) -> str:
     call.step(1, 2, f"{len(result.hits)} hits")
     texts = {hit.chunk_id: hit.snippet for hit in result.hits}
     if given.detail == "passages":
-        chunks = read_chunks(scope, texts)
-        texts = {chunk_id: chunk.text for chunk_id, chunk in chunks.items()}
+        passages = read_passages(scope, list(texts))
+        texts = {chunk_id: text for chunk_id, (_, text) in passages.items()}
     return hits_text(result, texts, given.max_tokens)
 
 
@@ -56,7 +57,7 @@ def left_out(blocks: list[str], kept: int) -> str:
 
 def shortcomings(result: SearchResult) -> list[str]:
     """Give what was missing when the result was made, a sentence each."""
-    said = [f"Answered without the whole {leg} leg." for leg in result.degraded]
+    said = list(map(without_leg, result.degraded))
     if result.did_you_mean is not None:
         said.append(f"Did you mean: {result.did_you_mean}")
     return said

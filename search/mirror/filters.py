@@ -8,7 +8,6 @@ import apsw
 import numpy as np
 
 from search.mirror.postings import ChunkTable
-from search.retrieval.code_languages import code_language_names
 from search.retrieval.filters import SearchFilters
 from search.retrieval.glob import compile_glob
 from search.scope import Scope, Sources
@@ -125,7 +124,7 @@ def _clause(scope: Scope, sources: Sources | None) -> Clause:
         wanted.append((_AFTER, (filters.ingested_after.timestamp(),)))
     on_document = " AND ".join(sql for sql, _ in wanted)
     values = tuple(value for _, values in wanted for value in values)
-    return Clause(on_document, values, filters.kind, code_language_names(filters.code_lang))
+    return Clause(on_document, values, filters.kind, filters.code_lang_names)
 
 
 def bind_path_filters(connection: apsw.Connection, filters: SearchFilters) -> None:

@@ -50,9 +50,6 @@ def index_version(breadcrumb_weight: float = BREADCRUMB_WEIGHT, analysis: Analys
     return "-".join(["lex", str(schema.SCHEMA_VERSION), analysis.tokenizer, *weights])
 
 
-#: With the weights that every workspace begins with.
-INDEX_VERSION = index_version()
-
 _MATCHES = "SELECT rowid, {bm25} FROM chunks_fts WHERE chunks_fts MATCH ?"
 _BEST = (
     "SELECT f.rowid, f.score FROM (SELECT rowid, {bm25} AS score FROM chunks_fts"

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from heapq import nlargest, nsmallest
 from itertools import pairwise
 
-from search.mirror.schema import analysis_of
 from search.mirror.vocabulary import Vocabulary, of_terms
 from search.retrieval.definitions import Passage
 from search.retrieval.scripts import RUN, fold, words_of
@@ -59,7 +58,7 @@ def _likelihood(typed: str, spelling: Spelling) -> tuple[bool, int, str]:
 def in_one(vocabulary: Vocabulary, words: Sequence[str]) -> list[Spelling]:
     """Give the spelling of neighbouring words as one, if any chunk under the filters has it."""
     joined = "".join(words)
-    term = analysis_of(vocabulary.connection).query_tokens(joined)[0]
+    term = vocabulary.analysis.query_tokens(joined)[0]
     passages = vocabulary.sample(of_terms(term), _READ)
     found = [each.chunk_id for each in passages if fold(joined) in _folded(each)][:_SAMPLED]
     count = vocabulary.chunk_counts([term]).get(term, 0)
@@ -165,7 +164,7 @@ def _near_terms(typed: str, terms: Sequence[str]) -> dict[str, float]:
 def _in_two(vocabulary: Vocabulary, typed: str) -> list[Spelling]:
     """Give `rate limit` for `ratelimit`: for the likeliest cuts it is looked up whether chunks have both."""
     cuts = [(typed[:at], typed[at:]) for at in range(_MIN_HALF_CHARS, len(typed) - _MIN_HALF_CHARS + 1)]
-    query_tokens = analysis_of(vocabulary.connection).query_tokens
+    query_tokens = vocabulary.analysis.query_tokens
     terms = {half: query_tokens(half)[0] for cut in cuts for half in cut if query_tokens(half)}
     counts = vocabulary.chunk_counts(terms.values())
     rarer = {cut: min(counts.get(terms.get(half, ""), 0) for half in cut) for cut in cuts}

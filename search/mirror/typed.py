@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from search.analysis import analysed_phrase, is_prefix, query_tokens
+from search.analysis import Analysis, analysed_phrase, is_prefix
 from search.mirror.vocabulary import Vocabulary, of_terms
 from search.retrieval.definitions import SEPARATOR
 from search.retrieval.match import quoted
@@ -33,7 +33,8 @@ class Outline:
 
 def outlines(vocabulary: Vocabulary, words: Sequence[str]) -> list[Outline]:
     """Give chunks whose title or headings may have words that begin with `words`, folded and not empty."""
-    expression = " AND ".join(map(_beginning, words))
+    analysis = vocabulary.analysis
+    expression = " AND ".join(_beginning(word, analysis) for word in words)
     clause = vocabulary.clause
     values = (f"breadcrumb : ({expression})", *clause.values, _HEADINGS)
     rows = vocabulary.connection.execute(_BELOW_HEADINGS.format(clause=clause.sql), values)
@@ -45,21 +46,22 @@ def completions(vocabulary: Vocabulary, words: Sequence[str]) -> list[str]:
     *before, last = words
     if is_unspaced(last[0]) or len(last) < _MIN_COMPLETED_CHARS:
         return []
+    analysis = vocabulary.analysis
     if before:
-        expression = " AND ".join([*map(quoted, before), _beginning(last)])
+        expression = " AND ".join([*map(quoted, before), _beginning(last, analysis)])
         found = vocabulary.sample(expression, _COMPLETIONS * _SAMPLED)
     else:
-        common = vocabulary.commonest(last, _stems(last), _COMPLETIONS)
+        common = vocabulary.commonest(last, _stems(last, analysis), _COMPLETIONS)
         found = [one for term in common for one in vocabulary.sample(of_terms(term), _SAMPLED)]
     return list(dict.fromkeys(each.chunk_id for each in found))
 
 
-def _beginning(word: str) -> str:
+def _beginning(word: str, analysis: Analysis) -> str:
     """Give the expression of terms that words may have that begin with `word`."""
     if is_unspaced(word[0]):
         return quoted(word) + (" *" if is_prefix(word) else "")
-    return f"({of_terms(word)} * OR {analysed_phrase([_stems(word)])})"
+    return f"({of_terms(word)} * OR {analysed_phrase([_stems(word, analysis)])})"
 
 
-def _stems(word: str) -> list[str]:
-    return [*query_tokens(word)[:1], *(word[:end] for end in range(_MIN_STEM_CHARS, len(word)))]
+def _stems(word: str, analysis: Analysis) -> list[str]:
+    return [*analysis.query_tokens(word)[:1], *(word[:end] for end in range(_MIN_STEM_CHARS, len(word)))]

@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Callable, Collection, Iterable
+from functools import cached_property
 from heapq import nsmallest
 
 import apsw
 
-from search.analysis import analysed_phrase
+from search.analysis import Analysis, analysed_phrase
 from search.mirror import postings
 from search.mirror.filters import Clause, filter_clause
 from search.mirror.reading import MirrorReading
+from search.mirror.schema import analysis_of
 from search.retrieval.completion import LAST_CHARACTER
 from search.retrieval.definitions import Passage
 
@@ -33,6 +35,11 @@ class Vocabulary:
         #: Of the chunks that are sampled, which the query's filters narrow; they narrow no count.
         self.clause: Clause = filter_clause(reading.scope)
         self._narrowed: postings.Collection | None = reading.narrowed_collection(connection)
+
+    @cached_property
+    def analysis(self) -> Analysis:
+        """By which the mirror's text is indexed."""
+        return analysis_of(self.connection)
 
     def chunk_counts(self, terms: Iterable[str]) -> dict[str, int]:
         """Give those of `terms` that any chunk has, each with the number of chunks that have it."""

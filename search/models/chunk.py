@@ -5,6 +5,7 @@ from django.db import models
 
 from kebab.tenancy.fields import tenant_key, workspace_key
 from search.models.tenant import TenantQuerySet
+from search.retrieval.citation import Citation, citation_of
 
 
 class Chunk(models.Model):
@@ -38,3 +39,8 @@ class Chunk(models.Model):
 
     def __str__(self) -> str:
         return self.chunk_id.hex
+
+    @property
+    def citation(self) -> Citation:
+        """Where it lies in its document, which is to be loaded."""
+        return citation_of(self.document.path, self.section_label, self.source_spans)

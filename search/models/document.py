@@ -9,6 +9,7 @@ from search.models.tenant import TenantQuerySet
 
 MAX_PATH_CHARS = 1_000
 MAX_TITLE_CHARS = 500
+_RENDERED = frozenset({"text/html", "application/xhtml+xml"})
 
 
 class Trust(models.TextChoices):
@@ -94,3 +95,8 @@ class Document(models.Model):
 
     def __str__(self) -> str:
         return self.path
+
+    @property
+    def is_read_verbatim(self) -> bool:
+        """Whether what is read of it stands in its lines; of HTML it doesn't."""
+        return self.mime not in _RENDERED

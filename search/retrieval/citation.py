@@ -7,7 +7,7 @@ A region on a page of a document says both: `doc.pdf#page=4&xywh=1,2,3,4`.
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, assert_never
 
@@ -142,6 +142,11 @@ def _read_fragment(path: str, fragment: str) -> Citation | None:
     if times := _TIMES.fullmatch(fragment):
         return Citation(kind="time", path=path, start_s=float(times[1]), end_s=float(times[2]))
     return None
+
+
+def citation_of(path: str, section_label: str, spans: Sequence[Mapping[str, object]]) -> Citation:
+    """Give where a chunk with these spans lies in the document at `path`; '' for no section."""
+    return citation_from_span(path, section_label or None, spans[0] if spans else None)
 
 
 def citation_from_span(path: str, section: str | None, span: Mapping[str, object] | None) -> Citation:

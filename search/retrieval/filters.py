@@ -10,6 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NoReturn
 
+from search.retrieval.code_languages import code_language_names
 from search.retrieval.errors import InvalidFilter, shown
 from search.retrieval.glob import compile_glob
 from search.retrieval.storable import is_storable
@@ -99,6 +100,11 @@ class SearchFilters:
     doc_id: tuple[str, ...] = ()
     #: Documents indexed later than this, with a time zone.
     ingested_after: datetime | None = None
+
+    @property
+    def code_lang_names(self) -> tuple[str, ...]:
+        """The names that chunks may have for the languages of `code_lang`."""
+        return code_language_names(self.code_lang)
 
     def __post_init__(self) -> None:
         for name in _ALTERNATIVES:

@@ -42,6 +42,11 @@ class Leg:
     joins_when_found: bool = False
 
 
+def without_leg(leg: str) -> str:
+    """Give the sentence on an answer that is made without all that a leg might have found."""
+    return f"Answered without the whole {leg} leg."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegList:
     """What a leg found and the caller may see, best first; None when the leg took no part."""

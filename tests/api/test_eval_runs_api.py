@@ -1,12 +1,13 @@
 """Runs over HTTP: asking, watching, reading, comparing, deleting, and who may."""
 
+import io
 import uuid
 
+import ir_measures
 import pytest
 
 from ingest.models import Job
 from kebab.people.models import AuditEvent, Role
-from search.evaluation.formats.trec import parse_run
 from search.models import Run, Source
 from tests.api.judging import (
     APPLES,
@@ -119,9 +120,10 @@ def test_the_run_file_is_what_trec_eval_reads(manager, workspace):
     lines = [line.split() for line in answer.content.decode().splitlines()]
     assert {len(line) for line in lines} == {6}
     assert lines[0][:4] == ["apples", "Q0", "docs:apples.md", "1"]
-    rankings = parse_run(answer.content.decode())
+    read = ir_measures.read_trec_run(io.StringIO(answer.content.decode()))
     stored = get(manager, workspace, f"/eval/runs/{run_id}/topics")["results"][0]["ranking"]
-    assert rankings["apples"] == [f"{each['source']}:{each['path']}" for each in stored]
+    names = [each.doc_id for each in read if each.query_id == "apples"]
+    assert names == [f"{each['source']}:{each['path']}" for each in stored]
 
 
 def test_a_run_that_has_not_succeeded_has_no_run_file(manager, workspace):

@@ -10,6 +10,7 @@ from kebab.people.models import AuditEvent, Group
 from kebab.people.reader import OPERATOR, Reader
 from search.embedding import forget_queries
 from search.engine import search
+from search.evaluation.formats.trec import write_qrels
 from search.evaluation.judged import Qrel
 from search.evaluation.metrics import DEFAULT_MEASURES
 from search.evaluation.running import evaluate
@@ -23,7 +24,6 @@ from search.evaluation.runs import (
     repeat_run,
     run_of,
     topics_of,
-    trec_qrels,
     trec_run,
     values_of,
     visible_runs,
@@ -219,7 +219,7 @@ def test_trec_eval_gets_the_figures_of_the_run_from_its_files(access):
     assert "a%20b Q0 pears.md 1" in trec_run(run)
     found = ir_measures.pytrec_eval.iter_calc(
         [ir_measures.parse_measure(name) for name in run.measures],
-        list(ir_measures.read_trec_qrels(io.StringIO(trec_qrels(run)))),
+        list(ir_measures.read_trec_qrels(io.StringIO(write_qrels(topics_of(run))))),
         list(ir_measures.read_trec_run(io.StringIO(trec_run(run)))),
     )
     ours = {each.replace(" ", "%20"): values for each, values in values_of(run).items()}

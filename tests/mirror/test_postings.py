@@ -15,13 +15,12 @@ from search.mirror.errors import MirrorDamaged
 from search.mirror.postings import (
     Collection,
     check_postings,
-    of_phrase,
-    of_word,
     read_chunk_table,
     read_postings,
     sums_at,
 )
 from search.mirror.postings import write as postings_write
+from search.mirror.postings.score import of_phrase, of_word
 from search.mirror.snapshot import ChunkState, DocumentState
 from search.retrieval.match import compile_any, units_of
 

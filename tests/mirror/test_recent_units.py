@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from search.mirror.postings import Scored
 from search.mirror.postings.recent import RecentUnits
+from search.mirror.postings.score import Scored
 
 WEIGHTS = (2.0, 1.0)
 

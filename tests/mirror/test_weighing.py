@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from search.mirror.postings import Scored, rows_of_all, rows_of_best, sums_at
+from search.mirror.postings import rows_of_all, rows_of_best, sums_at
 from search.mirror.postings import score as weighing
+from search.mirror.postings.score import Scored
 
 N_ROWS = 20_000
 

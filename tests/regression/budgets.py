@@ -184,7 +184,7 @@ COSTS: Mapping[str, Mapping[str, float]] = {
         "rows read": 33,
         "rows sent": 3.3,
         "bytes sent": 2_700,
-        "mirror statements": 9,
+        "mirror statements": 10,
         "mirror steps": 400,
         "mirror rows scanned": 0,
         "mirror pages": 87,

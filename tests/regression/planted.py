@@ -69,13 +69,13 @@ def every_language_known(monkeypatch: Any) -> None:
 
 def a_statement_for_each_hit(monkeypatch: Any) -> None:
     """Something about its source is looked up for each hit."""
-    cite = hits.citation_from_span
+    cite = hits.citation_of
 
     def looked_up(*given: Any) -> Any:
         Source.objects.filter(key="docs").exists()
         return cite(*given)
 
-    monkeypatch.setattr(hits, "citation_from_span", looked_up)
+    monkeypatch.setattr(hits, "citation_of", looked_up)
 
 
 def no_index_for_chunks(monkeypatch: Any) -> None:

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from search import node
 from search.corpus import delete_documents, restate_document
-from search.mirror.lexical import INDEX_VERSION
+from search.mirror.lexical import index_version
 from search.mirror.sync import rebuild_mirror
 from search.models import ChunkVector, Document
 from search.retrieval.types import Fusion, Mode
@@ -178,11 +178,11 @@ def test_a_cap_keeps_so_many_of_one_document_in_order(workspace):
 
 
 def test_index_versions_name_what_answered(orchard):
-    vectors = "vec-hash-1-64@1"
+    words, vectors = index_version(), "vec-hash-1-64@1"
     names = {mode: ask(orchard, QUERY, mode) for mode in Mode}
-    assert names[Mode.LEXICAL].index_version == INDEX_VERSION
+    assert names[Mode.LEXICAL].index_version == words
     assert names[Mode.VECTOR].index_version == vectors
-    assert names[Mode.HYBRID].index_version == f"hybrid:{INDEX_VERSION}+{vectors}"
+    assert names[Mode.HYBRID].index_version == f"hybrid:{words}+{vectors}"
     assert {hit.index_version for hit in names[Mode.HYBRID].hits} == {names[Mode.HYBRID].index_version}
 
 

@@ -1,13 +1,13 @@
 """The lexical leg against its own scoring expression, run by FTS5 without any shortcut."""
 
 from collections.abc import Sequence
-from functools import partial
 
 from ingest.cli.bench.figures import Figure
 from kebab.people.models import Workspace
+from kebab.people.preferences import preference
 from kebab.people.reader import OPERATOR
 from search.engine import lexical_leg, mirror_reading
-from search.mirror.lexical import BREADCRUMB_WEIGHT, TEXT_WEIGHT, compile_match
+from search.mirror.lexical import TEXT_WEIGHT
 from search.retrieval.filters import SearchFilters
 from search.scope import resolve_scope
 
@@ -23,17 +23,17 @@ ORDER BY f.rowid IN (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?) DESC
 def agreement_figure(workspace: Workspace, queries: Sequence[str]) -> Figure:
     """Give the share of the unshortened top tens that the leg gives, too, in [0, 1]."""
     scope = resolve_scope(workspace, SearchFilters(), OPERATOR)
+    weights = (preference(workspace, "breadcrumb_weight"), TEXT_WEIGHT)
     same = wanted = 0
     for query in queries:
-        found = {candidate.chunk_id for candidate in lexical_leg(workspace, scope, query).search(_TOP)}
-        reading = mirror_reading(workspace, scope)
+        leg = lexical_leg(workspace, scope, query)
+        found = {candidate.chunk_id for candidate in leg.search(_TOP)}
+        match, reading = leg.match, mirror_reading(workspace, scope)
+        if match is None:
+            continue
         with reading.connection() as connection:
             connection.set_progress_handler(None)
-            frequencies = partial(reading.collection(connection).frequencies, connection)
-            match = compile_match(query, frequencies)
-            if match is None:
-                continue
-            values = (BREADCRUMB_WEIGHT, TEXT_WEIGHT, match.widest, match.every, _TOP)
+            values = (*weights, match.widest, match.every, _TOP)
             unshortened = {chunk_id for (chunk_id,) in connection.execute(_UNSHORTENED, values)}
         same += len(found & unshortened)
         wanted += len(unshortened)

@@ -73,28 +73,6 @@ def judged_topics(
     )
 
 
-def parse_run(text: str, where: str = "run") -> dict[str, list[str]]:
-    """Give the ranking by topic id, as trec_eval orders it: by score, then by name, both falling.
-
-    Raises InvalidJudgedSet.
-    """
-    scores: dict[str, dict[str, float]] = {}
-    for place, line in lines_of(text, where):
-        fields = line.split()
-        if len(fields) != 6:
-            raise InvalidJudgedSet(
-                f"{place} has {len(fields)} columns; write topic, Q0, document, rank, score, tag."
-            )
-        of_topic = scores.setdefault(unquote(fields[0]), {})
-        if fields[2] in of_topic:
-            raise InvalidJudgedSet(f"{place}: {shown(fields[2])} is ranked twice; keep one of the two.")
-        of_topic[fields[2]] = _score(fields[4], place)
-    return {
-        topic_id: [name for name, _ in sorted(found.items(), key=lambda each: each[::-1], reverse=True)]
-        for topic_id, found in scores.items()
-    }
-
-
 def write_topics(topics: Iterable[JudgedTopic]) -> str:
     """Give the queries as lines of `id<TAB>query`; spaces of a query are written as one each."""
     return "".join(f"{encoded_id(each.topic_id)}\t{' '.join(each.text.split())}\n" for each in topics)
@@ -156,13 +134,3 @@ def _grade(text: str) -> int:
         raise InvalidJudgedSet(
             f"the grade {shown(text)} is not a whole number; give 1 for relevant."
         ) from None
-
-
-def _score(text: str, place: str) -> float:
-    try:
-        score = float(text)
-    except ValueError:
-        score = float("nan")
-    if score != score or score in (float("inf"), float("-inf")):
-        raise InvalidJudgedSet(f"{place}: the score {shown(text)} is not a finite number; give one.")
-    return score

@@ -14,9 +14,6 @@ from search.mirror.postings.collection import Collection, RecentCollections
 from search.mirror.postings.read import ChunkTable, read_chunk_table, read_postings
 from search.mirror.postings.score import (
     Contribution,
-    Scored,
-    of_phrase,
-    of_word,
     rows_of_all,
     rows_of_best,
     sums_at,
@@ -29,10 +26,7 @@ __all__ = [
     "Contribution",
     "PostingsWriter",
     "RecentCollections",
-    "Scored",
     "check_postings",
-    "of_phrase",
-    "of_word",
     "read_chunk_table",
     "read_postings",
     "rows_of_all",

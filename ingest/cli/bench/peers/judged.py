@@ -1,6 +1,5 @@
 """What the peers' rankings are worth on a judged set, beside Kebab's, over the same chunks and vectors."""
 
-import math
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -21,9 +20,10 @@ from search.embedding import query_embedder
 from search.engine import search
 from search.evaluation.beir import JudgedSet, read_documents
 from search.evaluation.metrics import means, measure_each
+from search.evaluation.running import hits_for
 from search.models import Chunk
 from search.retrieval.errors import EmbedderUnavailable
-from search.retrieval.types import MAX_K, Mode, SearchQuery
+from search.retrieval.types import Mode, SearchQuery
 
 _DEPTH = 10
 _MEASURE = "nDCG@10"
@@ -77,7 +77,7 @@ def _judging(workspace: Workspace, judged: JudgedSet, loaded: Loaded) -> _Judgin
         judged=judged,
         documents=documents,
         vectors={topic: embedder.embed_query(text) for topic, text in judged.topics.items()},
-        k=min(MAX_K, _DEPTH * math.ceil(len(documents) / max(1, len(loaded.names)))),
+        k=hits_for(_DEPTH, chunks=len(documents), documents=len(loaded.names)),
     )
 
 
