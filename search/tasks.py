@@ -1,4 +1,4 @@
-"""Celery tasks of search: following the log at once on this node, and pruning it."""
+"""Celery tasks of search: following the log at once on this node, and dropping what is kept no longer."""
 
 import uuid
 
@@ -31,3 +31,12 @@ def prune_changes_task() -> None:
     """Drop changes that every mirror has had a week to follow."""
     with acting_everywhere():
         prune_changes()
+
+
+@shared_task(name="search.prune_answers")
+def prune_answers_task() -> None:
+    """Delete answers that are older than their workspaces keep them."""
+    from search.answers.keeping import prune_answers  # it brings the whole search along
+
+    with acting_everywhere():
+        prune_answers()

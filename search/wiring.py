@@ -52,6 +52,7 @@ def register() -> None:
     )
     register_preference("score_gate", SCORE_GATE, _share, ranks=True)
     register_preference("stale_after_days", STALE_AFTER_DAYS, _whole_number(0, 36_500))
+    register_preference("answers_kept_days", 0, _whole_number(0, 36_500))
     register_preference("embedder", None, _allowed_embedder)
     register_guard(_ask_golden_queries)
     deletion.register(_remove_what_is_not_a_row)

@@ -6,14 +6,17 @@ as long as its reader may read every document that it was made from; a document 
 
 import uuid
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from datetime import timedelta
+from typing import Any, Final
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
+from django.utils import timezone
 
 from kebab.api.errors import NotFound
 from kebab.people.access import Access, Caller
 from kebab.people.models import Scope, Workspace
+from kebab.people.preferences import preference
 from kebab.people.reader import Reader
 from search.answers.types import Answer, AnswerCitation, AnswerHit, AnswerReason, AnswerState, Usage
 from search.answers.wire import answer_citation_to_wire, answer_hit_to_wire, usage_to_wire
@@ -23,6 +26,9 @@ from search.retrieval.citation import Citation
 from search.retrieval.filters import TrustLevel
 from search.retrieval.types import Mode
 
+#: The setting of a workspace: how many days it keeps answers; 0: until they are deleted.
+KEPT_DAYS: Final = "answers_kept_days"
+_BATCH = 500
 _AS_THEY_ARE = (
     "question",
     "asked_by",
@@ -76,6 +82,22 @@ def delete_answer(access: Access, answer_id: uuid.UUID) -> None:
     """Delete an answer. Raises NotFound when there is none for the caller."""
     row = one_answer(access, answer_id)
     KeptAnswer.objects.in_workspace(access.workspace).filter(pk=row.pk).delete()
+
+
+def prune_answers() -> int:
+    """Delete the answers that are older than their workspaces keep them, and give how many."""
+    limited = Workspace.objects.filter(**{f"settings__{KEPT_DAYS}__gt": 0})
+    return sum(_prune(workspace) for workspace in limited.iterator())
+
+
+def _prune(workspace: Workspace) -> int:
+    oldest = timezone.now() - timedelta(days=preference(workspace, KEPT_DAYS))
+    old = KeptAnswer.objects.in_workspace(workspace).filter(created_at__lt=oldest)
+    count = 0
+    while ids := list(old.values_list("pk", flat=True)[:_BATCH]):
+        KeptAnswer.objects.in_workspace(workspace).filter(pk__in=ids).delete()
+        count += len(ids)
+    return count
 
 
 def turns_of(

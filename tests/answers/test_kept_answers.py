@@ -1,18 +1,22 @@
 """Answers are kept for who asked, as long as what they were made from may be read, and is there."""
 
 import uuid
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from kebab.people.models import Group, Role
 from kebab.people.models.workspace import Workspace
-from search.answers.keeping import keep_answer
+from kebab.people.workspaces import store_settings
+from search.answers.keeping import keep_answer, prune_answers
 from search.corpus import delete_documents
 from search.models import AnswerDocument, Document, KeptAnswer, Source
+from tests.answers.making import make_answer
 from tests.answers.stub import says
 from tests.api_plumbing.actors import make_member, person_client, token_client
 from tests.context.filling import index, put
-from tests.corpus.making import make_workspace, restrict
+from tests.corpus.making import make_workspace, restrict, write
 
 QUESTION = "When does the backup run?"
 
@@ -109,6 +113,21 @@ def test_answers_go_with_their_workspace(ask, guides):
     ask(QUESTION)
     Workspace.objects.filter(pk=guides.pk).delete()
     assert not KeptAnswer.objects.exists()
+
+
+@pytest.mark.parametrize(("days", "kept"), [(None, 3), (0, 3), (30, 2), (1, 1)])
+def test_answers_are_kept_for_as_long_as_their_workspace_says(guides, days, kept):
+    elsewhere = make_workspace()
+    write(elsewhere, "b.md", "text")
+    for document in (Document.objects.get(path="guides/backup.md"), Document.objects.get(path="b.md")):
+        for age in (0, 20, 40):
+            make_answer(document, created_at=timezone.now() - timedelta(days=age))
+    store_settings(guides, {"answers_kept_days": days})
+
+    assert prune_answers() == 3 - kept
+    assert KeptAnswer.objects.filter(workspace=guides).count() == kept
+    assert KeptAnswer.objects.filter(workspace=elsewhere).count() == 3
+    assert AnswerDocument.objects.count() == 3 + kept
 
 
 def test_an_answer_from_a_hidden_source_is_not_there(ask, guides, workspace, at):

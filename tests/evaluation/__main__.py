@@ -9,11 +9,16 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import django
 
+from tests.evaluation.code_questions import CodeQuestion, read_questions
 from tests.evaluation.collect import KINDS, collect
 from tests.evaluation.names import PUBLISHED, Name, read_names, write_names
+
+if TYPE_CHECKING:
+    from tests.evaluation.code_retrieval import Way
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -64,34 +69,40 @@ def _measure_code(asked: argparse.Namespace) -> int:
     from kebab.people.models import Workspace
     from kebab.tenancy.acting import acting_everywhere, acting_in
     from search.context import ResponseMode
-    from tests.evaluation.code_questions import read_questions
-    from tests.evaluation.code_retrieval import by_pack, by_ripgrep, by_search
+    from tests.evaluation.code_retrieval import by_pack, by_ripgrep, by_search, tool_of
 
     with acting_everywhere():
         workspace = Workspace.objects.get(slug=asked.workspace)
     questions = read_questions(asked.repository)
     if asked.without_terms:
         questions = [replace(each, terms=()) for each in questions]
-    ways = {
-        "codebase-retrieval": by_pack(workspace),
-        "its overview": by_pack(workspace, ResponseMode.OVERVIEW),
-        "hybrid search": by_search(workspace),
-    }
-    if asked.root is not None:
-        ways["ripgrep"] = by_ripgrep(asked.root)
-    for name, ask in ways.items():
-        started = time.perf_counter()
-        with acting_in(workspace.pk):
-            brought = [ask(each) for each in questions]
-        took_ms = (time.perf_counter() - started) * 1000 / len(questions)
-        pairs = list(zip(questions, brought, strict=True))
-        missed = [each.question for each, paths in pairs if not set(each.paths) & set(paths)]
-        first = sum(bool(set(each.paths) & set(paths[:1])) for each, paths in pairs)
-        count = sum(map(len, brought)) / len(brought)
-        found = len(questions) - len(missed)
-        figures = f"{found} of {len(questions)}, first {first}, {count:.1f} files, {took_ms:.0f} ms"
-        print(f"{name}: {figures}; missed: {missed}")  # noqa: T201
+    with acting_in(workspace.pk), tool_of(workspace) as by_tool:
+        ways = {
+            "codebase-retrieval": by_tool,
+            "its pack": by_pack(workspace),
+            "its overview": by_pack(workspace, ResponseMode.OVERVIEW),
+            "hybrid search": by_search(workspace),
+        }
+        if asked.root is not None:
+            ways["ripgrep"] = by_ripgrep(asked.root)
+        for name, ask in ways.items():
+            print(f"{name}: {_brought(ask, questions)}")  # noqa: T201
     return 0
+
+
+def _brought(ask: "Way", questions: Sequence[CodeQuestion]) -> str:
+    """Give what a way brings, in how much time, and which questions it has no file for."""
+    started = time.perf_counter()
+    brought = [ask(each) for each in questions]
+    took_ms = (time.perf_counter() - started) * 1000 / len(questions)
+    pairs = list(zip(questions, brought, strict=True))
+    missed = [each.question for each, paths in pairs if not set(each.paths) & set(paths)]
+    first = sum(bool(set(each.paths) & set(paths[:1])) for each, paths in pairs)
+    count = sum(map(len, brought)) / len(brought)
+    found = len(questions) - len(missed)
+    return (
+        f"{found} of {len(questions)}, first {first}, {count:.1f} files, {took_ms:.0f} ms; missed: {missed}"
+    )
 
 
 if __name__ == "__main__":

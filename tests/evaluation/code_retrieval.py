@@ -1,10 +1,17 @@
 """Which files a question on a code base brings within a budget: by code retrieval, by search, by ripgrep."""
 
+import os
 import re
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+
+from anyio.from_thread import start_blocking_portal
+from django.conf import settings
+from mcp import Client, StdioServerParameters
 
 from kebab.people.models import Workspace
 from kebab.people.reader import OPERATOR
@@ -24,6 +31,8 @@ BUDGET = CODE_BUDGET.total
 _HITS = 200
 # A file shows so many matching lines, with so many around each.
 _MATCHES, _AROUND = "10", "2"
+# What a pack writes above each of its texts.
+_CITED = re.compile(r"^### (.+)#L[0-9]+(?:-L[0-9]+)? \(", re.MULTILINE)
 
 
 def by_pack(workspace: Workspace, mode: ResponseMode = ResponseMode.TEXT) -> Way:
@@ -38,6 +47,32 @@ def by_pack(workspace: Workspace, mode: ResponseMode = ResponseMode.TEXT) -> Way
         return list(dict.fromkeys([*outlined, *(file.doc_path for file in pack.files)]))
 
     return ask
+
+
+@contextmanager
+def tool_of(workspace: Workspace) -> Iterator[Way]:
+    """Give the way of an agent: the tool `codebase-retrieval` of `kebab mcp`, within its budget."""
+    process = StdioServerParameters(
+        command=sys.executable,
+        args=[str(settings.BASE_DIR / "manage.py"), "mcp", "--workspace", workspace.slug],
+        env=dict(os.environ),
+    )
+    size_of_text, _ = counting(CODE_BUDGET.unit)
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(process)) as client:
+
+        def ask(question: CodeQuestion) -> list[str]:
+            arguments = {
+                "information_request": question.question,
+                "technical_terms": list(question.terms),
+                "max_tokens": BUDGET,
+            }
+            result = portal.call(client.call_tool, "codebase-retrieval", arguments)
+            (content,) = result.content
+            if result.is_error or size_of_text(content.text) > BUDGET:
+                raise AssertionError(f"{question.question}: {content.text[:200]}")
+            return list(dict.fromkeys(_CITED.findall(content.text)))
+
+        yield ask
 
 
 def by_search(workspace: Workspace) -> Way:

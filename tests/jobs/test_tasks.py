@@ -11,11 +11,13 @@ from ingest.jobs.request import cancel, request_embedding, request_sync
 from ingest.models import Job, JobKind
 from kebab.api.models import IdempotencyKey
 from kebab.celery import app
+from kebab.people.workspaces import store_settings
 from kebab.tenancy.acting import acting_nowhere
 from search import node
 from search.blobs import has_blob, keep_blob
 from search.mirror.follow import MirrorFollower
-from search.models import Change, ChunkVector, Document, EmbeddingSpace, Source
+from search.models import Change, ChunkVector, Document, EmbeddingSpace, KeptAnswer, Source
+from tests.answers.making import make_answer
 from tests.corpus.making import write
 from tests.jobs.working import fill, grow_old, upload
 from tests.search.asking import sync
@@ -85,6 +87,13 @@ def a_document_that_no_mirror_has(workspace, source):
     return (str(workspace.pk),), lambda: node.mirror_seq(workspace.pk) == seq
 
 
+def an_answer_of_last_year(workspace, source):
+    store_settings(workspace, {"answers_kept_days": 30})
+    write(workspace, "a.md", "text")
+    make_answer(Document.objects.get(path="a.md"), created_at=LONG_AGO)
+    return (), lambda: not KeptAnswer.objects.exists()
+
+
 #: By a task's name: prepares its work, and gives the task's arguments and whether the work is done.
 WORK = {
     "api.prune_idempotency_keys": an_answer_of_yesterday,
@@ -94,6 +103,7 @@ WORK = {
     "ingest.run_embedding": text_without_a_vector,
     "ingest.run_job": a_folder_to_read,
     "ingest.sweep": a_job_that_nobody_was_told_of,
+    "search.prune_answers": an_answer_of_last_year,
     "search.prune_changes": two_changes_of_last_year,
     "search.sync_mirror": a_document_that_no_mirror_has,
 }
