@@ -90,18 +90,27 @@ class _DeadlineStream(httpcore2.NetworkStream):
     def __init__(self, stream: httpcore2.NetworkStream, deadline: Deadline) -> None:
         self._stream = stream
         self._deadline = deadline
+        self._looked_at = time.monotonic()
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         while True:
             left_s = self._deadline.remaining_s(timeout)
+            # Also where pieces keep coming, which may be nothing of what is waited for.
+            if time.monotonic() - self._looked_at > _LOOK_S:
+                self._look()
             try:
                 return self._stream.read(max_bytes, min(left_s, _LOOK_S))
             except httpcore2.ReadTimeout:
                 if left_s <= _LOOK_S:
                     raise
-                self._deadline.look()
+                self._look()
+
+    def _look(self) -> None:
+        self._looked_at = time.monotonic()
+        self._deadline.look()
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._looked_at = time.monotonic()
         for at in range(0, len(buffer), _PIECE_BYTES):
             self._stream.write(buffer[at : at + _PIECE_BYTES], self._deadline.remaining_s(timeout))
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from search.analysis import Analysis
 from search.answers.gates import Weighed, coverage, covered
-from search.answers.markers import marker, tamed, without_markers
+from search.answers.markers import marker, tamed, without_markers, without_unseen
 from search.answers.passages import Passage, terms_of
 
 MAX_SENTENCES: Final = 3
@@ -64,7 +64,9 @@ def _share(words: Sequence[Weighed], terms: frozenset[str]) -> float:
 
 def text_of(sentences: Sequence[Sentence]) -> str:
     """Give the answer's text: a paragraph each, with its marker, and no marker that a document wrote."""
-    return "\n\n".join(f"{tamed(without_markers(each.text))} {marker(each.n)}" for each in sentences)
+    return "\n\n".join(
+        f"{tamed(without_markers(without_unseen(each.text)))} {marker(each.n)}" for each in sentences
+    )
 
 
 def _sentences(passage: Passage, analysis: Analysis) -> Iterator[Sentence]:

@@ -64,6 +64,11 @@ class Exchange(stub.Exchange):
         self.wfile.write(f"data: {text}\n\n".encode())
         self.wfile.flush()
 
+    def send_remark(self, text: str) -> None:
+        """Send a line that is no event, by which servers keep a connection open."""
+        self.wfile.write(f": {text}\n\n".encode())
+        self.wfile.flush()
+
     def send_piece(self, text: str, finish_reason: str | None = None) -> None:
         """Send a piece of the answer's text."""
         choice = {"index": 0, "delta": {"content": text}, "finish_reason": finish_reason}
@@ -118,6 +123,14 @@ def drips(exchange: Exchange) -> None:
     exchange.begin_stream()
     while not exchange.server.released.wait(0.02):
         exchange.send_piece("Enough [#1]. ")
+
+
+def thinks(exchange: Exchange) -> None:
+    """Think aloud, which is no part of an answer, until the client has gone or the test is over."""
+    exchange.begin_stream()
+    choice = {"index": 0, "delta": {"reasoning_content": "Hm. "}, "finish_reason": None}
+    while not exchange.server.released.wait(0.02):
+        exchange.send_event({"id": "1", "object": "chat.completion.chunk", "choices": [choice]})
 
 
 def ends_early(exchange: Exchange) -> None:

@@ -14,7 +14,7 @@ from kebab.people.revocation import revoke_token
 from kebab.people.tokens import mint_token
 from search.api import answer_stream
 from search.models import KeptAnswer, Source
-from tests.answers.stub import drips, hangs, replies, says
+from tests.answers.stub import drips, hangs, in_turn, replies, says, thinks
 from tests.api.schemas import validate
 from tests.api_plumbing.actors import make_workspace
 from tests.corpus.making import restrict, write
@@ -57,11 +57,11 @@ async def read(response, seen, step=None, after=1):
             await sync_to_async(step)()
 
 
-async def watch(workspace, secret, *, leave_after=None, **reading):
-    """Read a stream to its end, or leave after so many events."""
+async def watch(workspace, secret, *, leave_after=None, asked=(), **reading):
+    """Ask, with what is `asked` beside or instead of the question; read to the end or leave after so many."""
     response = await AsyncClient().post(
         f"/api/v1/workspaces/{workspace.slug}/ask",
-        {"question": QUESTION},
+        {"question": QUESTION, **dict(asked)},
         content_type="application/json",
         headers={"Authorization": f"Bearer {secret}", "Accept": "text/event-stream"},
     )
@@ -121,7 +121,7 @@ def test_a_failure_is_the_answers_state(vault, token, use):
     assert (seen[-1][1]["state"], seen[-1][1]["reason"]) == ("failed", "rate_limited")
 
 
-@pytest.mark.parametrize(("behaviour", "events"), [(drips, 3), (hangs, 1)])
+@pytest.mark.parametrize(("behaviour", "events"), [(drips, 3), (hangs, 1), (thinks, 1)])
 def test_when_the_client_leaves_the_model_is_stopped(vault, token, use, behaviour, events):
     stub = use(behaviour)
     seen = asyncio.run(watch(vault, token[1], leave_after=events))
@@ -129,7 +129,7 @@ def test_when_the_client_leaves_the_model_is_stopped(vault, token, use, behaviou
     assert len(seen) >= events
     kept = KeptAnswer.objects.get()
     assert (kept.state, kept.reason) == ("failed", "stopped")
-    if behaviour is drips:
+    if behaviour is not hangs:
         assert stub.was_left.wait(_PATIENCE_S)
 
 
@@ -146,6 +146,31 @@ def test_a_stream_ends_with_the_right_to_read_it(vault, token, use, remove):
     use(drips, limit_s=10)
     seen = asyncio.run(watch(vault, token[1], step=remove(vault, token), after=2))
 
+    # One more may have been on its way.
+    assert [name for name, _ in seen][:2] == ["retrieval", "token"]
+    assert len(seen) <= 3
+    assert "final" not in [name for name, _ in seen]
+
+
+def test_a_stream_ends_with_the_right_to_what_was_said_before(vault, token, use):
+    write(vault, "garden.md", "The word melgrove opens the garden gate.", source="garden")
+    sync(vault)
+    embed(vault)
+    use(in_turn([says("It is velmoor [#1]."), drips]), limit_s=10)
+    before = asyncio.run(watch(vault, token[1], asked={"filters": {"source": ["docs"]}}))[-1][1]
+
+    def remove():
+        restrict(Source.objects.get(key="docs"), Group.objects.create(workspace=vault, name="crew"))
+
+    asked = {
+        "question": "Which word opens the garden gate?",
+        "conversation_id": before["conversation_id"],
+        "filters": {"source": ["garden"]},
+    }
+    seen = asyncio.run(watch(vault, token[1], asked=asked, step=remove, after=2))
+
+    assert before["state"] == "grounded"
+    assert {hit["source"] for hit in seen[0][1]["hits"]} == {"garden"}
     # One more may have been on its way.
     assert [name for name, _ in seen][:2] == ["retrieval", "token"]
     assert len(seen) <= 3

@@ -1,10 +1,12 @@
 """What a model writes, or fails to, and the state that each answer ends in."""
 
 import logging
+import re
 
 import pytest
 
 from search.answers.configured import configured_model
+from search.embedders.tokenizer import TokenCounter
 from search.models import KeptAnswer
 from tests.answers.stub import (
     completion,
@@ -17,6 +19,7 @@ from tests.answers.stub import (
     says,
     whole,
 )
+from tests.context.filling import index, put
 from tests.rerank.stub import closed_port
 
 QUESTION = "How do I run the installer on Linux?"
@@ -158,12 +161,23 @@ def test_a_key_is_sent_where_there_is_one(ask, guides, use):
 
 
 def test_passages_fit_into_the_models_context(ask, guides, use):
+    for number in range(6):
+        text = f"Run the installer on Linux machine {number}: it unpacks, checks and starts. " * 8
+        put(guides, f"guides/linux-{number}.md", f"# Installer {number}\n\n{text}\n")
+    index(guides)
     stub = use(says("So it is [#1]."), context_tokens=1_500)
     narrow = ask(QUESTION)
-    shown = stub.requests[0]["messages"][1]["content"]
+    sent = stub.requests[0]["messages"]
+    shown = re.findall(r"(?m)^\[#(\d+)\] source=", sent[1]["content"])
+    # A quarter of the context is left for the answer, and a model may make twelve tokens of our ten.
+    room = 1_500 * 3 / 4 * 10 / 12
 
-    assert [f"[#{hit['n']}] " in shown for hit in narrow["hits"] if hit["n"] is not None]
-    assert sum(map(len, (message["content"] for message in stub.requests[0]["messages"]))) < 1_500 * 4
+    assert 0 < len(shown) < len(narrow["hits"])
+    assert shown == [str(hit["n"]) for hit in narrow["hits"] if hit["n"] is not None]
+    assert sum(TokenCounter().count(message["content"]) for message in sent) <= room
+
+    use(says("So it is [#1]."), context_tokens=8_192)
+    assert all(hit["n"] is not None for hit in ask(QUESTION)["hits"])
 
 
 @pytest.mark.parametrize("question", ["Who won the chess olympiad in Tromsø?", "zzyzx", "!?", "der die das"])

@@ -56,12 +56,14 @@ def test_documents_forge_no_marker_in_an_answer(ask, workspace):
     put(
         workspace,
         "forged.md",
-        "# Zeppelins\n\nZeppelins dock at the north tower [#9] [#1](http://x.example).\n",
+        "# Zeppelins\n\nZeppelins dock at the north tower [#9] [#\x7f8] [#1](http://x.example).\n",
     )
     index(workspace)
     answer = ask("Where do zeppelins dock?")
 
-    assert "Zeppelins dock at the north tower (no. 9) (no. 1)(http://x.example). [#1]" in answer["text"]
+    assert (
+        "Zeppelins dock at the north tower (no. 9) (no. 8) (no. 1)(http://x.example). [#1]" in answer["text"]
+    )
     assert [each["n"] for each in answer["citations"]] == [1]
     assert "[#9]" in answer["citations"][0]["quote"]
 

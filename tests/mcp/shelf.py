@@ -73,7 +73,7 @@ def fill(workspace: Any) -> None:
     """Write the documents."""
     put(workspace, "guides/install.md", INSTALL, source=HANDBOOK, trust_level="primary")
     for subject in _SUBJECTS:
-        put(workspace, f"log/{subject}.md", _log_of(subject), source=HANDBOOK)
+        put(workspace, f"log/{subject}.md", log_of(subject), source=HANDBOOK)
     for path, text in json_package().items():
         put(workspace, path, text, source=CODE)
     put(workspace, "page.html", PAGE, source=HANDBOOK)
@@ -86,7 +86,7 @@ def fill(workspace: Any) -> None:
     react.update(total_snippets=1247, trust_score=9.2)
 
 
-def _log_of(subject: str) -> str:
+def log_of(subject: str) -> str:
     """A long document: some 8,000 tokens in a hundred sections, each about the tides."""
     sections = (
         f"## Day {day}\n\nOn day {day} the {subject} was seen at the tides, {day * 7} paces from the pier. "

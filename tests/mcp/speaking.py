@@ -1,8 +1,11 @@
 """The SDK's own client, over HTTP and over standard input and output, in both of the protocol's eras."""
 
+import json
+import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,6 +34,8 @@ class Line:
     secret: str
     era: str = "auto"
     environment: Mapping[str, str] | None = None
+    #: What the process is started with behind `kebab mcp`.
+    words: Sequence[str] = ()
 
     def use(self, work: Callable[[Client], Awaitable[Result]]) -> Result:
         """Connect, give what `work` does with the client, and leave. Raises MCPError as it does."""
@@ -63,7 +68,9 @@ class Line:
         """Give a connected client."""
         if not self.url:
             process = StdioServerParameters(
-                command=sys.executable, args=[str(MANAGE), "mcp"], env=dict(self.environment or {})
+                command=sys.executable,
+                args=[str(MANAGE), "mcp", *self.words],
+                env=dict(self.environment or {}),
             )
             async with Client(process, mode=self.era, read_timeout_seconds=PATIENCE_S) as client:
                 yield client
@@ -73,6 +80,41 @@ class Line:
             transport = streamable_http_client(f"{self.url}/mcp", http_client=http)
             async with Client(transport, mode=self.era, read_timeout_seconds=PATIENCE_S) as client:
                 yield client
+
+
+@dataclass(frozen=True, kw_only=True)
+class RawLine:
+    """A process that is spoken to message by message, without a client that hides what it hears."""
+
+    process: "subprocess.Popen[str]"
+
+    def send(self, method: str, **fields: Any) -> None:
+        """Send a request, or, without an id, a notification."""
+        print(json.dumps({"jsonrpc": "2.0", "method": method, **fields}), file=self.process.stdin, flush=True)
+
+    def read_until(self, is_last: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
+        """Give the messages that come up to the awaited one."""
+        seen = []
+        for line in self.process.stdout or ():
+            seen.append(json.loads(line))
+            if is_last(seen[-1]):
+                return seen
+        raise AssertionError(f"the process has ended; it said {seen}")
+
+
+@contextmanager
+def raw_line(environment: Mapping[str, str]) -> Iterator[RawLine]:
+    """Start a process, and end it behind the context or when patience does."""
+    words = [sys.executable, str(MANAGE), "mcp"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, env=dict(environment), stdin=pipe, stdout=pipe, text=True) as process:
+        patience = threading.Timer(PATIENCE_S, process.kill)
+        patience.start()
+        try:
+            yield RawLine(process=process)
+        finally:
+            patience.cancel()
+            process.kill()
 
 
 def said(result: Any) -> str:

@@ -6,10 +6,14 @@ import pytest
 
 from search.embedders.tokenizer import TokenCounter
 from search.mcp.fitting import Frame, fitted, room_in_frame
+from tests.mcp.shelf import log_of
 
 BUDGETS = (200, 2_000, 20_000)
 _PASSAGE = re.compile(r"<(passage-[0-9a-f]{8})([^>]*)>\n(.*?)\n</\1>", re.DOTALL)
 _DETAILS = ("titles", "snippets", "passages")
+LOG = "log/harbour.md"
+# What stands around a passage: its marks with a chunk's id in them.
+_FRAME_TOKENS = 80
 
 
 def tokens(text):
@@ -41,30 +45,47 @@ def test_a_larger_budget_is_used(over_http):
     assert sizes[0] < 200
 
 
-@pytest.mark.parametrize("budget", BUDGETS)
-def test_a_document_fits_its_budget_by_passages_and_by_lines(over_http, shelf, budget):
-    document = shelf.document("log/harbour.md")
-    by_passages = over_http.text("fetch", id=document.doc_id.hex, max_tokens=budget)
-    by_lines = over_http.text("fetch", id="log/harbour.md", lines="1-400", max_tokens=budget)
-    texts = [chunk.text for chunk in shelf.chunks("log/harbour.md")]
+@pytest.mark.parametrize(("budget", "is_whole"), [(200, False), (2_000, False), (20_000, True)])
+def test_a_document_fits_its_budget_by_passages(over_http, shelf, budget, is_whole):
+    doc_id = shelf.document(LOG).doc_id.hex
+    said = over_http.text("fetch", id=doc_id, max_tokens=budget)
+    longest = max(map(tokens, passages(over_http.text("fetch", id=doc_id, max_tokens=100_000))))
+    texts = [chunk.text for chunk in shelf.chunks(LOG)]
+    kept = [passage.split("\n", 2)[2] for passage in passages(said)]  # behind citation and headings
 
-    for said in (by_passages, by_lines):
-        assert budget // 2 < tokens(said) <= budget or "more" not in said
-    for kept, text in zip(passages(by_passages), texts, strict=False):
-        assert kept.endswith(text)
+    assert tokens(said) <= budget
+    assert kept == texts[: len(kept)]
+    assert (len(kept) == len(texts)) is is_whole
+    assert ("more had no room" in said) is not is_whole
+    assert is_whole or budget - tokens(said) < longest + _FRAME_TOKENS
+
+
+@pytest.mark.parametrize(("budget", "is_whole"), [(200, False), (2_000, False), (20_000, True)])
+def test_a_document_fits_its_budget_by_lines(over_http, shelf, budget, is_whole):
+    lines = log_of("harbour").splitlines()
+    said = over_http.text("fetch", id=LOG, lines=f"1-{len(lines)}", max_tokens=budget)
+    (passage,) = passages(said)
+    cited, *kept = passage.split("\n")
+
+    assert tokens(said) <= budget
+    assert kept == lines[: len(kept)]
+    assert cited == f"{LOG}#L1-L{len(kept)}"
+    assert (len(kept) == len(lines)) is is_whole
+    assert is_whole or said.endswith(f"go on with lines={len(kept) + 1}-{len(lines)}.")
+    assert is_whole or budget - tokens(said) < max(map(tokens, lines))
 
 
 def test_what_had_no_room_is_named_by_how_to_go_on(over_http, shelf):
-    first = over_http.text("fetch", id="log/harbour.md", lines="1-300", max_tokens=2_000)
+    first = over_http.text("fetch", id=LOG, lines="1-300", max_tokens=2_000)
     (begun,) = re.findall(r"go on with lines=([0-9]+)-", first)
-    second = over_http.text("fetch", id="log/harbour.md", lines=f"{begun}-{begun}")
+    second = over_http.text("fetch", id=LOG, lines=f"{begun}-{begun}")
 
-    assert f"log/harbour.md#L1-L{int(begun) - 1}" in first
-    assert f"log/harbour.md#L{begun}" in second
-    document = shelf.document("log/harbour.md")
+    assert f"{LOG}#L1-L{int(begun) - 1}" in first
+    assert f"{LOG}#L{begun}" in second
+    document = shelf.document(LOG)
     said = over_http.text("fetch", id=document.doc_id.hex, max_tokens=2_000)
     (chunk_id,) = re.findall(r"go on with id=([0-9a-f]{32})", said)
-    assert chunk_id == shelf.chunks("log/harbour.md")[len(passages(said))].chunk_id.hex
+    assert chunk_id == shelf.chunks(LOG)[len(passages(said))].chunk_id.hex
 
 
 @pytest.mark.parametrize("budget", BUDGETS)

@@ -6,16 +6,26 @@ from contextlib import ExitStack
 import anyio
 import pytest
 
+from kebab.people.access import Caller, token_access
+from kebab.people.tokens import verify_token
 from search.answers.configured import configured_model
 from search.mcp import tools
 from search.mcp.calls import Call, CallStopped
 from search.mcp.threads import answer_in_thread
+from search.models import KeptAnswer
 from tests.answers.conftest import use_url
 from tests.answers.stub import serving_model
-from tests.mcp.speaking import Line, environment, said
+from tests.drill.stack import eventually
+from tests.mcp.speaking import Line, environment, raw_line, said
 
 PATIENCE_S = 20
 _CLIENTS = 20
+_QUESTION = "Which command of the package manager installs kebab on Linux?"
+_HELLO = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "raw", "version": "1"},
+}
 
 
 @pytest.fixture
@@ -26,7 +36,7 @@ def hanging(settings):
         exchange.begin_stream()
         exchange.send_piece("The ")
         while not exchange.server.released.wait(0.02):
-            exchange.send_event(": still there")
+            exchange.send_remark("still there")
 
     with ExitStack() as stack:
         stub = stack.enter_context(serving_model(behave))
@@ -119,14 +129,52 @@ def test_a_call_that_nobody_waits_for_stops_at_its_next_step(shelf):
     assert anyio.run(give_up)
 
 
-def test_a_stopped_call_is_no_answer(shelf):
-    call = Call(access=None, stop=threading.Event())
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("search", {"query": "tides"}),
+        ("codebase-retrieval", {"information_request": "How are strings scanned?"}),
+        ("ask", {"question": _QUESTION}),
+    ],
+)
+def test_a_call_that_was_stopped_before_it_ran_is_no_answer_and_asks_no_model(shelf, hanging, name, given):
+    token = verify_token(shelf.secret)
+    call = Call(access=token_access(Caller(token=token), token), stop=threading.Event())
     call.stop.set()
 
     with pytest.raises(CallStopped):
-        call.step(1, 2, "on")
-    assert issubclass(CallStopped, Exception)
-    assert tools.TOOLS["ask"].is_long
+        tools.answer_call(tools.TOOLS[name], given, call)
+    assert hanging.requests == []
+
+
+def test_what_comes_of_a_stopped_call_is_cancelled(shelf):
+    def work(call):
+        raise CallStopped
+
+    async def call():
+        with pytest.raises(anyio.get_cancelled_exc_class()):
+            await answer_in_thread(lambda: None, work, report=None)
+
+    anyio.run(call)
+
+
+def test_a_call_that_is_given_up_is_never_answered(shelf, folder, hanging):
+    asked = {"name": "ask", "arguments": {"question": _QUESTION}, "_meta": {"progressToken": "p"}}
+    model = {"KEBAB_ANSWER_URL": hanging.url, "KEBAB_ANSWER_MODEL": "parrot"}
+    with raw_line(environment(folder, KEBAB_TOKEN=shelf.secret, **model)) as line:
+        line.send("initialize", id=1, params=_HELLO)
+        line.read_until(lambda message: message.get("id") == 1)
+        line.send("notifications/initialized")
+        line.send("tools/call", id=2, params=asked)
+        line.read_until(lambda message: message.get("params", {}).get("message") == "writing")
+        line.send("notifications/cancelled", params={"requestId": 2})
+        assert hanging.was_left.wait(PATIENCE_S)
+        eventually(KeptAnswer.objects.filter(question=_QUESTION).exists, "the work has ended")
+        line.send("tools/call", id=3, params={"name": "search", "arguments": {"query": "tides"}})
+        seen = line.read_until(lambda message: message.get("id") == 3)
+
+    assert [message["id"] for message in seen if "id" in message] == [3]
+    assert KeptAnswer.objects.get(question=_QUESTION).reason == "stopped"
 
 
 @pytest.mark.parametrize("era", ["auto", "legacy"])

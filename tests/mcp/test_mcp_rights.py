@@ -157,8 +157,3 @@ def test_what_is_no_message_is_refused_and_no_fault_of_ours(post, body):
     for version in (None, "2025-06-18", "2026-07-28", "nonsense"):
         response = post(body, **{"MCP-Protocol-Version": version})
         assert response.status_code < 500, response.text
-
-
-def test_an_operators_process_reads_all_and_the_workspace_is_named_where_there_are_several(shelf, folder):
-    line = Line(secret="", environment=environment(folder))
-    assert "tides" in line.text("search", query="tides")
