@@ -33,10 +33,13 @@ class Conversation:
     doc_ids: frozenset[str] = frozenset()
 
     def asked(self, question: str) -> str:
-        """Give what to search for: a question that says little by itself goes on with the one before."""
-        if not self.turns or len(index_terms(parse_query(question).terms, STEMMED)) >= _MIN_WORDS:
-            return question
-        return f"{self.turns[-1].question} {question}"
+        """Give what to search for: a question that says little by itself goes on with those before."""
+        asked = question
+        for turn in reversed(self.turns):
+            if _says_enough(asked):
+                break
+            asked = f"{turn.question} {asked}"
+        return asked
 
 
 def find_conversation(
@@ -53,6 +56,10 @@ def find_conversation(
         turns=_turns(rows[::-1]),
         doc_ids=frozenset(documents_behind(workspace, rows)),
     )
+
+
+def _says_enough(text: str) -> bool:
+    return len(index_terms(parse_query(text).terms, STEMMED)) >= _MIN_WORDS
 
 
 def _turns(rows: Sequence[KeptAnswer]) -> tuple[EarlierTurn, ...]:

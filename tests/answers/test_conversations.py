@@ -23,6 +23,13 @@ def test_a_short_question_is_about_what_was_asked_before(ask, guides):
     assert {citation["citation"]["path"] for citation in second["citations"]} == {"guides/travel.md"}
 
 
+def test_short_questions_in_a_row_are_all_about_what_was_asked_before_them(ask, guides):
+    travel = ask("Who approves travel of the department?")
+    for question in ("How?", "How come?"):
+        again = ask(question, conversation_id=travel["conversation_id"])
+        assert again["hits"][0]["chunk_id"] == travel["hits"][0]["chunk_id"]
+
+
 def test_a_question_that_says_enough_is_searched_for_by_itself(ask, guides):
     question = "Which printer takes A3 paper?"
     backup = ask("How do I restore a backup with vaultctl?")

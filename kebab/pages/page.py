@@ -1,0 +1,121 @@
+"""A person is logged in, a member of the workspace, and may do it; what can't be done is told on a page."""
+
+import logging
+from contextlib import ExitStack
+from typing import Any, ClassVar
+
+from django.contrib.auth.mixins import LoginRequiredMixin
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.utils.decorators import method_decorator
+from django.views import View
+from django.views.decorators.cache import never_cache
+
+from kebab.api.errors import Problem
+from kebab.api.permissions import Need
+from kebab.api.problems import problem_of
+from kebab.pages.tabs import tabs_of
+from kebab.people.access import Access, access_of
+from kebab.people.models import Role, Workspace
+from kebab.tenancy.acting import acting_in
+
+logger = logging.getLogger(__name__)
+
+
+@method_decorator(never_cache, name="dispatch")  # after logging out, Back must not show them
+class Page(LoginRequiredMixin, View):
+    """A page for a logged-in person; others are sent to log in, whatever the address."""
+
+    http_method_names = ("get", "head")
+    #: Where the page acts, until it is made.
+    acting: ExitStack
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Answer. Errors that a caller is told become pages; the rest is Django's to report."""
+        with ExitStack() as self.acting:
+            return self._answer(request, *args, **kwargs)
+
+    def _answer(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        try:
+            return super().dispatch(request, *args, **kwargs)
+        except Exception as error:
+            problem = problem_of(error)
+            if problem is None:
+                raise
+            if problem.status == 404:
+                raise Http404 from error
+            if problem.status >= 500:
+                logger.warning("%s answered %s: %r", type(self).__name__, problem.code, error)
+            return self.refusal(request, problem)
+
+    def refusal(self, request: HttpRequest, problem: Problem) -> HttpResponse:
+        """Give the page that tells `problem`."""
+        return told(render(request, "problem.html", {"problem": problem}), problem)
+
+
+class WorkspacePage(Page):
+    """A page of one workspace, which the person must be a member of; else it is the same 404 as any."""
+
+    #: What a member must have to see it.
+    need: ClassVar[Need] = Need(role=Role.VIEWER, scope="any")
+    #: The route of the tab that it belongs to; '' for none.
+    tab: ClassVar[str] = ""
+    #: None until the person is known to be a member.
+    workspace: Workspace | None = None
+    #: As whom; set before the page is shown.
+    access: Access
+
+    def get(self, request: HttpRequest, slug: str, **kwargs: Any) -> HttpResponseBase:
+        """Admit the person, then show the page. Raises NotFound, Forbidden."""
+        return self.show(request, self._admitted(request, slug), **kwargs)
+
+    def show(self, request: HttpRequest, workspace: Workspace, **kwargs: Any) -> HttpResponseBase:
+        """Give the page."""
+        raise NotImplementedError
+
+    def render(self, request: HttpRequest, template: str, **context: Any) -> HttpResponse:
+        """Give a template of the workspace with what its frame needs."""
+        frame = {"workspace": self.workspace, "access": self.access, "tabs": tabs_of(self.access, self.tab)}
+        return render(request, template, frame | context)
+
+    def refusal(self, request: HttpRequest, problem: Problem) -> HttpResponse:
+        """Give the page that tells `problem`, in the workspace's frame once the person is admitted."""
+        if self.workspace is None:
+            return super().refusal(request, problem)
+        return told(self.render(request, "pages/problem.html", problem=problem), problem)
+
+    def _admitted(self, request: HttpRequest, slug: str) -> Workspace:
+        access = access_of(request, slug)
+        self.acting.enter_context(acting_in(access.workspace.pk))
+        self.access, self.workspace = access, access.workspace
+        self.need.check(access)
+        return access.workspace
+
+
+class ActingPage(WorkspacePage):
+    """A page with forms: what is posted is done, and answered with a redirect, or with the page again."""
+
+    http_method_names = ("get", "head", "post")
+
+    def post(self, request: HttpRequest, slug: str, **kwargs: Any) -> HttpResponseBase:
+        """Admit the person, then do what the form says. Raises NotFound, Forbidden."""
+        return self.act(request, self._admitted(request, slug), **kwargs)
+
+    def act(self, request: HttpRequest, workspace: Workspace, **kwargs: Any) -> HttpResponseBase:
+        """Do it, and give where to go."""
+        raise NotImplementedError
+
+
+class Act(ActingPage):
+    """An act without a page of its own: a form elsewhere posts to it."""
+
+    http_method_names = ("post",)
+
+
+def told(response: HttpResponse, problem: Problem) -> HttpResponse:
+    """Give `response` the status and headers of `problem`."""
+    response.status_code = problem.status
+    for name, value in problem.headers.items():
+        response[name] = value
+    return response
