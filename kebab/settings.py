@@ -231,6 +231,8 @@ INSTALLED_APPS = [
     "kebab.stack",
     "kebab.api",
     "kebab.health",
+    "kebab.pages",
+    "django_htmx",
     "search",
     "ingest",
 ]
@@ -249,6 +251,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "kebab.accounts.middleware.AuditAddress",
     "kebab.limits.middleware.LimitPages",
+    "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]

@@ -7,10 +7,12 @@ from django.core import checks as system_checks
 from django.db import transaction
 
 from kebab.api.errors import register_error_tree
+from kebab.api.permissions import Need
 from kebab.health.checks import CheckResult, register_check
+from kebab.pages.tabs import Tab, register_tab
 from kebab.people import deletion
 from kebab.people.groups import register_source_counter
-from kebab.people.models import Workspace
+from kebab.people.models import Role, Scope, Workspace
 from kebab.people.preferences import register_preference
 from kebab.people.setting_guards import SettingsChange, register_guard
 from kebab.people.simulator import register_explainer
@@ -34,6 +36,7 @@ from search.retrieval.types import DEFAULT_K, DEFAULT_SNIPPET_CHARS, MAX_K, Fusi
 from search.vectors.index import drop_index
 
 SCORE_GATE = 0.05
+_SEARCH = Need(role=Role.VIEWER, scope=Scope.SEARCH)
 
 
 def register() -> None:
@@ -54,6 +57,7 @@ def register() -> None:
     register_preference("stale_after_days", STALE_AFTER_DAYS, _whole_number(0, 36_500))
     register_preference("answers_kept_days", 0, _whole_number(0, 36_500))
     register_preference("embedder", None, _allowed_embedder)
+    register_tab(Tab(label="Search", route="search", need=_SEARCH, place=10))
     register_guard(_ask_golden_queries)
     deletion.register(_remove_what_is_not_a_row)
     register_explainer(access_report.explain)

@@ -9,7 +9,7 @@ from search.pages.views import DocumentPage, DocumentPicture, DocumentSheet, Hom
 
 urlpatterns = [
     # What browsers ask for by themselves on pages that name no icon, like the admin's.
-    path("favicon.ico", RedirectView.as_view(url=static("search/kebab.svg"))),
+    path("favicon.ico", RedirectView.as_view(url=static("kebab/kebab.svg"))),
     path("", HomePage.as_view(), name="home"),
     path("w/<str:slug>/search", SearchPage.as_view(), name="search"),
     path("w/<str:slug>/documents/<hex32:doc_id>", DocumentPage.as_view(), name="document"),

@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from kebab.api.errors import NotFound, Problem
+from kebab.pages.page import Page, WorkspacePage, told
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from kebab.tenancy.acting import acting_everywhere
@@ -16,7 +17,6 @@ from search.models import Document, MediaKind
 from search.pages.asked import Asked
 from search.pages.cited import Cited
 from search.pages.hits import shown_hits
-from search.pages.page import Page, WorkspacePage, told
 from search.pages.places import SHOWN_PICTURES
 from search.pages.reading import read_document
 from search.pictures.page import PageNotDrawn, page_png
@@ -40,36 +40,38 @@ class HomePage(Page):
 class SearchPage(WorkspacePage):
     """The search box, and the hits once something was asked."""
 
+    tab = "search"
+
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
         """Give the page. Raises SearchError, which `refusal` shows above the same form."""
         asked = Asked.in_address(request.GET)
         result = None if asked.is_blank else search(workspace, asked.query(), reader=self.access.reader)
         hits = () if result is None else shown_hits(workspace, asked, result.hits)
-        context = {"workspace": workspace, "asked": asked, "result": result, "hits": hits}
-        return render(request, "search/search.html", context)
+        context = {"asked": asked, "result": result, "hits": hits}
+        return self.render(request, "search/search.html", **context)
 
     def refusal(self, request: HttpRequest, problem: Problem) -> HttpResponse:
         """Give the search box again, with what was wrong."""
         if self.workspace is None:
             return super().refusal(request, problem)
         asked = Asked.in_address(request.GET)
-        context = {"workspace": self.workspace, "asked": asked, "problem": problem}
-        return told(render(request, "search/search.html", context), problem)
+        return told(self.render(request, "search/search.html", asked=asked, problem=problem), problem)
 
 
 class DocumentPage(WorkspacePage):
     """A document's text with the cited lines marked."""
 
+    tab = "search"
+
     def show(self, request: HttpRequest, workspace: Workspace, doc_id: uuid.UUID) -> HttpResponse:
         """Give the page. Raises NotFound."""
         document = _document(workspace, self.access.reader, doc_id)
         context = {
-            "workspace": workspace,
             "asked": Asked.in_address(request.GET),
             "document": document,
             "reading": read_document(document, Cited.in_address(request.GET)),
         }
-        return render(request, "search/document.html", context)
+        return self.render(request, "search/document.html", **context)
 
 
 class DocumentSheet(WorkspacePage):

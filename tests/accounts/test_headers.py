@@ -56,7 +56,7 @@ def test_what_who_has_signed_in_is_told_is_kept_nowhere(operator):  # noqa: F811
 
 @pytest.mark.parametrize(
     ("path", "status"),
-    [("/static/search/site.css", 200), ("/static/missing.css", 404), ("/missing", 404), ("/logout", 405)],
+    [("/static/kebab/site.css", 200), ("/static/missing.css", 404), ("/missing", 404), ("/logout", 405)],
 )
 def test_files_and_refusals_say_them_too(client, db, path, status):
     with closing(client.get(path)) as response:

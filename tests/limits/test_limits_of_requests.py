@@ -76,7 +76,7 @@ def test_a_persons_pages_and_api_requests_count_together(settings, address, db):
     check_problem(client.get("/api/v1/workspaces"), "too often")
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/version", "/static/search/site.css"])
+@pytest.mark.parametrize("path", ["/healthz", "/version", "/static/kebab/site.css"])
 def test_probes_and_files_are_not_counted(settings, address, db, path):
     settings.KEBAB_RATE_LIMIT = "1/minute"
     client = Client(REMOTE_ADDR=address)

@@ -48,7 +48,7 @@ def test_pages_carry_no_inline_script_or_style_and_load_nothing_from_elsewhere(v
 
 
 def test_the_pages_files_are_served(client, db):
-    for name in ("site.css", "keys.js", "kebab.svg"):
-        with closing(client.get(f"/static/search/{name}")) as response:
+    for name in ("kebab/site.css", "kebab/keys.js", "kebab/kebab.svg", "django_htmx/htmx-2.min.js"):
+        with closing(client.get(f"/static/{name}")) as response:
             assert response.status_code == 200
     assert client.get("/favicon.ico").status_code == 302

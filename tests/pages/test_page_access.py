@@ -121,7 +121,7 @@ def test_an_outage_is_told_on_a_page(visitor, monkeypatch):
     def fail(*_):
         raise OperationalError("connection refused")
 
-    monkeypatch.setattr("search.pages.page.access_of", fail)
+    monkeypatch.setattr("kebab.pages.page.access_of", fail)
     response = visitor.get("/w/handbook/search?q=deploy")
 
     assert response.status_code == 503

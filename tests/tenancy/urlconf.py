@@ -12,8 +12,8 @@ from kebab.api import problems
 from kebab.api.permissions import Need
 from kebab.api.urls import below_workspace
 from kebab.api.views import ApiView, WorkspaceView
+from kebab.pages.page import Page, WorkspacePage
 from kebab.people.models import Group, Role, Workspace
-from search.pages.page import Page, WorkspacePage
 from tests.tenancy.tenants import MODELS
 
 handler400 = problems.bad_request

@@ -1,13 +1,19 @@
-// "/" goes to the search box, Escape leaves it: all that the pages need of JavaScript.
+// "/" goes to the search box, or to the page that has it; Escape leaves it.
 document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
   const box = document.querySelector("[data-search-box]");
-  if (!box || event.ctrlKey || event.metaKey || event.altKey) return;
   const isTyping = event.target.closest("input, textarea, select, [contenteditable]");
   if (event.key === "/" && !isTyping) {
+    const search = document.querySelector("[data-search-page]");
+    if (!box && !search) return;
     event.preventDefault();
-    box.focus();
-    box.select();
-  } else if (event.key === "Escape" && event.target === box) {
+    if (box) {
+      box.focus();
+      box.select();
+    } else {
+      location.assign(search.href);
+    }
+  } else if (event.key === "Escape" && box && event.target === box) {
     box.blur();
   }
 });

@@ -1,0 +1,1 @@
+"""What all pages share: who may see them, their frame, their tabs, their plots."""
