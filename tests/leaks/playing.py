@@ -43,6 +43,7 @@ def send(
     """Send a request. Bad credentials are counted by network address, so that each comes from another."""
     number = next(_addresses)
     address = f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
-    options: dict[str, Any] = {} if method in ("get", "head") else {"format": "json"}
+    is_form = not path.startswith("/api/")  # a page's
+    options = {} if method in ("get", "head") else {"format": "multipart" if is_form else "json"}
     response = getattr(caller.client, method)(path, body, REMOTE_ADDR=address, **options)
     return Answer.of(response, {} if given is None else given)
