@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings as hypothesis_settings
@@ -21,6 +22,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(servers: None) -> None:
     """Have the servers run before the test database is made."""
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """Drop the test database once no thread is left that uses it: one may be at its last words."""
+    yield
+    from tests.drill.stack import eventually
+
+    with django_db_blocker.unblock():
+        eventually(_is_alone, "nobody else uses the test database", 30)
+
+
+def _is_alone() -> bool:
+    from django.db import connection
+
+    connection.close()
+    connection.close_pool()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        return cursor.fetchone() == (0,)
 
 
 @pytest.fixture(scope="session", autouse=True)
