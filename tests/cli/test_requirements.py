@@ -19,6 +19,7 @@ BESIDE_TORCH = {"sentence-transformers", "transformers"}
 # They are used without being imported by name: Django apps, event loop and parser of uvicorn, binaries.
 USED_BY_NAME = {
     "argon2-cffi",
+    "django-htmx",
     "djangorestframework",
     "drf-spectacular-sidecar",
     "httptools",
