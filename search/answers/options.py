@@ -1,21 +1,17 @@
 """What the settings say about the model that answers, and what is wrong in it."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
-from urllib.parse import SplitResult, urlsplit
 
 from django.conf import settings
 
-from kebab.outgoing.addresses import names_its_address
-from search.rerank.options import Problem
+from search.endpoint_options import Problem, literal_hosts, wrong_endpoint
 
 #: Of a model's context: a passage or two must fit beside the instructions.
 MIN_CONTEXT_TOKENS: Final = 1_500
 # An attempt under an Idempotency-Key is taken for dead after a minute.
 MAX_LIMIT_S: Final = 55
-_HEADER_VALUE = re.compile(r"[\x21-\x7e]*")
 _ENDPOINT = "/chat/completions"
 
 
@@ -38,8 +34,6 @@ class AnswerOptions:
     @classmethod
     def from_settings(cls) -> "AnswerOptions":
         """Give what the settings say, right or wrong."""
-        host = _parts(settings.KEBAB_ANSWER_URL)[1]
-        written = frozenset({host}) if host and names_its_address(host) else frozenset[str]()
         return cls(
             url=settings.KEBAB_ANSWER_URL.rstrip("/").removesuffix(_ENDPOINT),
             model=settings.KEBAB_ANSWER_MODEL,
@@ -47,7 +41,7 @@ class AnswerOptions:
             context_tokens=settings.KEBAB_ANSWER_CONTEXT_TOKENS,
             limit_s=settings.KEBAB_ANSWER_LIMIT_S,
             streams=settings.KEBAB_ANSWER_STREAM,
-            private_hosts=settings.KEBAB_PRIVATE_HOSTS | written,
+            private_hosts=settings.KEBAB_PRIVATE_HOSTS | literal_hosts(settings.KEBAB_ANSWER_URL),
         )
 
     @property
@@ -62,26 +56,8 @@ def problems(options: AnswerOptions) -> list[Problem]:
 
 
 def _wrong_endpoint(options: AnswerOptions) -> Iterator[Problem]:
-    parts, host = _parts(options.url)
-    # The URL isn't repeated: people put keys into it.
-    if parts is None or host is None or parts.scheme not in {"http", "https"}:
-        yield Problem(
-            setting="KEBAB_ANSWER_URL",
-            message="KEBAB_ANSWER_URL is not the URL of an endpoint",
-            remedy="Give one like http://127.0.0.1:8080/v1 or https://api.openai.com/v1.",
-        )
-    elif parts.username is not None or parts.password is not None:
-        yield Problem(
-            setting="KEBAB_ANSWER_URL",
-            message="KEBAB_ANSWER_URL has a name or a password in it",
-            remedy="Put the key into KEBAB_ANSWER_API_KEY.",
-        )
-    if _HEADER_VALUE.fullmatch(options.api_key) is None:
-        yield Problem(
-            setting="KEBAB_ANSWER_API_KEY",
-            message="KEBAB_ANSWER_API_KEY holds characters that no header may have",
-            remedy="Give the key alone, without white space.",
-        )
+    examples = "http://127.0.0.1:8080/v1 or https://api.openai.com/v1"
+    return wrong_endpoint("KEBAB_ANSWER", options.url, options.api_key, examples=examples)
 
 
 def _wrong_model(options: AnswerOptions) -> Iterator[Problem]:
@@ -103,13 +79,3 @@ def _wrong_model(options: AnswerOptions) -> Iterator[Problem]:
             message=f"KEBAB_ANSWER_LIMIT_S is {options.limit_s}",
             remedy=f"Give 1 to {MAX_LIMIT_S} seconds.",
         )
-
-
-def _parts(url: str) -> tuple[SplitResult | None, str | None]:
-    """Give the parts of a URL and its host; None for what can't be read."""
-    try:
-        parts = urlsplit(url)
-        parts.port  # noqa: B018 - raises for one that is no port
-    except ValueError:
-        return None, None
-    return parts, parts.hostname

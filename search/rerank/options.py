@@ -1,21 +1,19 @@
 """What the settings say about the reranker, and what is wrong in it."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from kebab.outgoing.addresses import names_its_address
+from search.endpoint_options import Problem, literal_hosts, wrong_endpoint
 from search.rerank.shapes import SHAPES
 
 NONE: Final = "none"
 LOCAL: Final = "local"
 KINDS: Final = (NONE, LOCAL, *SHAPES)
 
-_HEADER_VALUE = re.compile(r"[\x21-\x7e]*")
 _MAX_LIMIT_MS = 60_000
 
 
@@ -35,15 +33,13 @@ class RerankOptions:
     @classmethod
     def from_settings(cls) -> "RerankOptions":
         """Give what the settings say, right or wrong."""
-        host = _parts(settings.KEBAB_RERANK_URL)[1]
-        written = frozenset({host}) if host and names_its_address(host) else frozenset[str]()
         return cls(
             kind=settings.KEBAB_RERANKER,
             url=settings.KEBAB_RERANK_URL,
             model=settings.KEBAB_RERANK_MODEL,
             api_key=settings.KEBAB_RERANK_API_KEY,
             limit_ms=settings.KEBAB_RERANK_LIMIT_MS,
-            private_hosts=settings.KEBAB_PRIVATE_HOSTS | written,
+            private_hosts=settings.KEBAB_PRIVATE_HOSTS | literal_hosts(settings.KEBAB_RERANK_URL),
         )
 
     @property
@@ -52,15 +48,6 @@ class RerankOptions:
         parts = urlsplit(self.url)
         path = parts.path.rstrip("/")
         return parts._replace(path=path if path.endswith("/rerank") else f"{path}/rerank").geturl()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """What is wrong with one setting, and the remedy."""
-
-    setting: str
-    message: str
-    remedy: str
 
 
 def problems(options: RerankOptions) -> list[Problem]:
@@ -99,34 +86,6 @@ def _wrong_model(options: RerankOptions) -> Iterator[Problem]:
 
 def _wrong_endpoint(options: RerankOptions) -> Iterator[Problem]:
     if options.kind == LOCAL:
-        return
-    parts, host = _parts(options.url)
-    # The URL isn't repeated: people put keys into it.
-    if parts is None or host is None or parts.scheme not in {"http", "https"}:
-        yield Problem(
-            setting="KEBAB_RERANK_URL",
-            message="KEBAB_RERANK_URL is not the URL of an endpoint",
-            remedy="Give one like http://127.0.0.1:8080/rerank or https://api.jina.ai/v1/rerank.",
-        )
-    elif parts.username is not None or parts.password is not None:
-        yield Problem(
-            setting="KEBAB_RERANK_URL",
-            message="KEBAB_RERANK_URL has a name or a password in it",
-            remedy="Put the key into KEBAB_RERANK_API_KEY.",
-        )
-    if _HEADER_VALUE.fullmatch(options.api_key) is None:
-        yield Problem(
-            setting="KEBAB_RERANK_API_KEY",
-            message="KEBAB_RERANK_API_KEY holds characters that no header may have",
-            remedy="Give the key alone, without white space.",
-        )
-
-
-def _parts(url: str) -> tuple[SplitResult | None, str | None]:
-    """Give the parts of a URL and its host; None for what can't be read."""
-    try:
-        parts = urlsplit(url)
-        parts.port  # noqa: B018 - raises for one that is no port
-    except ValueError:
-        return None, None
-    return parts, parts.hostname
+        return iter(())
+    examples = "http://127.0.0.1:8080/rerank or https://api.jina.ai/v1/rerank"
+    return wrong_endpoint("KEBAB_RERANK", options.url, options.api_key, examples=examples)
