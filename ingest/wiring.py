@@ -12,18 +12,23 @@ from ingest.connectors.git.place import remove_repositories
 from ingest.errors import IngestError
 from ingest.jobs.cutting import CHUNK_TOKENS
 from kebab.api.errors import register_error_tree
+from kebab.api.permissions import Need
+from kebab.pages.tabs import Tab, register_tab
 from kebab.people import deletion
 from kebab.people.access import Access
-from kebab.people.models import Workspace
+from kebab.people.models import Role, Scope, Workspace
 from kebab.people.preferences import register_preference
 from kebab.people.setting_guards import SettingsChange, register_follower, register_guard
 from kebab.stack import preparation
+
+_EVALUATE = Need(role=Role.ADMIN, scope=Scope.MANAGE)
 
 
 def register() -> None:
     """Register all of it; called once, when the apps are ready."""
     register_error_tree(IngestError)
     register_preference(CHUNK_TOKENS, MAX_TOKENS, _chunk_tokens)
+    register_tab(Tab(label="Evaluation", route="evaluation", need=_EVALUATE, place=55))
     register_guard(_try_in_a_copy)
     register_follower(_index_anew)
     deletion.register(_remove_what_is_not_a_row)

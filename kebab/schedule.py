@@ -19,6 +19,7 @@ BEAT_SCHEDULE: Final = {
     },
     "prune-changes": {"task": "search.prune_changes", "schedule": 3600.0, "options": {"expires": 600}},
     "prune-answers": {"task": "search.prune_answers", "schedule": 3600.0, "options": {"expires": 600}},
+    "prune-queries": {"task": "search.prune_queries", "schedule": 3600.0, "options": {"expires": 600}},
     "end-spaces": {"task": "ingest.end_spaces", "schedule": 3600.0, "options": {"expires": 600}},
     "release-expired": {"task": "ingest.release_expired", "schedule": 3600.0, "options": {"expires": 600}},
 }

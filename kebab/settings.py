@@ -133,6 +133,8 @@ SSL_CERT_FILE = text("SSL_CERT_FILE")
 SSL_CERT_DIR = text("SSL_CERT_DIR")
 KEBAB_WAIT_LIMIT_S = 30
 KEBAB_BULK_LIMIT_S = whole_number("KEBAB_BULK_LIMIT_S", 10)
+# How often a process writes down which queries it answered; 0: it keeps none.
+KEBAB_QUERY_LOG_EVERY_S = whole_number("KEBAB_QUERY_LOG_EVERY_S", 5)
 # Ranked lists kept in Redis for one caller's next pages, in a quarter of an hour: some 7,000 of 190 hits.
 KEBAB_CURSOR_LIMIT_BYTES = whole_number("KEBAB_CURSOR_LIMIT_BYTES", 64_000_000)
 # What the copy of one git repository may take on this node's disk, and how long one fetch.
@@ -219,6 +221,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "django.contrib.humanize",
     "django.contrib.postgres",
     "rest_framework",
     "drf_spectacular",

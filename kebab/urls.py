@@ -18,6 +18,7 @@ urlpatterns = [
     path("", include("kebab.health.urls")),
     path("", include("kebab.accounts.urls")),
     path("", include("search.pages.urls")),
+    path("", include("ingest.pages.evaluation_urls")),
     path("api/v1/", include(api)),
     path("api/schema/", DocumentView.as_view(), name="schema"),
     path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),

@@ -8,6 +8,7 @@ from django.conf import settings
 from kebab.people.models import Workspace
 from kebab.tenancy.acting import acting_everywhere
 from search.changelog import prune_changes
+from search.insight.keeping import prune_queries
 from search.mirror.errors import MirrorBusy
 from search.mirror.files import MirrorFiles
 from search.mirror.sync import sync_mirror
@@ -40,3 +41,10 @@ def prune_answers_task() -> None:
 
     with acting_everywhere():
         prune_answers()
+
+
+@shared_task(name="search.prune_queries")
+def prune_queries_task() -> None:
+    """Delete queries that are older than their workspaces keep them."""
+    with acting_everywhere():
+        prune_queries()

@@ -22,6 +22,8 @@ from search.blobs import drop_all_blobs
 from search.cursors import forget_lists
 from search.embedding import allowed_embedders
 from search.errors import CorpusError
+from search.insight.keeping import KEPT_DAYS as QUERIES_KEPT_DAYS
+from search.insight.keeping import REVIEW
 from search.mirror.lexical import BREADCRUMB_WEIGHT
 from search.mirror.snapshot import STEMMING
 from search.models import EmbeddingSpace
@@ -56,8 +58,10 @@ def register() -> None:
     register_preference("score_gate", SCORE_GATE, _share, ranks=True)
     register_preference("stale_after_days", STALE_AFTER_DAYS, _whole_number(0, 36_500))
     register_preference("answers_kept_days", 0, _whole_number(0, 36_500))
+    register_preference(QUERIES_KEPT_DAYS, 90, _whole_number(0, 36_500))
     register_preference("embedder", None, _allowed_embedder)
     register_tab(Tab(label="Search", route="search", need=_SEARCH, place=10))
+    register_tab(Tab(label="Insight", route="insight", need=REVIEW, place=50))
     register_guard(_ask_golden_queries)
     deletion.register(_remove_what_is_not_a_row)
     register_explainer(access_report.explain)

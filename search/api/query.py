@@ -16,6 +16,8 @@ from kebab.people.access import Access
 from kebab.people.models import Workspace
 from kebab.people.preferences import preference
 from search.engine import search
+from search.insight.noting import note_query
+from search.models import Door
 from search.paging import next_page
 from search.retrieval.channels import QueryChannels
 from search.retrieval.errors import InvalidFilter, InvalidQuery
@@ -213,7 +215,9 @@ def answer(access: Access, given: Mapping[str, Any], filters: Mapping[str, Any])
     query = make_query(workspace, given, filters)
     seq = awaited_seq(workspace, given)
     with _naming("q"):
-        return search(workspace, query, reader=reader, min_seq=seq, caller=caller)
+        result = search(workspace, query, reader=reader, min_seq=seq, caller=caller)
+    note_query(workspace, result, door=Door.API, caller=caller)
+    return result
 
 
 def awaited_seq(workspace: Workspace, given: Mapping[str, Any]) -> int | None:

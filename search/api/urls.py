@@ -3,6 +3,7 @@
 from django.urls import path
 
 from kebab.api.urls import below_workspace
+from search.api.analytics import AnalyticsView
 from search.api.answers import AnswerCheckView, AnswersView, AskView, OneAnswerView
 from search.api.bulk import BulkSearchView
 from search.api.context import ContextView
@@ -30,6 +31,7 @@ urlpatterns = [
     below_workspace("/search", SearchView.as_view(), "api-search"),
     below_workspace("/search/bulk", BulkSearchView.as_view(), "api-search-bulk"),
     below_workspace("/suggest", SuggestView.as_view(), "api-suggest"),
+    below_workspace("/analytics", AnalyticsView.as_view(), "api-analytics"),
     below_workspace("/libs/search", LibrarySearchView.as_view(), "api-library-search"),
     below_workspace("/libs/snippets", SnippetSearchView.as_view(), "api-snippet-search"),
     below_workspace("/context", ContextView.as_view(), "api-context"),

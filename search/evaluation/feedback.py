@@ -4,13 +4,15 @@ import unicodedata
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
 from django.db.models import QuerySet
 
 from kebab.api.errors import NotFound
 from kebab.people.access import Access
 from search.evaluation.judged import MAX_TOPICS, JudgedTopic, Qrel
-from search.evaluation.topic_sets import Kept, keep_topics, visible_topics
+from search.evaluation.topic_sets import Kept, keep_topics, visible_topics, with_judgements
 from search.identifiers import place_key, query_key
 from search.models import Feedback, Topic, TopicOrigin
 from search.models.evaluation import MAX_TOPIC_CHARS
@@ -22,6 +24,8 @@ from search.rights import documents_of, sources_of
 
 #: The set that topics from feedback are of.
 FEEDBACK_SET = "feedback"
+#: What a list of feedback looks at.
+NEWEST = 2_000
 _SAID = ("query", "fragment", "is_relevant", "actor", "created_at")
 
 
@@ -77,21 +81,97 @@ def visible_feedback(access: Access) -> "QuerySet[Feedback]":
     return feedback.filter(creator=access.identity, source__in=readable)
 
 
-def topics_from_feedback(access: Access, topic_set: str = FEEDBACK_SET) -> Kept:
-    """Make a topic of each query with a document that more callers found relevant than not.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaidOfDocument:
+    """What was said of a document for one query."""
+
+    source: str
+    citation: str
+    relevant: int
+    irrelevant: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingFeedback:
+    """What was said of a query's hits, where that is not what the set's judgements say."""
+
+    query_key: uuid.UUID
+    query: str
+    said: tuple[SaidOfDocument, ...]
+    last_said_at: datetime
+    #: Whether most found some document relevant: only then there is something to judge.
+    is_decided: bool
+
+
+def pending_feedback(
+    access: Access, topic_set: str = FEEDBACK_SET, *, newest: int = NEWEST
+) -> list[PendingFeedback]:
+    """Give the queries whose feedback is not judged so yet, the one last spoken of first.
+
+    The `newest` feedback that there is for the caller is looked at.
+    """
+    said = _said(visible_feedback(access).select_related("source")[:newest])
+    made = {key: _topic(key, rows) for key, rows in said.items()}
+    rows = visible_topics(access, topic_set).filter(topic_id__in=[topic.topic_id for topic in made.values()])
+    judged = {topic.topic_id: set(topic.qrels) for topic in with_judgements(access, rows)}
+    return [
+        _pending(key, said[key], topic)
+        for key, topic in made.items()
+        if not _is_decided(topic) or judged.get(topic.topic_id) != set(topic.qrels)
+    ]
+
+
+def topics_from_feedback(
+    access: Access, topic_set: str = FEEDBACK_SET, *, of_query: uuid.UUID | None = None
+) -> Kept:
+    """Make a topic of each query, or of one, with a document that more callers found relevant than not.
 
     Documents that most found irrelevant are judged 0, those with as many on both sides not at all. A topic
     that had come of such a query goes when no relevant document is left. Raises what `keep_topics` does.
     """
-    said: dict[uuid.UUID, list[Feedback]] = defaultdict(list)
-    for each in visible_feedback(access).select_related("source"):
-        said[each.query_key].append(each)
+    feedback = visible_feedback(access).select_related("source")
+    said = _said(feedback if of_query is None else feedback.filter(query_key=of_query))
     made = {key: _topic(key, rows) for key, rows in said.items()}
-    relevant = [topic for topic in made.values() if any(qrel.grade > 0 for qrel in topic.qrels)]
+    relevant = [topic for topic in made.values() if _is_decided(topic)]
     gone = {topic.topic_id for topic in made.values()} - {topic.topic_id for topic in relevant}
     former = visible_topics(access, topic_set).filter(origin=TopicOrigin.FEEDBACK, topic_id__in=gone)
     Topic.objects.in_workspace(access.workspace).filter(pk__in=former.order_by().values("pk")).delete()
     return keep_topics(access, relevant[:MAX_TOPICS], topic_set=topic_set, origin=TopicOrigin.FEEDBACK)
+
+
+def _said(feedback: Iterable[Feedback]) -> dict[uuid.UUID, list[Feedback]]:
+    """Give the feedback by the key of its query, in its order."""
+    said: dict[uuid.UUID, list[Feedback]] = defaultdict(list)
+    for each in feedback:
+        said[each.query_key].append(each)
+    return said
+
+
+def _is_decided(topic: JudgedTopic) -> bool:
+    return any(qrel.grade > 0 for qrel in topic.qrels)
+
+
+def _pending(key: uuid.UUID, rows: Sequence[Feedback], topic: JudgedTopic) -> PendingFeedback:
+    by_document: dict[uuid.UUID, list[Feedback]] = defaultdict(list)
+    for row in rows:
+        by_document[row.place_key].append(row)
+    return PendingFeedback(
+        query_key=key,
+        query=topic.text,
+        said=tuple(map(_said_of_document, by_document.values())),
+        last_said_at=rows[0].created_at,
+        is_decided=_is_decided(topic),
+    )
+
+
+def _said_of_document(rows: Sequence[Feedback]) -> SaidOfDocument:
+    first, relevant = rows[0], sum(row.is_relevant for row in rows)
+    return SaidOfDocument(
+        source=first.source.key,
+        citation=f"{first.path}#{first.fragment}" if first.fragment else first.path,
+        relevant=relevant,
+        irrelevant=len(rows) - relevant,
+    )
 
 
 def _topic(key: uuid.UUID, rows: Sequence[Feedback]) -> JudgedTopic:

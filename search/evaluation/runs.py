@@ -159,6 +159,11 @@ def values_of(run: Run) -> dict[str, dict[str, float]]:
     return {row.topic_id: dict(row.measures) for row in _rows(run)}
 
 
+def topic_texts(run: Run) -> dict[str, str]:
+    """Give what the run asks, by topic id, in its order."""
+    return dict(_rows(run).values_list("topic_id", "text"))
+
+
 def trec_run(run: Run) -> str:
     """Give the run as trec_eval reads it; documents are called as `write_qrels` calls them."""
     rankings = {

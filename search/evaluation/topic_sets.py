@@ -18,12 +18,12 @@ from kebab.people import audit
 from kebab.people.access import Access
 from search.errors import UnknownSource
 from search.evaluation.judged import MAX_TOPICS, JudgedTopic, Qrel, TopicCollection, check_set_name
-from search.identifiers import place_key
+from search.identifiers import place_key, query_key
 from search.models import Document, Judgement, Topic, TopicOrigin
 from search.models.evaluation import GOLDEN
 from search.readers import hidden_from
 from search.retrieval.errors import InvalidJudgedSet, shown
-from search.rights import sources_of
+from search.rights import documents_of, sources_of
 
 _BATCH = 1_000
 
@@ -163,6 +163,20 @@ def keep_topics(
         if fresh or changed:
             audit.record(access, "topics.kept", topic_set, added=len(fresh), changed=len(changed))
     return Kept(added=len(fresh), changed=len(changed), unchanged=len(known) - len(changed))
+
+
+def id_of_query(text: str) -> str:
+    """Give the id of a topic that is known by its query alone, whatever its case and spaces."""
+    folded = unicodedata.normalize("NFC", " ".join(text.split()).casefold())
+    return f"query-{query_key(folded).hex[:16]}"
+
+
+def missing_places(access: Access, topic: JudgedTopic) -> list[str]:
+    """Give the paths of the topic's judgements that no document has which the caller may read."""
+    paths = {_normal(qrel.path): qrel.path for qrel in topic.qrels}
+    documents = documents_of(access.workspace, access.reader).filter(path__in=paths)
+    found = set(documents.order_by().values_list("path", flat=True))
+    return [given for path, given in paths.items() if path not in found]
 
 
 def delete_topic(access: Access, topic_pk: uuid.UUID) -> None:

@@ -1,12 +1,16 @@
 """`search`: hits with their citations, as titles, snippets or whole passages."""
 
+import time
 from collections.abc import Mapping
+from dataclasses import replace
 
 from kebab.people.preferences import preference
-from search.engine import scope_from, search_in
+from search.engine import milliseconds_since, scope_from, search_in
+from search.insight.noting import note_query
 from search.mcp.arguments import SearchArguments
 from search.mcp.calls import Call
 from search.mcp.fitting import Frame, count_tokens, fitted, joined, on_one_line
+from search.models import Door
 from search.readback import read_passages
 from search.retrieval.gather import without_leg
 from search.retrieval.types import Mode, SearchHit, SearchQuery, SearchResult
@@ -22,8 +26,11 @@ def search_tool(call: Call, given: SearchArguments) -> str:
         filters=given.filters,
         snippet_chars=preference(workspace, "snippet_chars"),
     )
+    started = time.perf_counter()
     scope = scope_from(workspace, query.filters, call.access.reader, None)
-    result = search_in(workspace, scope, query, with_snippets=given.detail == "snippets")
+    found = search_in(workspace, scope, query, with_snippets=given.detail == "snippets")
+    result = replace(found, took_ms=milliseconds_since(started))
+    note_query(workspace, result, door=Door.MCP, caller=call.access.identity)
     call.step(1, 2, f"{len(result.hits)} hits")
     texts = {hit.chunk_id: hit.snippet for hit in result.hits}
     if given.detail == "passages":

@@ -5,6 +5,7 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 import kebab.api.urls  # noqa: F401  # registers the converter of document ids
+from search.pages.insight import InsightPage
 from search.pages.views import DocumentPage, DocumentPicture, DocumentSheet, HomePage, SearchPage
 
 urlpatterns = [
@@ -12,6 +13,7 @@ urlpatterns = [
     path("favicon.ico", RedirectView.as_view(url=static("kebab/kebab.svg"))),
     path("", HomePage.as_view(), name="home"),
     path("w/<str:slug>/search", SearchPage.as_view(), name="search"),
+    path("w/<str:slug>/insight", InsightPage.as_view(), name="insight"),
     path("w/<str:slug>/documents/<hex32:doc_id>", DocumentPage.as_view(), name="document"),
     path(
         "w/<str:slug>/documents/<hex32:doc_id>/pages/<int:page>.png",

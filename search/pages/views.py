@@ -13,7 +13,8 @@ from kebab.people.reader import Reader
 from kebab.tenancy.acting import acting_everywhere
 from search.blobs import open_blob, read_blob
 from search.engine import search
-from search.models import Document, MediaKind
+from search.insight.noting import note_query
+from search.models import Document, Door, MediaKind
 from search.pages.asked import Asked
 from search.pages.cited import Cited
 from search.pages.hits import shown_hits
@@ -46,6 +47,8 @@ class SearchPage(WorkspacePage):
         """Give the page. Raises SearchError, which `refusal` shows above the same form."""
         asked = Asked.in_address(request.GET)
         result = None if asked.is_blank else search(workspace, asked.query(), reader=self.access.reader)
+        if result is not None:
+            note_query(workspace, result, door=Door.PAGE, caller=self.access.identity)
         hits = () if result is None else shown_hits(workspace, asked, result.hits)
         context = {"asked": asked, "result": result, "hits": hits}
         return self.render(request, "search/search.html", **context)

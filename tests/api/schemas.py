@@ -17,6 +17,7 @@ ANSWERS = {
     "api-context": "context.v1",
     "api-context-pack": "context_pack.v1",
     "api-suggest": "suggest_response.v1",
+    "api-analytics": "analytics.v1",
     "api-embedding": "embedding.v1",
     "api-embedding-switch": "embedding.v1",
     "api-embedding-rollback": "embedding.v1",

@@ -70,7 +70,7 @@ def test_a_schema_is_valid_and_allows_no_other_fields(name):
     [
         *("citation.v1", "search_hit.v1", "search_response.v1", "ingest_report.v1"),
         *("context.v1", "library_search.v1", "library_snippet.v1", "snippet_search.v1", "context_pack.v1"),
-        *("embedding.v1", "embedding_space.v1"),
+        *("embedding.v1", "embedding_space.v1", "analytics.v1"),
     ],
 )
 def test_what_is_absent_is_null_and_never_left_out(name):
@@ -83,7 +83,7 @@ def test_what_is_absent_is_null_and_never_left_out(name):
 def test_the_schemas_that_are_promised_are_there():
     promised = {"citation.v1", "error.v1", "ingest_report.v1", "problem.v1", "search_hit.v1"}
     promised |= {"context.v1", "library_search.v1", "library_snippet.v1", "snippet_search.v1"}
-    promised |= {"context_pack.v1", "embedding.v1", "embedding_space.v1"}
+    promised |= {"context_pack.v1", "embedding.v1", "embedding_space.v1", "analytics.v1"}
     assert promised | {"search_response.v1", "bulk_response.v1"} <= set(schema_names())
 
 

@@ -16,9 +16,10 @@ from kebab.tenancy.acting import acting_nowhere
 from search import node
 from search.blobs import has_blob, keep_blob
 from search.mirror.follow import MirrorFollower
-from search.models import Change, ChunkVector, Document, EmbeddingSpace, KeptAnswer, Source
+from search.models import AskedQuery, Change, ChunkVector, Document, EmbeddingSpace, KeptAnswer, Source
 from tests.answers.making import make_answer
 from tests.corpus.making import write
+from tests.insight.making import make_query
 from tests.jobs.working import fill, grow_old, upload
 from tests.search.asking import sync
 
@@ -94,6 +95,11 @@ def an_answer_of_last_year(workspace, source):
     return (), lambda: not KeptAnswer.objects.exists()
 
 
+def a_query_of_last_year(workspace, source):
+    make_query(workspace, "apple", asked_at=LONG_AGO)
+    return (), lambda: not AskedQuery.objects.exists()
+
+
 #: By a task's name: prepares its work, and gives the task's arguments and whether the work is done.
 WORK = {
     "api.prune_idempotency_keys": an_answer_of_yesterday,
@@ -105,6 +111,7 @@ WORK = {
     "ingest.sweep": a_job_that_nobody_was_told_of,
     "search.prune_answers": an_answer_of_last_year,
     "search.prune_changes": two_changes_of_last_year,
+    "search.prune_queries": a_query_of_last_year,
     "search.sync_mirror": a_document_that_no_mirror_has,
 }
 

@@ -369,6 +369,34 @@ def _pages() -> Iterator[Call]:
     yield Call(route="document-picture", arguments={"doc_id": "picture"}, shown=_NONE)
 
 
+def _insight() -> Iterator[Call]:
+    yield Call(route="insight")
+    yield Call(route="insight", query="days=7")
+    for query in ("", "days=7&limit=1"):
+        yield Call(route="api-analytics", query=query)
+
+
+def _evaluation_pages() -> Iterator[Call]:
+    for query in ("", "set={set}"):
+        yield Call(route="evaluation", query=query)
+    yield Call(route="evaluation-topic-new", shown=_THEIRS)
+    told = {"text": "x", "places": "{path}", "topic_set": "fresh"}
+    yield Call(route="evaluation-topic-new", method="post", body=told, shown=_NONE)
+    # An id that is taken in a set can't be given again: that much is told.
+    into_set = {"text": "x", "is_unanswerable": "on", "topic_set": "{set}"}
+    yield Call(route="evaluation-topic-new", method="post", body=into_set, shown=_NONE, compared=_THEIRS)
+    yield Call(route="evaluation-topic-delete", method="post", shown=_NONE)
+    yield Call(route="evaluation-feedback")
+    yield Call(route="evaluation-feedback", method="post", body={}, shown=_NONE)
+    yield Call(route="evaluation-run-new", query="set={set}")
+    asked = {"topic_set": "{set}", "mode": "lexical"}
+    yield Call(route="evaluation-run-new", method="post", body=asked, shown=_NONE)
+    for query in ("", "baseline={baseline}&measure=nDCG@10"):
+        yield Call(route="evaluation-run", query=query)
+    yield Call(route="evaluation-run-repeat", method="post", shown=_NONE)
+    yield Call(route="evaluation-run-delete", method="post", shown=_NONE)
+
+
 CALLS: Sequence[Call] = (
     *_people(),
     *_searches(),
@@ -378,4 +406,6 @@ CALLS: Sequence[Call] = (
     *_work(),
     *_evaluation(),
     *_pages(),
+    *_insight(),
+    *_evaluation_pages(),
 )

@@ -40,6 +40,7 @@ from search.models import (
 from tests.answers.making import make_answer
 from tests.api.making import embed, quarantine
 from tests.corpus.making import chunk, draft, restrict
+from tests.insight.making import make_query
 from tests.leaks.canaries import CLOSED, THEIRS, Target
 from tests.unit.ingest.real_files import content_of
 
@@ -328,6 +329,7 @@ def _ids(source: Source, stem: str, group: Group) -> Target:
         **_hidden_answer(source, stem),
         **_hidden_people(source.workspace, stem, group),
     }
+    make_query(source.workspace, f"What of the {stem}asked?", hits=0)
     source.refresh_from_db()
     named = {
         "source": str(source.pk),

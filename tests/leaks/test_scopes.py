@@ -57,6 +57,7 @@ _BY_SCOPE = {
     },
     Scope.MANAGE: {
         ("api-workspace", "patch"),
+        ("api-analytics", "get"),
         ("api-eval-gate", "post"),
         ("api-eval-topics", "get"),
         ("api-eval-topics", "post"),

@@ -3,6 +3,9 @@
 import pytest
 from mcp import MCPError
 
+from search.models import AskedQuery
+from tests.drill.stack import eventually
+from tests.mcp.shelf import committed
 from tests.mcp.speaking import said
 
 TOOLS = ["search", "fetch", "resolve-library-id", "query-docs", "codebase-retrieval", "ask"]
@@ -125,3 +128,13 @@ def test_what_somebody_typed_may_hold_any_characters(over_http):
     refused = over_http.call("fetch", id="guides\0install.md")
     assert refused.is_error
     assert "NUL" in said(refused)
+
+
+def test_a_process_writes_which_queries_it_was_asked_when_it_ends(by_process, shelf):
+    by_process.text("search", query="Which package manager?")
+
+    def is_kept():
+        asked = AskedQuery.objects.in_workspace(shelf.workspace).filter(text="Which package manager?")
+        return asked.filter(door="mcp", hits__gt=0).exists()
+
+    eventually(lambda: committed(is_kept), "the process has ended")

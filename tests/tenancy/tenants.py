@@ -36,6 +36,7 @@ from search.models import (
 )
 from tests.answers.making import make_answer
 from tests.corpus.making import make_place, make_workspace, write
+from tests.insight.making import make_query
 
 MODELS = tenant_models()
 #: Those that a workspace's own deletion or an update may not touch at all.
@@ -91,6 +92,7 @@ def make_tenant(name: str) -> Tenant:
     SourceReader.objects.create(workspace=workspace, source=source, group=group)
     _fill_evaluation(workspace, source, name)
     make_answer(source.documents.get(), question=f"xyzzy{name}")
+    make_query(workspace, f"xyzzy{name}")
     return Tenant(workspace=workspace, owner=owner, secret=secret)
 
 

@@ -14,6 +14,8 @@ from search.api.query import make_query
 from search.cli.filters import add_filters, given_filters
 from search.cli.hits import print_explanation, print_result, shortcomings, summary
 from search.engine import search
+from search.insight.noting import note_query
+from search.models import Door
 from search.paging import next_page
 from search.retrieval.types import MAX_K, Fusion, Mode, SearchResult
 from search.retrieval.wire import result_to_wire
@@ -84,7 +86,9 @@ def _answer(workspace: Workspace, options: dict[str, Any]) -> SearchResult:
     if options["cursor"] is None:
         query = make_query(workspace, given, filters)
         # No mirror follower need run beside this process: it waits for what is committed now.
-        return search(workspace, query, reader=OPERATOR, min_seq=workspace.head_seq, caller=_CALLER)
+        result = search(workspace, query, reader=OPERATOR, min_seq=workspace.head_seq, caller=_CALLER)
+        note_query(workspace, result, door=Door.CLI, caller=_CALLER)
+        return result
     beside = sorted((given | filters).keys() - {"k"})
     if beside:
         raise CliError(f"A cursor has its query already; leave out: {', '.join(beside)}.")

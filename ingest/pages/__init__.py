@@ -1,0 +1,1 @@
+"""The pages of sources, uploads, jobs and the quarantine."""

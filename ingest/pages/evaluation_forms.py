@@ -1,0 +1,91 @@
+"""The forms of the evaluation pages: what is typed, and the topic or the settings that it becomes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+
+from search.evaluation.judged import JudgedTopic, Qrel
+from search.evaluation.settings import RunSettings
+from search.evaluation.topic_sets import SetSummary, id_of_query
+from search.models.document import MAX_PATH_CHARS
+from search.models.evaluation import GOLDEN, MAX_RUN_NAME_CHARS, MAX_SET_CHARS
+from search.retrieval.types import Mode
+
+_MAX_QUERY_CHARS = 2_000
+_MOST_PLACES = 100
+_MODES = (
+    (Mode.HYBRID.value, "Words and meaning"),
+    (Mode.LEXICAL.value, "Words alone"),
+    (Mode.VECTOR.value, "Meaning alone"),
+)
+
+
+class TopicForm(forms.Form):
+    """A golden query with what answers it."""
+
+    text = forms.CharField(label="Query", max_length=_MAX_QUERY_CHARS)
+    places = forms.CharField(
+        label="What answers it",
+        required=False,
+        max_length=_MOST_PLACES * MAX_PATH_CHARS,
+        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
+        help_text="A document's path a line, like guides/install.md; with its lines, guides/install.md#L3-L9,"
+        " as hits are cited.",
+    )
+    is_unanswerable = forms.BooleanField(label="Nothing here answers it", required=False)
+    topic_set = forms.CharField(
+        label="Set",
+        max_length=MAX_SET_CHARS,
+        initial=GOLDEN,
+        help_text="The set “golden” is asked before a change of settings goes live.",
+    )
+
+    def clean_places(self) -> Sequence[str]:
+        """Give the places, each once."""
+        lines = [line.strip() for line in self.cleaned_data["places"].splitlines()]
+        places = list(dict.fromkeys(line for line in lines if line))
+        if len(places) > _MOST_PLACES:
+            raise forms.ValidationError(f"There are {len(places)} places; give {_MOST_PLACES} at most.")
+        return places
+
+    def clean(self) -> dict[str, Any]:
+        """Give the fields, of which one says what is right. Raises ValidationError."""
+        given = self.cleaned_data
+        if "places" in given and not given["places"] and not given.get("is_unanswerable"):
+            self.add_error("places", "Say which document answers it, or that nothing does.")
+        return given
+
+    def topic(self) -> JudgedTopic:
+        """Give the topic; the same query again is the same topic. Raises InvalidJudgedSet."""
+        given = self.cleaned_data
+        cut = [place.partition("#") for place in given["places"]]
+        return JudgedTopic(
+            topic_id=id_of_query(given["text"]),
+            text=given["text"],
+            qrels=tuple(Qrel(path=path, fragment=fragment) for path, _, fragment in cut),
+            is_unanswerable=given["is_unanswerable"],
+        )
+
+
+class RunForm(forms.Form):
+    """A run that is to be started."""
+
+    topic_set = forms.ChoiceField(label="Set")
+    mode = forms.ChoiceField(label="Search by", choices=_MODES)
+    name = forms.CharField(
+        label="Name",
+        max_length=MAX_RUN_NAME_CHARS,
+        required=False,
+        help_text="What is different this time; you may leave it out.",
+    )
+
+    def __init__(self, *args: Any, sets: Sequence[SetSummary], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["topic_set"].choices = [  # type: ignore[attr-defined]
+            (each.topic_set, f"{each.topic_set} ({each.topics})") for each in sets
+        ]
+
+    def settings(self) -> RunSettings:
+        """Give what the run sets. Raises InvalidRunSetting."""
+        return RunSettings.of({"mode": self.cleaned_data["mode"]})

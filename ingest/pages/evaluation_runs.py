@@ -1,0 +1,174 @@
+"""The pages of a run: what it measured, query by query, and beside another run."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+
+from ingest.evaluation_changes import ask_for_repetition, remove_run
+from kebab.api.errors import NotFound
+from kebab.pages.lists import list_page
+from kebab.pages.page import Act, WorkspacePage
+from kebab.pages.plots import Axes, Plot, Point, signed_bar_plot
+from kebab.people.models import Workspace
+from kebab.uuids import as_uuid
+from search.api.eval_topics import EVALUATE
+from search.evaluation.comparison import MeasureComparison
+from search.evaluation.metrics import DEFAULT_MEASURES
+from search.evaluation.runs import compare_runs, run_of, topic_texts, visible_runs
+from search.models import Run, RunState, RunTopic
+
+_COLUMNS: Final = 3
+_BASELINES: Final = 50
+#: Queries in the plot and in the lists of a comparison: those that differ most.
+_MOST_COMPARED: Final = 60
+_MOST_NAMED: Final = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """A run compared with another one, by one measure."""
+
+    baseline: Run
+    measure: str
+    found: MeasureComparison
+    plot: Plot | None
+    #: The queries that lose and win most, with the difference.
+    losses: Sequence[tuple[str, str]]
+    wins: Sequence[tuple[str, str]]
+    #: Every measure that both have.
+    measures: Sequence[tuple[str, MeasureComparison]]
+    #: Queries that only one has, or that were asked or judged otherwise.
+    left_out: int
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether chance makes such a difference more often than once in twenty."""
+        return self.found.p_value > 0.05
+
+
+class RunPage(WorkspacePage):
+    """A run's figures, its queries, and the comparison with the run that the address names."""
+
+    need = EVALUATE
+    tab = "evaluation"
+
+    def show(self, request: HttpRequest, workspace: Workspace, run_id: uuid.UUID) -> HttpResponse:
+        """Give the page. Raises NotFound, InvalidComparison."""
+        run = run_of(self.access, run_id)
+        topics = RunTopic.objects.in_workspace(workspace).filter(run=run)
+        listed = list_page(self, request, topics, ordering=("ordinal",))
+        columns = [name for name in run.measures if name in run.figures.get("measures", {})][:_COLUMNS]
+        context = {
+            "run": run,
+            "asked": topics.filter(ranking__isnull=False).count(),
+            "topics": topics.count(),
+            "measures": _means(run),
+            "columns": columns,
+            "list": listed,
+            "rows": [_row(each, columns) for each in listed.rows],
+            "baselines": self._baselines(run),
+            "beside": self._beside(request, run),
+        }
+        return self.render(request, "ingest/run.html", **context)
+
+    def _baselines(self, run: Run) -> Sequence[Run]:
+        runs = visible_runs(self.access).filter(topic_set=run.topic_set, state=RunState.SUCCEEDED)
+        return list(runs.exclude(pk=run.pk).order_by("-created_at", "id")[:_BASELINES])
+
+    def _beside(self, request: HttpRequest, run: Run) -> Beside | None:
+        named = request.GET.get("baseline")
+        if not named:
+            return None
+        baseline_id = as_uuid(named)
+        if baseline_id is None:
+            raise NotFound
+        return _compared(run, run_of(self.access, baseline_id), request.GET.get("measure", ""))
+
+
+class RepeatRunAct(Act):
+    """Asks the same again."""
+
+    need = EVALUATE
+
+    def act(self, request: HttpRequest, workspace: Workspace, run_id: uuid.UUID) -> HttpResponse:
+        """Start a run of the same queries, judgements and settings. Raises NotFound."""
+        again = ask_for_repetition(self.access, run_of(self.access, run_id))
+        messages.success(request, "The run was started again; the one before stays.")
+        return redirect("evaluation-run", workspace.slug, again.pk)
+
+
+class DeleteRunAct(Act):
+    """Deletes a run."""
+
+    need = EVALUATE
+
+    def act(self, request: HttpRequest, workspace: Workspace, run_id: uuid.UUID) -> HttpResponse:
+        """Delete the run with what came of it; one that hasn't ended is cancelled. Raises NotFound."""
+        remove_run(self.access, run_of(self.access, run_id))
+        messages.success(request, "The run was deleted.")
+        return redirect("evaluation", workspace.slug)
+
+
+def _means(run: Run) -> Sequence[tuple[str, str]]:
+    measures: Mapping[str, float | None] = run.figures.get("measures", {})
+    return [(name, _value(value)) for name, value in measures.items()]
+
+
+def _row(topic: RunTopic, columns: Sequence[str]) -> Mapping[str, Any]:
+    best = topic.ranking[0] if topic.ranking else None
+    return {
+        "topic": topic,
+        "values": [_value(topic.measures.get(name)) for name in columns],
+        "best": None if best is None else best[2],
+        "wanted": [each[2] for each in topic.judgements if each[4] > 0][:3],
+    }
+
+
+def _value(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _compared(run: Run, baseline: Run, measure: str) -> Beside:
+    comparison = compare_runs(baseline, run)
+    names = list(comparison.measures)
+    preferred = next((name for name in (*DEFAULT_MEASURES, *names) if name in names), names[0])
+    chosen = measure if measure in names else preferred
+    found = comparison.measures[chosen]
+    texts = topic_texts(run)
+    differing = [(topic, gain) for topic, gain in found.per_topic.items() if gain]
+    losses = [(texts[topic], f"{gain:+.3f}") for topic, gain in differing if gain < 0]
+    wins = [(texts[topic], f"{gain:+.3f}") for topic, gain in reversed(differing) if gain > 0]
+    return Beside(
+        baseline=baseline,
+        measure=chosen,
+        found=found,
+        plot=_plot(chosen, differing, texts) if differing else None,
+        losses=losses[:_MOST_NAMED],
+        wins=wins[:_MOST_NAMED],
+        measures=list(comparison.measures.items()),
+        left_out=len(comparison.only_first) + len(comparison.only_second) + len(comparison.unlike),
+    )
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3g}" if value else "0"
+
+
+def _plot(measure: str, differing: Sequence[tuple[str, float]], texts: Mapping[str, str]) -> Plot:
+    """Give the differences, the largest loss first; of too many those that differ least are left out."""
+    most = sorted(differing, key=lambda each: -abs(each[1]))[:_MOST_COMPARED]
+    shown = sorted(most, key=lambda each: each[1])
+    axes = Axes(
+        name=f"{measure}, query by query",
+        series=("difference",),
+        across="Query",
+        written=_signed,
+    )
+    return signed_bar_plot(
+        axes, [Point(label=texts[topic][:80], values=(gain,)) for topic, gain in shown], with_labels=False
+    )

@@ -1,0 +1,38 @@
+"""`/workspaces/{ws}/analytics`: what a workspace is asked."""
+
+from typing import ClassVar
+
+from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from kebab.api.serializers import StrictSerializer
+from kebab.api.views import WorkspaceView
+from search.api.search import json_response
+from search.insight.figures import DEFAULT_DAYS, DEFAULT_LISTED, MAX_DAYS, MAX_LISTED, analytics
+from search.insight.keeping import REVIEW
+from search.insight.wire import analytics_to_wire
+from search.wire.schemas import inlined_schema
+
+
+class AnalyticsQuery(StrictSerializer):
+    """Of how many days, and how long the lists may be."""
+
+    days = serializers.IntegerField(min_value=1, max_value=MAX_DAYS, default=DEFAULT_DAYS)
+    limit = serializers.IntegerField(
+        min_value=1, max_value=MAX_LISTED, default=DEFAULT_LISTED, help_text="The most queries of each list."
+    )
+
+
+class AnalyticsView(WorkspaceView):
+    """What the workspace is asked, how often in vain, and how fast it answers."""
+
+    required: ClassVar = {"GET": REVIEW}
+    queries: ClassVar = {"GET": AnalyticsQuery}
+
+    @extend_schema(responses={200: inlined_schema("analytics.v1")})
+    def get(self, request: Request, ws: str) -> HttpResponse:
+        """Give the figures of the last days, to who manages the workspace and may read all of its sources."""
+        found = analytics(self.access, days=self.query["days"], limit=self.query["limit"])
+        return json_response(analytics_to_wire(self.workspace.slug, found))

@@ -1,0 +1,95 @@
+"""The page that says what a workspace is asked, and how well its indexes keep up."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+
+from kebab.api.errors import InvalidRequest
+from kebab.pages.page import WorkspacePage
+from kebab.pages.plots import Axes, Plot, Point, bar_plot, line_plot
+from kebab.people.models import Workspace
+from search.insight.figures import DEFAULT_DAYS, Analytics, AskedText, analytics
+from search.insight.keeping import REVIEW
+from search.insight.standing import mirror_standing, space_standings
+
+_DAYS = (7, 30, 90)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaysChoice:
+    """A stretch of time to choose."""
+
+    days: int
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownText:
+    """A query, and the query string that asks it again."""
+
+    asked: AskedText
+    address: str
+
+
+class InsightPage(WorkspacePage):
+    """What was asked, how often in vain, how fast; and the state of the indexes."""
+
+    need = REVIEW
+    tab = "insight"
+
+    def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
+        """Give the page. Raises Forbidden, InvalidRequest for days that can't be chosen."""
+        days = _chosen(request)
+        found = analytics(self.access, days=days)
+        context = {
+            "found": found,
+            "choices": [DaysChoice(days=each, is_current=each == days) for each in _DAYS],
+            "share": _percent(found.total.share_without_hits),
+            "top": _shown(found.top_queries),
+            "vain": _shown(found.no_hit_queries),
+            "plots": _plots(found),
+            "mirror": mirror_standing(workspace),
+            "spaces": space_standings(workspace),
+        }
+        return self.render(request, "search/insight.html", **context)
+
+
+def _chosen(request: HttpRequest) -> int:
+    given = request.GET.get("days", str(DEFAULT_DAYS))
+    if given not in map(str, _DAYS):
+        raise InvalidRequest(f"days: choose one of {', '.join(map(str, _DAYS))}.")
+    return int(given)
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.0f} %" if share >= 0.01 or not share else "under 1 %"
+
+
+def _shown(texts: Sequence[AskedText]) -> list[ShownText]:
+    return [ShownText(asked=each, address=urlencode({"q": each.query})) for each in texts]
+
+
+def _plots(found: Analytics) -> Sequence[Plot]:
+    if not found.by_day:
+        return ()
+    days = [(f"{day:%b} {day.day}", counts) for day, counts in found.by_day]
+    asked = Axes(name="Queries a day", series=("found something", "in vain"), across="Day", least=2)
+    times = Axes(
+        name="Time to answer in ms",
+        series=("median", "95th percentile"),
+        across="Day",
+        written="{:.0f}".format,
+        least=10,
+    )
+    return (
+        bar_plot(
+            asked,
+            [
+                Point(label=label, values=(each.queries - each.without_hits, each.without_hits))
+                for label, each in days
+            ],
+        ),
+        line_plot(times, [Point(label=label, values=(each.p50_ms, each.p95_ms)) for label, each in days]),
+    )

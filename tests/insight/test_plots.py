@@ -1,0 +1,83 @@
+"""Plots: what lies where, and that the table beneath says the same."""
+
+from itertools import pairwise
+
+import pytest
+
+from kebab.pages.plots import FLOOR_PX, TOP_PX, Axes, Point, bar_plot, line_plot, signed_bar_plot
+
+
+def axes(*series, **fields):
+    return Axes(name="Things", series=series or ("one",), across="Day", **fields)
+
+
+def points(*values):
+    each = [value if isinstance(value, tuple) else (value,) for value in values]
+    return [Point(label=f"d{number}", values=value) for number, value in enumerate(each)]
+
+
+def test_the_highest_level_is_round_and_holds_every_bar():
+    plot = bar_plot(axes(), points(3, 57, 0))
+
+    assert [level.label for level in plot.levels] == ["0", "30", "60"]
+    assert [float(level.place) for level in plot.levels] == [FLOOR_PX, (FLOOR_PX + TOP_PX) / 2, TOP_PX]
+    assert len(plot.bars) == 2
+    assert all(TOP_PX <= float(bar.y) <= FLOOR_PX for bar in plot.bars)
+
+
+@pytest.mark.parametrize(
+    ("largest", "top"), [(1, "1"), (2, "2"), (3, "4"), (10, "10"), (11, "20"), (99, "100"), (0.03, "0.04")]
+)
+def test_levels_are_round(largest, top):
+    assert bar_plot(axes(), points(largest)).levels[-1].label == top
+
+
+def test_a_second_series_stands_on_the_first():
+    first, second = bar_plot(axes("one", "two"), points((3, 1))).bars
+
+    assert (first.kind, second.kind) == ("first", "second")
+    assert float(second.y) + float(second.height) == pytest.approx(float(first.y))
+    assert float(first.y) + float(first.height) == FLOOR_PX
+    assert first.told == second.told == "d0: one 3, two 1"
+
+
+def test_losses_hang_below_the_middle_and_wins_stand_on_it():
+    loss, win = signed_bar_plot(axes(), points(-0.5, 1.0)).bars
+    middle = (FLOOR_PX + TOP_PX) / 2
+
+    assert (loss.kind, win.kind) == ("second", "first")
+    assert float(loss.y) == middle
+    assert (float(win.y), float(win.height)) == (TOP_PX, middle - TOP_PX)
+    assert float(loss.height) == (middle - TOP_PX) / 2
+
+
+def test_a_line_is_broken_where_there_is_no_value():
+    plot = line_plot(axes(), points(1, 2, None, 1, 2))
+
+    assert len(plot.lines) == 2
+    assert len(plot.dots) == 4
+    assert plot.lines[0] == ("first", "15.40,50.00 34.20,0.00")
+
+
+def test_the_table_has_every_value():
+    plot = line_plot(axes("one", "two", written="{:.0f} ms".format), points((1, 2), (None, 3)))
+
+    assert plot.rows == [("d0", ["1 ms", "2 ms"]), ("d1", ["–", "3 ms"])]
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 30, 90])
+def test_few_enough_words_stand_below_and_none_leaves_the_plot(count):
+    plot = bar_plot(axes(), points(*range(1, count + 1)))
+    edges = [(float(bar.x[:-1]), float(bar.x[:-1]) + float(bar.width[:-1])) for bar in plot.bars]
+
+    assert 1 <= len(plot.labels) <= 5
+    assert all(6 <= left < right <= 100.01 for left, right in edges)
+    assert all(right <= next_left + 0.01 for (_, right), (next_left, _) in pairwise(edges))
+
+
+@pytest.mark.parametrize("plot", [bar_plot, signed_bar_plot, line_plot])
+def test_without_a_value_there_is_an_empty_plot(plot):
+    for given in (points(), points(0, 0), points(None, None)):
+        found = plot(axes(), given)
+        assert found.bars == [] or found.bars == ()
+        assert len(found.levels) == 3
