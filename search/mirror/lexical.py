@@ -56,6 +56,7 @@ _BEST = (
     " WHERE chunks_fts MATCH ? {clause}) f JOIN chunks c ON c.chunk = f.rowid"
     " ORDER BY f.score, c.chunk_id LIMIT ?"
 )
+_ROWS = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?"
 _COUNT = "SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ? {clause}"
 _CHUNK_IDS = "SELECT c.chunk, c.chunk_id FROM json_each(?) v CROSS JOIN chunks c ON c.chunk = v.value"
 _CHUNK_ROWS = "SELECT c.chunk_id, c.chunk FROM json_each(?) v CROSS JOIN chunks c ON c.chunk_id = v.value"
@@ -102,6 +103,16 @@ class _Weighed:
     def sums(self, rows: np.ndarray, units: Iterable[Unit]) -> np.ndarray:
         """Give the scores of `rows` for what `units` look for."""
         return sums_at(rows, self.of(units), self.n_rows)
+
+
+@dataclass(frozen=True, slots=True)
+class MatchingRows:
+    """The rows of chunks that a query's words match, among all that the reader may read; ascending."""
+
+    #: (n,) int64, those that have every word, or match the raw expression.
+    every: np.ndarray
+    #: (n,) int64, those that have any; None where relaxing adds nothing.
+    some: np.ndarray | None
 
 
 class LexicalLeg:
@@ -179,6 +190,28 @@ class LexicalLeg:
         scores = {id_: lexical_score(-score) for id_, score in zip(rows, sums, strict=True)}
         # A chunk that this mirror doesn't know yet can't have been scored by it.
         return {id_: scores.get(id_, 0.0) for id_ in chunk_ids}
+
+    def matching(self, connection: apsw.Connection) -> MatchingRows:
+        """Give what the query matches, whatever the filters; `connection` is one of this leg's reading.
+
+        Raises InvalidQuery, MirrorDamaged, and apsw.InterruptError when the time is up.
+        """
+        match = self.match = self.match or self._compiled(connection)
+        if match is None:
+            return MatchingRows(np.empty(0, np.int64), None)
+        if match.is_raw:
+            found = np.fromiter(_raw_rows(connection, match.every, self._text), np.int64)
+            known = found[found < len(self._reading.collection(connection).chunks.docs)]
+            return MatchingRows(np.sort(known), None)
+        collection = self._reading.collection(connection)
+        units = dict(self._found(connection, match, collection))
+        every = rows_of_all([units[unit] for unit in match.every_units])
+        if not match.some:
+            return MatchingRows(every, None)
+        has_any = np.zeros(len(collection.chunks.docs), bool)
+        for unit in match.some_units:
+            has_any[units[unit].rows] = True
+        return MatchingRows(every, np.flatnonzero(has_any))
 
     def snippets(self, texts: Mapping[str, str], snippet_chars: int) -> dict[str, Snippet]:
         """Give the window of each of `texts`, by chunk id, that shows most of what the query matches."""
@@ -302,6 +335,14 @@ def _rows_and_scores(
     connection: apsw.Connection, sql: str, values: tuple[object, ...]
 ) -> list[tuple[int, float]]:
     return connection.execute(sql, values).fetchall()
+
+
+def _raw_rows(connection: apsw.Connection, expression: str, text: str) -> Iterator[int]:
+    """Give the rows that match a raw expression. Raises InvalidQuery for one that FTS5 refuses."""
+    try:
+        yield from (row for (row,) in connection.execute(_ROWS, (expression,)))
+    except apsw.SQLError as error:
+        raise InvalidQuery(f"{shown(text)} is not FTS5 syntax: {error}. Mend it.") from error
 
 
 def compile_match(text: str, frequencies: Frequencies, analysis: Analysis = STEMMED) -> Match | None:

@@ -16,6 +16,14 @@ from search.retrieval.types import Mode, RetrievalDetail, SearchHit
 # They make a list of code twice as long and say nothing; prose is shown without any line ends.
 _BLANK_LINES = re.compile(r"\n[ \t]*(?=\n)")
 
+_MEANINGS = {
+    "lexical": "the words, rare ones first",
+    "vector": "the meaning",
+    "exact": "a name, as it is written",
+    "fused": "the legs together",
+    "reranked": "read again with the query",
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
@@ -27,11 +35,15 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegBar:
-    """Where a leg had the hit: its rank there and its score in percent; None when it did not find it."""
+    """What a leg, or a stage behind the legs, made of the hit: its rank and its score in percent."""
 
     name: str
+    #: In a few words.
+    meaning: str
     rank: int | None
     percent: int | None
+    #: Whether a leg did not find it.
+    is_absent: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +108,21 @@ def _leg_bars(retrieval: RetrievalDetail) -> tuple[LegBar, ...]:
         Mode.LEXICAL: _leg_bar("lexical", retrieval.lexical_rank, retrieval.lexical_score),
         Mode.VECTOR: _leg_bar("vector", retrieval.vector_rank, retrieval.vector_score),
     }
-    return tuple(bars.values()) if retrieval.method is Mode.HYBRID else (bars[retrieval.method],)
+    found = list(bars.values()) if retrieval.method is Mode.HYBRID else [bars[retrieval.method]]
+    if retrieval.exact_rank is not None:
+        found.append(_leg_bar("exact", retrieval.exact_rank, None))
+    if retrieval.method is Mode.HYBRID:
+        found.append(_leg_bar("fused", None, retrieval.fusion_score))
+    if retrieval.rerank_score is not None:
+        found.append(_leg_bar("reranked", retrieval.rerank_rank, retrieval.rerank_score))
+    return tuple(found)
 
 
 def _leg_bar(name: str, rank: int | None, score: float | None) -> LegBar:
-    return LegBar(name=name, rank=rank, percent=None if score is None else round(score * 100))
+    return LegBar(
+        name=name,
+        meaning=_MEANINGS[name],
+        rank=rank,
+        percent=None if score is None else round(score * 100),
+        is_absent=rank is None and name != "fused",
+    )

@@ -6,13 +6,15 @@ from django.views.generic import RedirectView
 
 import kebab.api.urls  # noqa: F401  # registers the converter of document ids
 from search.pages.insight import InsightPage
-from search.pages.views import DocumentPage, DocumentPicture, DocumentSheet, HomePage, SearchPage
+from search.pages.searching import CountedFilters, SearchPage
+from search.pages.views import DocumentPage, DocumentPicture, DocumentSheet, HomePage
 
 urlpatterns = [
     # What browsers ask for by themselves on pages that name no icon, like the admin's.
     path("favicon.ico", RedirectView.as_view(url=static("kebab/kebab.svg"))),
     path("", HomePage.as_view(), name="home"),
     path("w/<str:slug>/search", SearchPage.as_view(), name="search"),
+    path("w/<str:slug>/search/filters", CountedFilters.as_view(), name="search-filters"),
     path("w/<str:slug>/insight", InsightPage.as_view(), name="insight"),
     path("w/<str:slug>/documents/<hex32:doc_id>", DocumentPage.as_view(), name="document"),
     path(

@@ -1,4 +1,4 @@
-"""The pages: home, search, document."""
+"""The pages: home, document."""
 
 import logging
 import uuid
@@ -6,18 +6,15 @@ import uuid
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from kebab.api.errors import NotFound, Problem
-from kebab.pages.page import Page, WorkspacePage, told
+from kebab.api.errors import NotFound
+from kebab.pages.page import Page, WorkspacePage
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from kebab.tenancy.acting import acting_everywhere
 from search.blobs import open_blob, read_blob
-from search.engine import search
-from search.insight.noting import note_query
-from search.models import Document, Door, MediaKind
+from search.models import Document, MediaKind
 from search.pages.asked import Asked
 from search.pages.cited import Cited
-from search.pages.hits import shown_hits
 from search.pages.places import SHOWN_PICTURES
 from search.pages.reading import read_document
 from search.pictures.page import PageNotDrawn, page_png
@@ -36,29 +33,6 @@ class HomePage(Page):
         if len(workspaces) == 1:
             return redirect("search", workspaces[0].slug)
         return render(request, "search/home.html", {"workspaces": workspaces})
-
-
-class SearchPage(WorkspacePage):
-    """The search box, and the hits once something was asked."""
-
-    tab = "search"
-
-    def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Give the page. Raises SearchError, which `refusal` shows above the same form."""
-        asked = Asked.in_address(request.GET)
-        result = None if asked.is_blank else search(workspace, asked.query(), reader=self.access.reader)
-        if result is not None:
-            note_query(workspace, result, door=Door.PAGE, caller=self.access.identity)
-        hits = () if result is None else shown_hits(workspace, asked, result.hits)
-        context = {"asked": asked, "result": result, "hits": hits}
-        return self.render(request, "search/search.html", **context)
-
-    def refusal(self, request: HttpRequest, problem: Problem) -> HttpResponse:
-        """Give the search box again, with what was wrong."""
-        if self.workspace is None:
-            return super().refusal(request, problem)
-        asked = Asked.in_address(request.GET)
-        return told(self.render(request, "search/search.html", asked=asked, problem=problem), problem)
 
 
 class DocumentPage(WorkspacePage):

@@ -356,12 +356,21 @@ def _runs() -> Iterator[Call]:
         yield Call(route=route, method="post", arguments={"job_id": "evaluation"}, shown=_NONE)
 
 
-def _pages() -> Iterator[Call]:
-    yield Call(route="home", shown=_THEIRS)
+def _search_pages() -> Iterator[Call]:
     yield Call(route="search", shown=_THEIRS)
     yield Call(route="search", query="q={word}&mode=lexical")
     yield Call(route="search", query="q={word}&mode=hybrid", compared=_NONE)
     yield Call(route="search", query="q={stem}titel&mode=lexical", shown=_THEIRS)
+    for narrowed in ("source={source}", "source={sourcekey}", "tags_any={stem}tag", "doc_id={doc}"):
+        yield Call(route="search", query=f"q=workers&mode=lexical&{narrowed}")
+    yield Call(route="search-filters", query="q=workers")
+    for narrowed in ("source={source}", "source={sourcekey}", "tags_any={stem}tag", "version={tag}"):
+        yield Call(route="search-filters", query=f"q=workers&{narrowed}")
+    yield Call(route="search-filters", query="q={word}")
+
+
+def _pages() -> Iterator[Call]:
+    yield Call(route="home", shown=_THEIRS)
     yield Call(route="document")
     yield Call(route="document", query="chunk={chunk}&q={word}")
     drawn = {"doc_id": "pdf", "page": "2"}
@@ -408,4 +417,5 @@ CALLS: Sequence[Call] = (
     *_pages(),
     *_insight(),
     *_evaluation_pages(),
+    *_search_pages(),
 )

@@ -36,8 +36,8 @@ def test_found_words_are_marked(visitor, guide):
 def test_the_ranks_of_both_legs_are_shown(visitor, guide):
     page = text_of(search_page(visitor, q="roll back release"))
 
-    assert re.search(r'<li class="leg lexical">.*?rank </span>1<', page)
-    assert re.search(r'<li class="leg vector">.*?rank </span>1<', page)
+    assert re.search(r'<li class="leg lexical">.*?rank 1<', page)
+    assert re.search(r'<li class="leg vector">.*?rank 1<', page)
 
 
 def test_a_single_mode_shows_its_leg_alone(visitor, guide):
@@ -52,8 +52,9 @@ def test_a_single_mode_shows_its_leg_alone(visitor, guide):
 def test_the_mode_switch_keeps_the_query(visitor, guide):
     page = text_of(search_page(visitor, q="a&b <c>", mode="lexical", k="20"))
 
-    assert '<a href="?q=a%26b+%3Cc%3E&amp;mode=vector&amp;k=20">vector</a>' in page
-    assert '<a href="?q=a%26b+%3Cc%3E&amp;mode=lexical&amp;k=20" aria-current="true">lexical</a>' in page
+    address = "/w/handbook/search?q=a%26b+%3Cc%3E&amp;mode={}&amp;k=20"
+    assert f'<a href="{address.format("vector")}">vector</a>' in page
+    assert f'<a href="{address.format("lexical")}" aria-current="true">lexical</a>' in page
 
 
 def test_a_new_query_keeps_mode_and_number_of_hits(visitor, guide):
@@ -119,7 +120,7 @@ def test_nothing_of_a_document_becomes_markup(transactional_db, visitor, workspa
 
 
 def test_a_blank_query_searches_nothing(visitor, guide, monkeypatch):
-    monkeypatch.setattr("search.pages.views.search", None)
+    monkeypatch.setattr("search.pages.searching.search", None)
 
     for query in ("", "   "):
         assert search_page(visitor, q=query).status_code == 200
@@ -150,7 +151,7 @@ def test_a_search_that_must_wait_says_so_and_for_how_long(visitor, guide, monkey
     def late(*_, **__):
         raise NotSearchableYet("Change 9 is not searchable yet.", retry_after_s=3)
 
-    monkeypatch.setattr("search.pages.views.search", late)
+    monkeypatch.setattr("search.pages.searching.search", late)
     response = search_page(visitor, q="restart")
 
     assert response.status_code == 503
@@ -179,3 +180,40 @@ def test_a_snippet_is_cut_at_its_highlights():
         Piece(text="ef", is_marked=False),
     ]
     assert list(pieces("", ())) == []
+
+
+def test_why_a_hit_is_there_is_told(visitor, guide):
+    page = text_of(search_page(visitor, q="roll back release"))
+    why = re.search(r'<details class="why">.*?</details>', page, re.S)[0]
+
+    assert "The passage has all of the words." in why
+    assert re.search(r'<li class="leg fused">.*?score </span>\d+ %', why)
+    assert "reranked" not in why and "exact" not in why
+
+
+def test_a_leg_that_did_not_find_a_hit_is_said(visitor, guide):
+    page = text_of(search_page(visitor, q="restart"))
+
+    assert re.search(r'<li class="leg lexical absent">.*?did not find it', page)
+
+
+def test_a_name_that_was_found_exactly_is_said(visitor, transactional_db, workspace):
+    shelve(workspace, "api.md", "call turn_valve_off before leaving")
+    index(workspace)
+
+    assert re.search(r'<li class="leg exact">.*?rank 1<', text_of(search_page(visitor, q="turn_valve_off")))
+
+
+def test_what_may_have_been_meant_is_a_link_that_finds_it(visitor, guide):
+    page = text_of(search_page(visitor, q="restrat", mode="lexical"))
+    address = re.search(r'Did you mean <a href="([^"]+)">restart</a>', page)[1]
+
+    assert "<mark>restart</mark>" in text_of(visitor.get(html.unescape(address)))
+
+
+def test_no_hits_in_one_mode_lead_to_the_hybrid_one(visitor, guide):
+    page = text_of(search_page(visitor, q="zebra", mode="lexical"))
+    address = re.search(r'<a href="([^"]+)">search in hybrid mode</a>', page)[1]
+
+    assert "mode=hybrid" in address
+    assert 'class="hit"' in text_of(visitor.get(html.unescape(address)))

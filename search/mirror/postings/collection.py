@@ -13,6 +13,7 @@ from threading import Lock
 import apsw
 import numpy as np
 
+from search.mirror.attributes import Attributes, read_attributes
 from search.mirror.postings.entries import ENTRY, Postings, are_among, rows_of
 from search.mirror.postings.read import ChunkTable, read_chunk_table, read_entries, read_postings
 from search.mirror.postings.recent import RecentUnits
@@ -47,6 +48,7 @@ class Collection:
     recent: RecentUnits = field(init=False, compare=False)
     # Once it was asked for: to count all documents takes milliseconds.
     _main_language: list[str] = field(default_factory=list, init=False, compare=False)
+    _attributes: list[Attributes] = field(default_factory=list, init=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "recent", RecentUnits(_KEPT_PER_ROW * len(self.chunks.docs)))
@@ -70,6 +72,12 @@ class Collection:
             rows = connection.execute(asked, () if self.keys is None else (json.dumps(self.keys),))
             self._main_language.append(next((str(language) for (language,) in rows), ""))
         return self._main_language[0]
+
+    def attributes(self, connection: apsw.Connection) -> Attributes:
+        """Give what filters look at of its documents; read once."""
+        if not self._attributes:
+            self._attributes.append(read_attributes(connection, self.keys))
+        return self._attributes[0]
 
     def words(
         self, connection: apsw.Connection, words: Iterable[tuple[str, ...]], weights: tuple[float, float]
@@ -137,7 +145,9 @@ class RecentCollections:
     """
 
     def __init__(self, max_rows: int = 1_000_000) -> None:
-        """`max_rows` bounds all tables together; a row takes 18 bytes, and 128 for words that are kept."""
+        """`max_rows` bounds all tables together; a row takes 18 bytes, and 128 for words that are kept;
+        what filters look at takes another 100 a document, once it was asked for.
+        """
         self._max_rows = max_rows
         self._collections: OrderedDict[_Key, Collection] = OrderedDict()
         self._lock = Lock()

@@ -36,6 +36,11 @@ class Contribution(Protocol):
         """Give how many chunks have it."""
         ...
 
+    @property
+    def rows(self) -> np.ndarray:
+        """(n,) int64, ascending, of those that have it."""
+        ...
+
     def everywhere(self) -> tuple[np.ndarray, np.ndarray]:
         """Give (n,) rows, ascending, and (n,) float64 scores, none negative."""
         ...
@@ -86,6 +91,10 @@ class Word:
 
     def __len__(self) -> int:
         return len(self.postings)
+
+    @property
+    def rows(self) -> np.ndarray:
+        return self.postings.rows
 
     @property
     def highest(self) -> float:

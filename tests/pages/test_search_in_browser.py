@@ -1,0 +1,138 @@
+"""Searching in a real browser: as one types, by keyboard alone, and what is copied."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browsing import needs_browser, session_cookie
+from tests.pages.shelf import index, shelve
+
+pytestmark = needs_browser
+
+
+@pytest.fixture
+def list_of_entries(workspace, member, guide):
+    shelve(workspace, "many.md", "\n\n".join(f"entry {n} of the list" for n in range(30)))
+    index(workspace)
+
+
+@pytest.fixture
+def tagged(workspace, member, guide):
+    for tag in ("old", "new"):
+        shelve(workspace, f"{tag}.md", f"an entry of the {tag}", tags=(tag,))
+    index(workspace)
+
+
+def hit_links(page):
+    return page.locator(".hit h2 a")
+
+
+def test_hits_come_as_one_types_and_the_address_is_replaced(open_page, member, guide):
+    page = open_page(member)
+    page.goto("/w/handbook/search")
+    steps = page.evaluate("history.length")
+    page.get_by_role("searchbox").press_sequentially("restart workers")
+
+    expect(page.get_by_role("article").first).to_contain_text("Deploy guide")
+    expect(page).to_have_url(re.compile(r"\?q=restart\+workers&"))
+    expect(page).to_have_title(re.compile("^restart workers"))
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    expect(page.locator("#count")).to_have_text(re.compile(r"^\d+ hits?$"))
+    assert page.evaluate("history.length") == steps
+    page.reload()
+    expect(page.get_by_role("article").first).to_contain_text("Deploy guide")
+
+
+def test_only_the_last_of_what_is_typed_quickly_is_asked(open_page, member, guide):
+    page, asked = open_page(member), []
+    page.goto("/w/handbook/search")
+    page.on("request", lambda request: "q=" in request.url and asked.append(request.url))
+    page.get_by_role("searchbox").press_sequentially("restart", delay=5)
+
+    expect(page.get_by_role("article").first).to_contain_text("Deploy guide")
+    assert len(asked) < len("restart")
+    assert re.search("q=restart(&|$)", asked[-1])
+
+
+def test_the_box_is_emptied_and_the_hits_go(open_page, member, guide):
+    page = open_page(member)
+    page.goto("/w/handbook/search?q=restart")
+    page.get_by_role("searchbox").fill("")
+
+    expect(page.get_by_role("article")).to_have_count(0)
+    expect(page).to_have_url(re.compile("/search$"))
+
+
+def test_arrows_move_through_the_hits_enter_opens_escape_goes_back(open_page, member, list_of_entries):
+    page = open_page(member)
+    page.goto("/w/handbook/search?q=entry&mode=lexical")
+    page.keyboard.press("/")
+    page.keyboard.press("ArrowDown")
+    expect(hit_links(page).nth(0)).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    for _ in range(20):
+        page.keyboard.press("ArrowDown")
+    expect(hit_links(page).nth(9)).to_be_focused()
+    expect(hit_links(page).nth(9)).to_be_in_viewport()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+
+    expect(page).to_have_url(re.compile("/documents/"))
+
+
+def test_filters_are_counted_once_the_hits_are_there_and_stand_beside_them(open_page, member, tagged):
+    page = open_page(member, viewport={"width": 1440, "height": 900})
+    page.goto("/w/handbook/search")
+    page.get_by_role("searchbox").press_sequentially("entry")
+    page.get_by_role("link", name=re.compile("^old 1")).click()
+
+    expect(page.get_by_role("article")).to_have_count(1)
+    page.get_by_role("searchbox").fill("entry of")
+    expect(page).to_have_url(re.compile("q=entry\\+of&.*tags_any=old"))
+    page.get_by_role("link", name="Remove Tag: old").click()
+    expect(page.get_by_role("article").filter(has_text="new.md")).to_have_count(1)
+
+
+def test_on_a_phone_filters_open_when_asked(open_page, member, tagged):
+    page = open_page(member, viewport={"width": 390, "height": 800})
+    page.goto("/w/handbook/search?q=entry")
+    value = page.get_by_role("link", name=re.compile("^old 1"))
+    expect(value).to_be_hidden()
+    page.get_by_text("Filters", exact=True).click()
+    expect(value).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_a_citation_is_copied_and_that_is_said(open_page, member, guide):
+    page = open_page(member, permissions=["clipboard-read", "clipboard-write"])
+    page.goto("/w/handbook/search?q=restart")
+    button = page.get_by_role("button", name=re.compile("^Copy the citation")).first
+    button.click()
+
+    expect(button).to_contain_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == "ops/deploy.md#L3"
+
+
+def test_a_server_that_is_gone_is_said(browser, live_server, member, guide):
+    context = browser.new_context(base_url=live_server.url)  # its console may complain
+    context.add_cookies([session_cookie(member, live_server.url)])
+    page = context.new_page()
+    page.goto("/w/handbook/search")
+    page.route("**/search?**", lambda route: route.abort())
+    page.get_by_role("searchbox").press_sequentially("restart")
+
+    expect(page.get_by_role("alert")).to_contain_text("could not be fetched")
+    context.close()
+
+
+def test_who_was_logged_out_meanwhile_is_sent_to_log_in(open_page, member, guide):
+    page = open_page(member)
+    page.goto("/w/handbook/search")
+    page.context.clear_cookies()
+    page.get_by_role("searchbox").press_sequentially("restart")
+
+    expect(page).to_have_url(re.compile("/login"))
