@@ -13,6 +13,7 @@ from search.charset import is_damaged_utf8, likeliest_charset, marked_charset, w
 _BLOCK_BYTES = 1 << 20
 #: More of a line is not shown: minified files are one line of megabytes.
 MAX_LINE_CHARS = 2_000
+_HEAD_BYTES = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +50,22 @@ def read_lines(
     charset = _charset([line for line in raw if len(line) <= gathered.max_line_bytes], head)
     lines = (_line(number, line, charset, max_line_chars) for number, line in enumerate(raw, start=first))
     return LineWindow(lines=tuple(lines), total=gathered.total)
+
+
+def line_heads(content: BinaryIO) -> Iterator[tuple[bytes, int]]:
+    """Give of each line, in order, its first 80 bytes and how many it has, its end apart.
+
+    What isn't read is not waited for: who has seen enough lines stops.
+    """
+    head, length = b"", 0
+    for block in _unix_line_ends(_as_utf8(content.read(_BLOCK_BYTES), content)):
+        *ended, rest = block.split(b"\n")
+        for piece in ended:
+            yield (head + piece[:_HEAD_BYTES])[:_HEAD_BYTES], length + len(piece)
+            head, length = b"", 0
+        head, length = (head + rest[:_HEAD_BYTES])[:_HEAD_BYTES], length + len(rest)
+    if length:
+        yield head, length
 
 
 @dataclass(slots=True, kw_only=True)

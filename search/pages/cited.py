@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
+#: What the address of the lines as they are written says.
+SOURCE_VIEW = "source"
 _CHUNK_ID = re.compile(r"[0-9a-f]{32}")
 
 
@@ -19,6 +21,8 @@ class Cited:
     chunk_id: str | None
     #: The first line, page or cue, or the ordinal of the first passage, that is to be shown.
     first: int | None
+    #: Whether the lines are wanted as they are written, of a document that would be rendered.
+    is_source: bool = False
 
     @classmethod
     def in_address(cls, parameters: Mapping[str, str]) -> "Cited":
@@ -31,12 +35,19 @@ class Cited:
             end=max(start, end or start) if start else None,
             chunk_id=chunk_id if _CHUNK_ID.fullmatch(chunk_id) else None,
             first=_number(parameters.get("from")),
+            is_source=parameters.get("view") == SOURCE_VIEW,
         )
+
+    @property
+    def named(self) -> dict[str, object]:
+        """What the address says of the place, by parameter."""
+        view = SOURCE_VIEW if self.is_source else None
+        stated = {"start": self.start, "end": self.end, "chunk": self.chunk_id, "view": view}
+        return {name: value for name, value in stated.items() if value is not None}
 
     def address(self, first: int | None = None) -> str:
         """Give the query string that shows the place, or the document from another line or passage on."""
-        named = {"start": self.start, "end": self.end, "chunk": self.chunk_id, "from": first}
-        return urlencode({name: value for name, value in named.items() if value is not None})
+        return urlencode(self.named if first is None else {**self.named, "from": first})
 
 
 def _number(text: str | None) -> int | None:

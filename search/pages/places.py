@@ -39,6 +39,11 @@ class PageReading:
     passages: tuple[Chunk, ...]
 
     @property
+    def shown(self) -> range:
+        """The number of the page."""
+        return range(self.page, self.page + 1)
+
+    @property
     def earlier_address(self) -> str | None:
         """The query string of the page before."""
         return self.cited.address(self.page - 1) if self.page > 1 else None
@@ -80,6 +85,9 @@ class CueReading:
 
     template: ClassVar[str] = "search/cues.html"
 
+    #: What has an outline isn't shown by time.
+    shown: ClassVar[range] = range(0)
+
     cited: Cited
     cues: tuple[ShownCue, ...]
     total: int
@@ -112,6 +120,7 @@ class PictureReading:
     """A picture with the cited region outlined, and the text that was recognised in it."""
 
     template: ClassVar[str] = "search/picture.html"
+    shown: ClassVar[range] = range(0)
 
     cited: Cited
     #: Pixels; None when the picture can't be shown or its size isn't known.

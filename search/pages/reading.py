@@ -5,14 +5,19 @@ Pages of a PDF, cues of a transcript and pictures are shown as such (`search.pag
 
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
+
+from django.utils.safestring import SafeString
 
 from search.blobs import open_blob
 from search.cues import NoCues
 from search.lines import LineWindow, read_lines
 from search.models import Chunk, Document, MediaKind
 from search.pages.cited import Cited
+from search.pages.colours import Colours, language_of_path
+from search.pages.markdown.parsing import is_markdown
+from search.pages.neighbours import Neighbours
 from search.pages.places import (
     CueReading,
     NoPages,
@@ -22,10 +27,22 @@ from search.pages.places import (
     read_picture,
     read_transcript,
 )
+from search.pages.rendered import RenderedReading, read_rendered
 
 #: So much is shown at once; the cited place begins LEAD into it.
 WINDOW_LINES, LEAD_LINES = 400, 60
 WINDOW_PASSAGES, LEAD_PASSAGES = 30, 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownLine:
+    """A line of a document in its colours."""
+
+    #: From 1.
+    number: int
+    html: SafeString
+    #: Whether it goes on.
+    is_cut: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +51,8 @@ class Reading:
 
     cited: Cited
     window: LineWindow | None
+    #: The window's lines.
+    lines: tuple["ShownLine", ...] = ()
     passages: tuple[Chunk, ...]
     first: int
     last: int
@@ -46,6 +65,11 @@ class Reading:
     def template(self) -> str:
         """The template that shows it."""
         return "search/passages.html" if self.window is None else "search/lines.html"
+
+    @property
+    def shown(self) -> range:
+        """The numbers of the lines that are shown, or the ordinals of the passages."""
+        return range(self.first - (self.window is None), self.last + (self.window is not None))
 
     @property
     def cited_address(self) -> str:
@@ -63,21 +87,53 @@ class Reading:
         return None if self.later is None else self.cited.address(self.later)
 
 
-AnyReading = Reading | PageReading | CueReading | PictureReading
+AnyReading = Reading | RenderedReading | PageReading | CueReading | PictureReading
 
 
-def read_document(document: Document, cited: Cited) -> AnyReading:
-    """Give what the page shows of `document`, around the cited place.
+def read_document(neighbours: Neighbours, cited: Cited) -> AnyReading:
+    """Give what the page shows of the document, around the cited place.
 
     Without its bytes, as when it is being replaced this moment, the passages are shown instead; so they are
     of a document that is not what it was said to be.
     """
+    document = neighbours.document
     try:
+        if is_rendered(document) and not cited.is_source:
+            return read_rendered(neighbours, cited)
         return _READERS.get(MediaKind(document.media), _read_passages)(document, cited)
     except NoCues:
         return _read_lines(document, cited)
     except (NoPages, FileNotFoundError):
         return _read_passages(document, cited)
+
+
+def is_rendered(document: Document) -> bool:
+    """Whether the document is shown as what its markup means unless its lines are asked for."""
+    return is_markdown(document.mime) and document.media == MediaKind.TEXT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownView:
+    """A way to look at the document."""
+
+    label: str
+    address: str
+    is_current: bool
+
+
+def views_of(document: Document, cited: Cited) -> tuple[ShownView, ...]:
+    """Give the ways to look at the place, when there are two."""
+    if not is_rendered(document):
+        return ()
+    ways = (("Rendered", False), ("Source lines", True))
+    return tuple(
+        ShownView(
+            label=label,
+            address=replace(cited, is_source=is_source).address(cited.first),
+            is_current=cited.is_source is is_source,
+        )
+        for label, is_source in ways
+    )
 
 
 def _read_lines(document: Document, cited: Cited) -> Reading:
@@ -90,12 +146,22 @@ def _read_lines(document: Document, cited: Cited) -> Reading:
     return Reading(
         cited=cited,
         window=window,
+        lines=_coloured(window, document.path),
         passages=(),
         first=first,
         last=last,
         total=window.total,
         earlier=max(1, min(first, window.total + 1) - WINDOW_LINES) if first > 1 else None,
         later=last + 1 if last < window.total and window.lines else None,
+    )
+
+
+def _coloured(window: LineWindow, path: str) -> tuple[ShownLine, ...]:
+    """Give the window's lines. What began before it, like a long comment, isn't known to have begun."""
+    written = Colours().lines([line.text for line in window.lines], language_of_path(path))
+    return tuple(
+        ShownLine(number=line.number, html=html, is_cut=line.is_cut)
+        for line, html in zip(window.lines, written, strict=True)
     )
 
 

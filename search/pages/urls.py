@@ -7,7 +7,7 @@ from django.views.generic import RedirectView
 import kebab.api.urls  # noqa: F401  # registers the converter of document ids
 from search.pages.insight import InsightPage
 from search.pages.searching import CountedFilters, SearchPage
-from search.pages.views import DocumentPage, DocumentPicture, DocumentSheet, HomePage
+from search.pages.views import DocumentChunksPage, DocumentPage, DocumentPicture, DocumentSheet, HomePage
 
 urlpatterns = [
     # What browsers ask for by themselves on pages that name no icon, like the admin's.
@@ -17,6 +17,9 @@ urlpatterns = [
     path("w/<str:slug>/search/filters", CountedFilters.as_view(), name="search-filters"),
     path("w/<str:slug>/insight", InsightPage.as_view(), name="insight"),
     path("w/<str:slug>/documents/<hex32:doc_id>", DocumentPage.as_view(), name="document"),
+    path(
+        "w/<str:slug>/documents/<hex32:doc_id>/chunks", DocumentChunksPage.as_view(), name="document-chunks"
+    ),
     path(
         "w/<str:slug>/documents/<hex32:doc_id>/pages/<int:page>.png",
         DocumentSheet.as_view(),

@@ -2,21 +2,27 @@
 
 import logging
 import uuid
+from urllib.parse import parse_qsl
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from kebab.api.errors import NotFound
+from kebab.pages.lists import list_page
 from kebab.pages.page import Page, WorkspacePage
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from kebab.tenancy.acting import acting_everywhere
+from search.api.reading import chunks_of
 from search.blobs import open_blob, read_blob
 from search.models import Document, MediaKind
 from search.pages.asked import Asked
+from search.pages.chunks import from_cited, shown_chunks
 from search.pages.cited import Cited
+from search.pages.neighbours import Neighbours
+from search.pages.outline import outline_of
 from search.pages.places import SHOWN_PICTURES
-from search.pages.reading import read_document
+from search.pages.reading import read_document, views_of
 from search.pictures.page import PageNotDrawn, page_png
 from search.rights import documents_of
 
@@ -43,12 +49,41 @@ class DocumentPage(WorkspacePage):
     def show(self, request: HttpRequest, workspace: Workspace, doc_id: uuid.UUID) -> HttpResponse:
         """Give the page. Raises NotFound."""
         document = _document(workspace, self.access.reader, doc_id)
+        readable = documents_of(workspace, self.access.reader)
+        neighbours = Neighbours(workspace=workspace, document=document, readable=readable)
+        cited = Cited.in_address(request.GET)
+        asked, reading = Asked.in_address(request.GET), read_document(neighbours, cited)
         context = {
-            "asked": Asked.in_address(request.GET),
+            "asked": asked,
             "document": document,
-            "reading": read_document(document, Cited.in_address(request.GET)),
+            "reading": reading,
+            "views": views_of(document, cited),
+            "outline": outline_of(document, cited, reading.shown),
+            "versions": neighbours.versions(),
+            "kept": parse_qsl(asked.address),
         }
         return self.render(request, "search/document.html", **context)
+
+
+class DocumentChunksPage(WorkspacePage):
+    """What the index saw of a document: its chunks in order."""
+
+    tab = "search"
+
+    def show(self, request: HttpRequest, workspace: Workspace, doc_id: uuid.UUID) -> HttpResponse:
+        """Give the page, from the chunk on that the address names. Raises NotFound, InvalidCursor."""
+        document = _document(workspace, self.access.reader, doc_id)
+        chunks = chunks_of(workspace, self.access.reader, doc_id)
+        cited = Cited.in_address(request.GET)
+        shown = list_page(self, request, from_cited(chunks, cited), ordering=("ordinal", "chunk_id"))
+        context = {
+            "document": document,
+            "total": chunks.count(),
+            "list": shown,
+            "chunks": shown_chunks(workspace, shown.rows, cited),
+            "begins_later": bool(shown.rows) and shown.rows[0].ordinal > 0,
+        }
+        return self.render(request, "search/chunks.html", **context)
 
 
 class DocumentSheet(WorkspacePage):

@@ -406,6 +406,12 @@ def _evaluation_pages() -> Iterator[Call]:
     yield Call(route="evaluation-run-delete", method="post", shown=_NONE)
 
 
+def _document_pages() -> Iterator[Call]:
+    yield Call(route="document", query="view=source")
+    yield Call(route="document-chunks")
+    yield Call(route="document-chunks", query="chunk={chunk}")
+
+
 CALLS: Sequence[Call] = (
     *_people(),
     *_searches(),
@@ -418,4 +424,5 @@ CALLS: Sequence[Call] = (
     *_insight(),
     *_evaluation_pages(),
     *_search_pages(),
+    *_document_pages(),
 )

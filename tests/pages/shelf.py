@@ -42,10 +42,21 @@ def passages_of(text, **fields):
     return found
 
 
-def shelve(workspace, path, text, *, passages=None, charset="utf-8", media="text", **fields):
+def shelve(
+    workspace,
+    path,
+    text,
+    *,
+    passages=None,
+    charset="utf-8",
+    media="text",
+    source="handbook",
+    version="",
+    **fields,
+):
     """Store a document and make it searchable by words and vectors; give it."""
     content = text.encode(charset)
-    source = ensure_source(workspace, "handbook", kind="upload")
+    source = ensure_source(workspace, source, kind="upload")
     draft = DocumentDraft(
         **{
             "title": path,
@@ -62,7 +73,7 @@ def shelve(workspace, path, text, *, passages=None, charset="utf-8", media="text
             **fields,
         }
     )
-    place = Place(workspace=workspace, source=source, version=ensure_version(source), path=path)
+    place = Place(workspace=workspace, source=source, version=ensure_version(source, version), path=path)
     replace_document(place, draft)
     return Document.objects.in_workspace(workspace).get(doc_id=place.doc_id)
 

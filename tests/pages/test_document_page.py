@@ -35,11 +35,13 @@ def follow(visitor, document, page, direction):
 @pytest.fixture
 def log(workspace):
     lines = [f"entry {n}" for n in range(1, 2001)]
-    return shelve(workspace, "long.log", "\n".join(lines), passages=[Passage(text="entry")])
+    return shelve(
+        workspace, "long.log", "\n".join(lines), mime="text/plain", passages=[Passage(text="entry")]
+    )
 
 
 def test_the_text_is_shown_with_the_cited_lines_marked(visitor, guide):
-    page = text_of(open_page(visitor, guide, start=3, end=4))
+    page = text_of(open_page(visitor, guide, start=3, end=4, view="source"))
 
     assert line_ids(page) == [1, 2, 3, 4, 5]
     assert cited_lines(page) == [3, 4]
@@ -115,7 +117,9 @@ def test_a_place_that_is_no_number_shows_the_start(visitor, log, start):
 
 
 def test_an_endless_line_is_cut(visitor, workspace):
-    document = shelve(workspace, "min.js", "x" * 1_000_000, passages=[Passage(text="x")])
+    document = shelve(
+        workspace, "min.js", "x" * 1_000_000, mime="text/javascript", passages=[Passage(text="x")]
+    )
     response = open_page(visitor, document)
 
     assert "the line goes on" in text_of(response)

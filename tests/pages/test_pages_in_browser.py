@@ -31,7 +31,7 @@ def test_from_the_login_to_the_cited_lines(open_page, password, long_guide):
     page.keyboard.press("Enter")
     page.get_by_role("link", name=re.compile("^Valves")).first.click()
 
-    cited = page.locator("li.cited")
+    cited = page.locator(".rendered .cited")
     expect(cited).to_contain_text("Step 250: turn the valve number 250.")
     expect(cited).to_be_in_viewport()
     expect(page).to_have_url(re.compile("#L499$"))
@@ -147,6 +147,19 @@ def test_the_outline_of_a_region_lies_on_the_words_in_the_picture(open_page, mem
     assert abs(outlined["width"] - 504 * scale) < 4
 
 
+@pytest.mark.parametrize("width", [390, 1_440])
+def test_rendered_markdown_fits_the_screen_and_opens_at_the_cited_line(open_page, member, workspace, width):
+    wide = f"| a | b |\n|---|---|\n| {'c' * 300} | {'d ' * 300} |\n\n```python\n{'x = 1; ' * 100}\n```\n\n"
+    text = f"# Valves\n\n{wide}" + "\n\n".join(f"Step {n} of {'many ' * 9}." for n in range(120))
+    document = shelve(workspace, "ops/valves.md", f"{text}\n\n{'w' * 300}", title="Valves")
+    page = open_page(member, viewport={"width": width, "height": 800})
+    page.goto(f"/w/handbook/documents/{document.doc_id.hex}?start=151&end=151#L151")
+
+    expect(page.locator(".rendered p.cited")).to_contain_text("Step 70 of")
+    expect(page.locator(".rendered p.cited")).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
 def test_the_text_of_a_pdf_page_comes_before_the_sheet_on_a_phone(open_page, member, workspace):
     text = content_of("pdf/printed.pdf").decode("latin-1")
     passages = [Passage(text="The marmalade siren", spans=[{"kind": "page", "page": 2}])]
@@ -186,3 +199,40 @@ def test_a_hit_in_a_mail_leads_to_its_passage(open_page, member, workspace):
 
     expect(page.locator("section.cited")).to_contain_text("Line 20 of a long letter.")
     expect(page.locator("section.cited")).to_be_in_viewport()
+
+
+def test_the_outline_stands_aside_on_a_desktop_and_opens_on_a_phone(open_page, member, workspace):
+    spans = [[{"kind": "line", "start": line, "end": line}] for line in (3, 7)]
+    passages = [
+        Passage(text="a", ordinal=0, heading_path=("Linux",), spans=spans[0]),
+        Passage(text="b", ordinal=1, heading_path=("Windows",), spans=spans[1]),
+    ]
+    text = "# Linux\n\na\n\n# Windows\n\nb\n"
+    manual = shelve(workspace, "manual.md", text, passages=passages)
+    page = open_page(member, viewport={"width": 1440, "height": 800})
+    page.goto(f"/w/handbook/documents/{manual.doc_id.hex}")
+    expect(page.get_by_role("link", name="Windows")).to_be_visible()
+    page.get_by_role("link", name="Windows").click()
+    expect(page.locator("#L7")).to_be_in_viewport()
+    page.set_viewport_size({"width": 390, "height": 800})
+    expect(page.get_by_role("link", name="Windows")).not_to_be_visible()
+    page.locator(".outline summary").click()
+    expect(page.get_by_role("link", name="Windows")).to_be_visible()
+
+
+def test_arrow_keys_turn_the_pages_of_a_pdf(open_page, member, workspace):
+    text = content_of("pdf/printed.pdf").decode("latin-1")
+    passages = [Passage(text="The marmalade siren", spans=[{"kind": "page", "page": 2}])]
+    fields = {"media": "pdf", "mime": "application/pdf", "metadata": {"pages": 3}, "passages": passages}
+    document = shelve(workspace, "printed.pdf", text, charset="latin-1", **fields)
+    page = open_page(member)
+    page.goto(f"/w/handbook/documents/{document.doc_id.hex}")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_text("Page 2 of 3")).to_be_visible()
+    page.get_by_label("Page", exact=True).fill("3")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Page 3 of 3")).to_be_visible()
+    page.locator("main").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_text("Page 2 of 3")).to_be_visible()

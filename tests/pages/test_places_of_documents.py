@@ -77,6 +77,17 @@ def test_pages_are_turned(visitor, add):
     assert 'rel="prev"' in page
 
 
+def test_a_page_is_asked_for_by_its_number(visitor, add):
+    document = add(PRINTED)
+    cited = chunk_with(document, "marmalade").chunk_id.hex
+    page = opened(visitor, document, chunk=cited, q="a b")
+    form = re.search(r'<form class="page-form" method="get">(.*?)</form>', page, re.DOTALL)[1]
+
+    assert re.search(r'name="from" type="number" min="1" max="3" value="2"', form)
+    assert f'name="chunk" value="{cited}"' in form
+    assert 'name="q" value="a b"' in form
+
+
 @pytest.mark.parametrize("first", ["0", "99", "-1", "x"])
 def test_a_page_that_is_not_there_shows_the_nearest(visitor, add, first):
     assert re.search(r"Page [13] of 3", opened(visitor, add(PRINTED), **{"from": first}))

@@ -206,6 +206,7 @@ def _pages(operator, workspace, documents):
         "password-reset-link": [_reset_link(operator)],
         **{name: paths for name, paths in plain.items() if name not in _NO_PAGES},
         "search": [f"{search}{mode}" for mode in ("lexical", "vector", "hybrid")],
+        "document-chunks": [address.replace("?", "/chunks?") for address in ours],
         "document": [*ours, *(f"/w/{each.workspace.slug}/documents/{each.doc_id.hex}" for each in others)],
     }
 

@@ -1,0 +1,1 @@
+"""Markdown as a page shows it: a stretch of lines, rendered, safe, with the cited lines marked."""

@@ -1,0 +1,83 @@
+"""A Markdown document as it is meant to be read: a stretch of it, rendered, with the cited lines marked."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from django.utils.safestring import SafeString
+
+from search.blobs import open_blob
+from search.lines import LineWindow, read_lines
+from search.pages.cited import Cited
+from search.pages.markdown.headings import lower_headings
+from search.pages.markdown.links import Links, resolve
+from search.pages.markdown.parsing import parse
+from search.pages.markdown.places import mark_places
+from search.pages.markdown.stretches import MAX_LINE_CHARS, Stretch, stretch_at
+from search.pages.markdown.writing import written
+from search.pages.neighbours import Neighbours
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderedReading:
+    """A stretch of a Markdown document."""
+
+    template: ClassVar[str] = "search/rendered.html"
+
+    cited: Cited
+    html: SafeString
+    #: The lines that are shown, from 1, and how many there are.
+    first: int
+    last: int
+    total: int
+    #: Whether a line is longer than what is shown of it.
+    is_cut: bool
+    earlier: int | None
+
+    @property
+    def shown(self) -> range:
+        """The numbers of the lines that are shown."""
+        return range(self.first, self.last + 1)
+
+    @property
+    def cited_address(self) -> str:
+        """The query string of the stretch with the cited place."""
+        return self.cited.address()
+
+    @property
+    def earlier_address(self) -> str | None:
+        """The query string of the stretch before."""
+        return None if self.earlier is None else self.cited.address(self.earlier)
+
+    @property
+    def later_address(self) -> str | None:
+        """The query string of the stretch after."""
+        return self.cited.address(self.last + 1) if self.last < self.total else None
+
+
+def read_rendered(neighbours: Neighbours, cited: Cited) -> RenderedReading:
+    """Give the stretch that the address names, else that of the cited lines. Raises FileNotFoundError."""
+    document = neighbours.document
+    with open_blob(document.workspace_id, document.content_hash) as content:
+        stretch = stretch_at(content, cited.first or cited.start or 1)
+        content.seek(0)
+        count = stretch.last - stretch.first + 1
+        window = read_lines(content, first=stretch.first, count=count, max_line_chars=MAX_LINE_CHARS)
+    return RenderedReading(
+        cited=cited,
+        html=_rendered(stretch, window, neighbours, cited),
+        first=stretch.first,
+        last=stretch.last,
+        total=window.total,
+        is_cut=any(line.is_cut for line in window.lines),
+        earlier=stretch.earlier,
+    )
+
+
+def _rendered(stretch: Stretch, window: LineWindow, neighbours: Neighbours, cited: Cited) -> SafeString:
+    is_mdx = neighbours.document.mime == "text/mdx"
+    lines = [line.text for line in window.lines]
+    tokens = parse(lines, first=stretch.first, opening=stretch.opening, is_mdx=is_mdx)
+    headings = lower_headings(tokens)
+    resolve(tokens, Links.of(tokens, neighbours, headings))
+    marked = range(cited.start, (cited.end or cited.start) + 1) if cited.start else range(0)
+    return written(mark_places(tokens, first=stretch.first, last=stretch.last, cited=marked))
