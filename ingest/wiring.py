@@ -17,7 +17,7 @@ from kebab.pages.tabs import Tab, register_tab
 from kebab.people import deletion
 from kebab.people.access import Access
 from kebab.people.models import Role, Scope, Workspace
-from kebab.people.preferences import register_preference
+from kebab.people.preferences import describe_preference, register_preference
 from kebab.people.setting_guards import SettingsChange, register_follower, register_guard
 from kebab.stack import preparation
 
@@ -29,6 +29,12 @@ def register() -> None:
     register_error_tree(IngestError)
     register_preference(CHUNK_TOKENS, MAX_TOKENS, _chunk_tokens)
     register_tab(Tab(label="Evaluation", route="evaluation", need=_EVALUATE, place=55))
+    describe_preference(
+        CHUNK_TOKENS,
+        "Size of chunks",
+        f"The most tokens a chunk has, its headings included: {LEAST_TOKENS} to {MAX_TOKENS}. Everything is"
+        " cut and indexed anew, in the background.",
+    )
     register_guard(_try_in_a_copy)
     register_follower(_index_anew)
     deletion.register(_remove_what_is_not_a_row)

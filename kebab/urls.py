@@ -17,6 +17,7 @@ api = [
 urlpatterns = [
     path("", include("kebab.health.urls")),
     path("", include("kebab.accounts.urls")),
+    path("", include("kebab.people.pages.urls")),
     path("", include("search.pages.urls")),
     path("", include("ingest.pages.evaluation_urls")),
     path("api/v1/", include(api)),

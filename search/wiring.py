@@ -35,6 +35,7 @@ from search.retrieval.errors import SearchError
 from search.retrieval.fusion import RRF_K
 from search.retrieval.staleness import STALE_AFTER_DAYS
 from search.retrieval.types import DEFAULT_K, DEFAULT_SNIPPET_CHARS, MAX_K, Fusion
+from search.setting_words import describe_settings
 from search.vectors.index import drop_index
 
 SCORE_GATE = 0.05
@@ -60,6 +61,7 @@ def register() -> None:
     register_preference("answers_kept_days", 0, _whole_number(0, 36_500))
     register_preference(QUERIES_KEPT_DAYS, 90, _whole_number(0, 36_500))
     register_preference("embedder", None, _allowed_embedder)
+    describe_settings()
     register_tab(Tab(label="Search", route="search", need=_SEARCH, place=10))
     register_tab(Tab(label="Insight", route="insight", need=REVIEW, place=50))
     register_guard(_ask_golden_queries)

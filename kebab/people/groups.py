@@ -109,6 +109,22 @@ def remove_from_group(access: Access, group_id: uuid.UUID, user_id: int) -> None
         audit.record(access, "group.member_removed", membership.user.email, **_named(group))
 
 
+def set_groups(
+    access: Access, user_id: int, wanted: Collection[uuid.UUID], *, among: Collection[uuid.UUID]
+) -> None:
+    """Have a member be in `wanted`, and in none of the others `among` which were chosen from.
+
+    Raises NotFound for the member, and for a group that isn't there.
+    """
+    with transaction.atomic():
+        mine = GroupMember.objects.filter(workspace=access.workspace, membership=_member(access, user_id))
+        present = set(mine.values_list("group_id", flat=True))
+        for group_id in sorted(set(wanted) - present):
+            add_to_group(access, group_id, user_id)
+        for group_id in sorted(present & set(among) - set(wanted)):
+            remove_from_group(access, group_id, user_id)
+
+
 def one_group(workspace: Workspace, group_id: uuid.UUID) -> Group:
     """Give the group. Raises NotFound for one that is missing or another workspace's."""
     group = workspace.groups.filter(pk=group_id).first()

@@ -1,6 +1,9 @@
-"""Sends an invitation by Django's mail framework, once it is committed."""
+"""Invites somebody by Django's mail framework: the mail goes once the invitation is committed."""
 
 import logging
+import uuid
+from collections.abc import Collection
+from dataclasses import dataclass
 from smtplib import SMTPException
 
 from django.conf import settings
@@ -8,8 +11,10 @@ from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
 
 from kebab.people.access import Access
-from kebab.people.models import Invitation
+from kebab.people.invitations import invite
+from kebab.people.models import Invitation, Role
 from kebab.people.models.invitation import OPERATOR_PREFIX
+from kebab.people.outreach import count_invitation
 
 logger = logging.getLogger(__name__)
 
@@ -17,6 +22,34 @@ logger = logging.getLogger(__name__)
 _UNDELIVERED = frozenset(
     f"django.core.mail.backends.{kind}.EmailBackend" for kind in ("console", "dummy", "filebased", "locmem")
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentInvitation:
+    """An invitation just made."""
+
+    invitation: Invitation
+    #: Where it is accepted, for those who may pass it on; None for all others.
+    link: str | None
+    #: Whether a mail server has taken the mail.
+    is_mailed: bool
+
+
+def invite_by_mail(
+    access: Access, site: str, *, email: str, role: Role, groups: Collection[uuid.UUID] = ()
+) -> SentInvitation:
+    """Invite whoever has this address, and mail the link, which begins with `site`; outside of a transaction.
+
+    Raises RateLimited, and what `invite` raises.
+    """
+    count_invitation(access, email)
+    invited = invite(access, email, role, groups)
+    link = f"{site}{invited.path}"
+    return SentInvitation(
+        invitation=invited.invitation,
+        link=link if may_see_link(access) else None,
+        is_mailed=send_invitation(invited.invitation, link),
+    )
 
 
 def mail_is_delivered() -> bool:

@@ -1,6 +1,6 @@
 """The settings a workspace may have. Each is registered by the part that reads it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,19 @@ class Preference:
     ranks: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """What people are told of a setting, where they change it."""
+
+    label: str
+    #: What it does and which values it takes.
+    about: str
+    #: Gives the values that there are, with how each is called, where they are few.
+    choices: Callable[[], Iterable[tuple[str, str]]] | None = None
+
+
 _known: dict[str, Preference] = {}
+_words: dict[str, Words] = {}
 
 
 def register_preference(
@@ -30,6 +42,19 @@ def register_preference(
     With `ranks` it is one that the order of hits depends on from the next query on.
     """
     _known[name] = Preference(name=name, default=default, validate=validate, ranks=ranks)
+
+
+def describe_preference(
+    name: str, label: str, about: str, *, choices: Callable[[], Iterable[tuple[str, str]]] | None = None
+) -> None:
+    """Say in words what the setting `name` does."""
+    _words[name] = Words(label=label, about=about, choices=choices)
+
+
+def known_preferences() -> list[tuple[Preference, Words]]:
+    """Give all settings with their words, in the order that these were given; those without come last."""
+    without = {name: Words(label=name, about="") for name in sorted(_known) if name not in _words}
+    return [(_known[name], words) for name, words in {**_words, **without}.items() if name in _known]
 
 
 def ranking_preferences() -> frozenset[str]:

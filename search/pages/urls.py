@@ -5,14 +5,16 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 import kebab.api.urls  # noqa: F401  # registers the converter of document ids
+from search.pages.home import HomePage, WorkspacesPage
 from search.pages.insight import InsightPage
 from search.pages.searching import CountedFilters, SearchPage
-from search.pages.views import DocumentChunksPage, DocumentPage, DocumentPicture, DocumentSheet, HomePage
+from search.pages.views import DocumentChunksPage, DocumentPage, DocumentPicture, DocumentSheet
 
 urlpatterns = [
     # What browsers ask for by themselves on pages that name no icon, like the admin's.
     path("favicon.ico", RedirectView.as_view(url=static("kebab/kebab.svg"))),
     path("", HomePage.as_view(), name="home"),
+    path("workspaces", WorkspacesPage.as_view(), name="workspaces"),
     path("w/<str:slug>/search", SearchPage.as_view(), name="search"),
     path("w/<str:slug>/search/filters", CountedFilters.as_view(), name="search-filters"),
     path("w/<str:slug>/insight", InsightPage.as_view(), name="insight"),

@@ -1,18 +1,16 @@
-"""The pages: home, document."""
+"""The pages of a document."""
 
 import logging
 import uuid
 from urllib.parse import parse_qsl
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
 
 from kebab.api.errors import NotFound
 from kebab.pages.lists import list_page
-from kebab.pages.page import Page, WorkspacePage
+from kebab.pages.page import WorkspacePage
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
-from kebab.tenancy.acting import acting_everywhere
 from search.api.reading import chunks_of
 from search.blobs import open_blob, read_blob
 from search.models import Document, MediaKind
@@ -27,18 +25,6 @@ from search.pictures.page import PageNotDrawn, page_png
 from search.rights import documents_of
 
 logger = logging.getLogger(__name__)
-
-
-class HomePage(Page):
-    """The workspaces of the person; who has one is taken there."""
-
-    def get(self, request: HttpRequest) -> HttpResponse:
-        """Give the list, or the way to the only one."""
-        with acting_everywhere():
-            workspaces = list(Workspace.objects.of_member(request.user))  # type: ignore[arg-type]
-        if len(workspaces) == 1:
-            return redirect("search", workspaces[0].slug)
-        return render(request, "search/home.html", {"workspaces": workspaces})
 
 
 class DocumentPage(WorkspacePage):

@@ -412,6 +412,53 @@ def _document_pages() -> Iterator[Call]:
     yield Call(route="document-chunks", query="chunk={chunk}")
 
 
+def _people_pages() -> Iterator[Call]:
+    yield Call(route="people")
+    invited = {"email": "who@example.org", "role": "viewer"}
+    yield Call(route="people", method="post", body=invited, shown=_NONE)
+    yield Call(route="people", method="post", body=invited | {"groups": ["{group}"]}, shown=_NONE)
+    yield Call(route="person")
+    yield Call(route="person", method="post", body={"role": "editor"}, shown=_NONE)
+    yield Call(route="person-groups", method="post", body={"groups": ["{group}"]}, shown=_NONE)
+    yield Call(route="person-removal", method="post", shown=_NONE)
+    yield Call(route="invitation-withdrawal", method="post", shown=_NONE)
+    yield Call(route="invitation-again", method="post", shown=_NONE)
+    yield from _group_and_token_pages()
+
+
+def _group_and_token_pages() -> Iterator[Call]:
+    yield Call(route="groups")
+    yield Call(route="groups", method="post", body={"name": "fresh"}, shown=_NONE)
+    yield Call(route="group")
+    yield Call(route="group", method="post", body={"name": "x"}, shown=_NONE)
+    yield Call(route="group-deletion", method="post", shown=_NONE)
+    yield Call(route="group-addition", method="post", body={"email": "who@example.org"})
+    yield Call(route="group-removal", method="post", shown=_NONE)
+    yield Call(route="tokens")
+    yield Call(route="tokens", method="post", body={"scopes": ["search"]})
+    in_group = {"scopes": ["search"], "groups": ["{group}"]}
+    yield Call(route="tokens", method="post", body=in_group)
+    yield Call(route="token")
+    yield Call(route="token", method="post", body={"overlap_minutes": "5"})
+    yield Call(route="token-revocation", method="post", shown=_NONE)
+    yield from _settings_pages()
+
+
+def _settings_pages() -> Iterator[Call]:
+    yield Call(route="person-access")
+    yield Call(route="token-access")
+    yield Call(route="token-access", query="source={source}")
+    yield Call(route="settings", shown=_THEIRS)
+    renamed = {"name": "x", "slug": "brand-new-slug"}
+    yield Call(route="settings", method="post", body=renamed, shown=_NONE, is_fatal=True)
+    yield Call(route="settings-values", method="post", body={"default_k": "5"}, shown=_NONE, is_fatal=True)
+    yield Call(route="workspace-deletion", method="post", body={"slug": "no"}, shown=_THEIRS, is_fatal=True)
+    yield Call(route="audit")
+    yield Call(route="audit", query="action=source.")
+    yield Call(route="workspaces", shown=_THEIRS)
+    yield Call(route="workspaces", method="post", body={"name": "Brand new"}, shown=_NONE)
+
+
 CALLS: Sequence[Call] = (
     *_people(),
     *_searches(),
@@ -425,4 +472,5 @@ CALLS: Sequence[Call] = (
     *_evaluation_pages(),
     *_search_pages(),
     *_document_pages(),
+    *_people_pages(),
 )

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import uuid
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -291,7 +292,9 @@ def _group(workspace: Workspace, stem: str) -> Group:
 
 
 def _hidden_people(workspace: Workspace, stem: str, group: Group) -> dict[str, str]:
-    user = User.objects.create_user(f"{stem}member-{workspace.slug}@example.org")
+    # A small id stands in any page, as a number of something else.
+    user_id = 1_000_000_000 + uuid.uuid4().int % 1_000_000_000
+    user = User.objects.create_user(f"{stem}member-{workspace.slug}@example.org", pk=user_id)
     User.objects.filter(pk=user.pk).update(display_name=f"{stem}displayname")
     membership = Membership.objects.create(workspace=workspace, user=user, role=Role.VIEWER)
     GroupMember.objects.create(workspace=workspace, group=group, membership=membership)

@@ -14,7 +14,7 @@ _READING_POSTS = {"api-search", "api-search-bulk", "api-context-pack"}
 _OWN = re.compile(
     r"(?:harbour|lagoon)-\d+|Our (?:harbour|lagoon)"
     r"|[\w.<>-]+@example\.net"
-    r'|"seq": \d+|"id": \d+'
+    r'|"seq": \d+|"id": \d+|/people/\d+/remove'
 )
 _WORDS = ("workers", "restart the workers", "moorings", "workrs", "beside", "backup installer")
 # Ties are broken by ids, which differ: of this each open document has something, and none has as much.

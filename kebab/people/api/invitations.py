@@ -15,11 +15,10 @@ from kebab.api.schema import page_of
 from kebab.api.serializers import StrictSerializer, strict_body
 from kebab.api.views import WorkspaceView
 from kebab.people.api.serializers import GroupIdsField
-from kebab.people.invitation_mail import may_see_link, send_invitation
-from kebab.people.invitations import invite, withdraw_invitation
+from kebab.people.invitation_mail import invite_by_mail
+from kebab.people.invitations import withdraw_invitation
 from kebab.people.models import Invitation, Role
 from kebab.people.models.invitation import InvitationState
-from kebab.people.outreach import count_invitation
 from kebab.site_address import site_address
 
 
@@ -80,14 +79,12 @@ class InvitationsView(WorkspaceView):
         The link works once and for a week, for whoever has that address.
         """
         fields = strict_body(request, NewInvitation)
-        site = site_address(request)
-        count_invitation(self.access, fields["email"])
-        invited = invite(self.access, fields["email"], Role(fields["role"]), fields["groups"])
-        link = f"{site}{invited.path}"
+        invited = {"email": fields["email"], "role": Role(fields["role"]), "groups": fields["groups"]}
+        sent = invite_by_mail(self.access, site_address(request), **invited)
         answer: dict[str, Any] = {
-            **InvitationSerializer(invited.invitation).data,
-            "link": link if may_see_link(self.access) else None,
-            "is_mailed": send_invitation(invited.invitation, link),
+            **InvitationSerializer(sent.invitation).data,
+            "link": sent.link,
+            "is_mailed": sent.is_mailed,
         }
         return Response(answer, status=201, headers={"Cache-Control": "no-store"})
 

@@ -1,0 +1,109 @@
+"""The forms of the people's pages: the shape of what is typed. What may be done is for the domain to say."""
+
+import uuid
+from typing import Any
+
+from django import forms
+
+from kebab.people.access import Access
+from kebab.people.groups import MAX_GROUPS, MAX_NAME_CHARS
+from kebab.people.models import Group, Role, Workspace
+
+#: The most groups that a form offers.
+OFFERED_GROUPS = 200
+_ROLES = {
+    Role.VIEWER: "Viewer: search, read and ask",
+    Role.EDITOR: "Editor: also add and change sources and documents",
+    Role.ADMIN: "Admin: also people, tokens and settings",
+    Role.OWNER: "Owner: also delete the workspace",
+}
+
+
+class GroupsField(forms.MultipleChoiceField):
+    """Ids of groups, offered by name; whether they are there is for the domain to say."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(required=False, widget=forms.CheckboxSelectMultiple, **options)
+
+    def clean(self, value: Any) -> list[uuid.UUID]:
+        """Give the ids, each once. Raises ValidationError for what is none, and for too many."""
+        given = sorted(set(super().clean(value)))
+        if len(given) > max(MAX_GROUPS, OFFERED_GROUPS):
+            raise forms.ValidationError(f"Choose at most {MAX_GROUPS} groups.")
+        return [uuid.UUID(each) for each in given]
+
+    def valid_value(self, value: str) -> bool:
+        """Whether it has the form of an id."""
+        try:
+            return str(uuid.UUID(value)) == value
+        except ValueError:
+            return False
+
+
+def offered_groups(workspace: Workspace) -> list[tuple[str, str]]:
+    """Give id and name of the groups to choose from, by name."""
+    rows = workspace.groups.order_by("name").values_list("pk", "name")[:OFFERED_GROUPS]
+    return [(str(group_id), name) for group_id, name in rows]
+
+
+def names_of(workspace: Workspace, group_ids: set[uuid.UUID]) -> dict[uuid.UUID, str]:
+    """Give the names of groups by id; one query, none for none."""
+    if not group_ids:
+        return {}
+    return dict(Group.objects.filter(workspace=workspace, pk__in=group_ids).values_list("pk", "name"))
+
+
+class RoleForm(forms.Form):
+    """A role, of those that the caller may give."""
+
+    role = forms.TypedChoiceField(label="Role", coerce=Role)
+
+    def __init__(self, access: Access, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        level = 0 if access.role is None else access.role.level
+        roles: Any = self.fields["role"]
+        roles.choices = [(role.value, words) for role, words in _ROLES.items() if role.level <= level]
+
+
+class InvitationForm(RoleForm):
+    """Whom to invite, and as what."""
+
+    email = forms.EmailField(
+        label="E-mail address", max_length=254, widget=forms.EmailInput(attrs={"autocomplete": "off"})
+    )
+    groups = GroupsField(label="Groups", help_text="They read what is restricted to these.")
+    field_order = ("email", "role", "groups")
+
+    def __init__(self, access: Access, *args: Any, **options: Any) -> None:
+        super().__init__(access, *args, **options)
+        offered: Any = self.fields["groups"]
+        offered.choices = offered_groups(access.workspace)
+
+
+class MemberGroupsForm(forms.Form):
+    """The groups that a member is in."""
+
+    groups = GroupsField(label="In which ones")
+
+    def __init__(self, workspace: Workspace, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        offered: Any = self.fields["groups"]
+        offered.choices = offered_groups(workspace)
+
+
+class GroupForm(forms.Form):
+    """A group's name."""
+
+    name = forms.CharField(
+        label="Name", max_length=MAX_NAME_CHARS, widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )
+
+
+class AdditionForm(forms.Form):
+    """Which member to put into a group."""
+
+    email = forms.EmailField(
+        label="E-mail address of a member",
+        max_length=254,
+        widget=forms.EmailInput(attrs={"autocomplete": "off"}),
+    )

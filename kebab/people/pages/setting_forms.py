@@ -1,0 +1,100 @@
+"""The forms of a workspace's settings."""
+
+from typing import Any
+
+from django import forms
+
+from kebab.people.models import Workspace
+from kebab.people.preferences import Preference, Words, known_preferences
+from kebab.people.workspaces import MAX_NAME_CHARS
+
+_YES_NO = (("true", "yes"), ("false", "no"))
+_PLAIN = forms.TextInput(attrs={"autocomplete": "off"})
+
+
+class NameForm(forms.Form):
+    """How a workspace is called, and its address."""
+
+    name = forms.CharField(label="Name", max_length=MAX_NAME_CHARS, widget=_PLAIN)
+    slug = forms.CharField(
+        label="Short name in addresses",
+        max_length=63,
+        widget=_PLAIN,
+        help_text="Lower-case letters, digits and hyphens. Links to the old one open nothing any more.",
+    )
+
+
+class DeletionForm(forms.Form):
+    """The slug once more, typed by who wants the workspace gone."""
+
+    slug = forms.CharField(label="Type its short name to delete it", max_length=63, widget=_PLAIN)
+
+    def __init__(self, workspace: Workspace, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._slug = workspace.slug
+
+    def clean_slug(self) -> str:
+        """Give it. Raises ValidationError for another workspace's."""
+        slug: str = self.cleaned_data["slug"]
+        if slug != self._slug:
+            raise forms.ValidationError(f"This is not {self._slug}.")
+        return slug
+
+
+class SettingsForm(forms.Form):
+    """All settings that are registered. A field left empty has the default again."""
+
+    def __init__(self, workspace: Workspace, *args: Any, **options: Any) -> None:
+        initial = {name: _typed(value) for name, value in workspace.settings.items()}
+        super().__init__(*args, initial=initial, **options)
+        self._known = known_preferences()
+        for known, words in self._known:
+            self.fields[known.name] = _field(known, words, initial.get(known.name, ""))
+
+    def clean(self) -> dict[str, Any]:
+        """Give the settings by name, None for the default; what is wrong stands beside its field."""
+        cleaned = super().clean() or {}
+        for known, _ in self._known:
+            text = cleaned.get(known.name, "")
+            if text == "":
+                cleaned[known.name] = None
+                continue
+            try:
+                cleaned[known.name] = known.validate(_value(text, known.default))
+            except ValueError as error:
+                self.add_error(known.name, str(error))
+        return cleaned
+
+
+def _field(known: Preference, words: Words, stored: str) -> forms.Field:
+    default = "" if known.default is None else _typed(known.default)
+    told = {"label": words.label, "help_text": words.about, "required": False}
+    choices = _YES_NO if isinstance(known.default, bool) else tuple(words.choices() if words.choices else ())
+    if not choices:
+        attributes = {"autocomplete": "off", "inputmode": "decimal", "placeholder": f"{default} (default)"}
+        return forms.CharField(max_length=200, widget=forms.TextInput(attrs=attributes), **told)
+    if stored and stored not in dict(
+        choices
+    ):  # an embedder that the operator has taken away stays to be seen
+        choices = (*choices, (stored, stored))
+    named = dict(choices).get(default, default or "the operator’s")
+    return forms.ChoiceField(choices=[("", f"default: {named}"), *choices], **told)
+
+
+def _typed(value: Any) -> str:
+    """Give a setting's value as it is typed."""
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
+def _value(text: str, default: Any) -> Any:
+    """Give what was typed as a value of the default's kind. Raises ValueError."""
+    if isinstance(default, bool):
+        return text == "true"
+    if isinstance(default, int | float):
+        try:
+            return int(text) if isinstance(default, int) else float(text)
+        except ValueError:
+            raise ValueError(
+                f"{text[:50]!r} is not a {'whole ' if isinstance(default, int) else ''}number."
+            ) from None
+    return text

@@ -1,0 +1,40 @@
+"""The addresses of the people's pages."""
+
+from django.urls import path
+
+from kebab.people.pages.access import PersonAccess, TokenAccess
+from kebab.people.pages.audit import AuditPage
+from kebab.people.pages.groups import GroupAddition, GroupDeletion, GroupPage, GroupRemoval, GroupsPage
+from kebab.people.pages.invitations import InvitationAgain, InvitationWithdrawal
+from kebab.people.pages.members import PeoplePage, PersonGroups, PersonPage, PersonRemoval
+from kebab.people.pages.settings import SettingsPage, SettingsValues, WorkspaceDeletion
+from kebab.people.pages.tokens import TokenPage, TokenRevocation, TokensPage
+
+_W = "w/<str:slug>"
+_PERSON = f"{_W}/people/<int:user_id>"
+_INVITATION = f"{_W}/people/invitations/<uuid:invitation_id>"
+_GROUP = f"{_W}/groups/<uuid:group_id>"
+_TOKEN = f"{_W}/tokens/<uuid:token_id>"
+
+urlpatterns = [
+    path(f"{_W}/people", PeoplePage.as_view(), name="people"),
+    path(_PERSON, PersonPage.as_view(), name="person"),
+    path(f"{_PERSON}/groups", PersonGroups.as_view(), name="person-groups"),
+    path(f"{_PERSON}/remove", PersonRemoval.as_view(), name="person-removal"),
+    path(f"{_INVITATION}/withdraw", InvitationWithdrawal.as_view(), name="invitation-withdrawal"),
+    path(f"{_INVITATION}/again", InvitationAgain.as_view(), name="invitation-again"),
+    path(f"{_W}/groups", GroupsPage.as_view(), name="groups"),
+    path(_GROUP, GroupPage.as_view(), name="group"),
+    path(f"{_GROUP}/delete", GroupDeletion.as_view(), name="group-deletion"),
+    path(f"{_GROUP}/members", GroupAddition.as_view(), name="group-addition"),
+    path(f"{_GROUP}/members/<int:user_id>/remove", GroupRemoval.as_view(), name="group-removal"),
+    path(f"{_W}/tokens", TokensPage.as_view(), name="tokens"),
+    path(_TOKEN, TokenPage.as_view(), name="token"),
+    path(f"{_TOKEN}/revoke", TokenRevocation.as_view(), name="token-revocation"),
+    path(f"{_PERSON}/access", PersonAccess.as_view(), name="person-access"),
+    path(f"{_TOKEN}/access", TokenAccess.as_view(), name="token-access"),
+    path(f"{_W}/settings", SettingsPage.as_view(), name="settings"),
+    path(f"{_W}/settings/values", SettingsValues.as_view(), name="settings-values"),
+    path(f"{_W}/settings/delete", WorkspaceDeletion.as_view(), name="workspace-deletion"),
+    path(f"{_W}/audit", AuditPage.as_view(), name="audit"),
+]

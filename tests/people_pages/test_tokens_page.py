@@ -1,0 +1,166 @@
+"""Tokens on pages: made, replaced, revoked; a secret is shown once."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from kebab.people.groups import create_group
+from kebab.people.models import ApiToken
+from kebab.people.operator import the_operator
+from kebab.people.tokens import mint_token, verify_token
+
+TOKENS = "/w/handbook/tokens"
+
+
+@pytest.fixture
+def token(workspace, owner):
+    return mint_token(workspace, scopes=["search"], name="Wiki bot", created_by=owner)[0]
+
+
+def secrets_in(response):
+    return re.findall(r"kbb_[a-z2-7]{12}_[\w-]{43}", response.content.decode())
+
+
+def test_a_token_is_made_with_what_was_chosen(at, workspace, owner):
+    legal = create_group(the_operator(workspace), "Legal")
+    form = {"name": "CI", "scopes": ["search", "ingest"], "groups": [str(legal.pk)], "expires_in_days": "30"}
+    (secret,) = secrets_in(at.post(TOKENS, form))
+    token = verify_token(secret)
+
+    assert (token.name, token.scopes, token.group_ids) == ("CI", ["ingest", "search"], [legal.pk])
+    assert token.created_by_id == owner.pk
+    assert timedelta(days=29) < token.expires_at - timezone.now() < timedelta(days=31)
+
+
+def test_a_token_without_expiry_is_good_until_revoked(at):
+    (secret,) = secrets_in(at.post(TOKENS, {"scopes": ["ask"], "expires_in_days": ""}))
+
+    assert verify_token(secret).expires_at is None
+
+
+def test_the_secret_is_in_the_answer_alone_and_kept_nowhere(at):
+    answer = at.post(TOKENS, {"name": "CI", "scopes": ["search"]})
+    (secret,) = secrets_in(answer)
+
+    assert answer.status_code == 200
+    assert "no-store" in answer["Cache-Control"]
+    assert "Location" not in answer
+    assert secret not in "".join(str(cookie) for cookie in answer.cookies.values())
+    assert secret not in str(dict(at.session))
+    token = ApiToken.objects.get()
+    for address in (TOKENS, f"{TOKENS}/{token.pk}"):
+        page = at.get(address)
+        assert f"kbb_{token.prefix}" in page.content.decode()
+        assert secrets_in(page) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"scopes": []}, "Choose at least one: a token without a scope may do nothing."),
+        ({"scopes": ["root"]}, "root is not one of the available choices"),
+        ({"expires_in_days": "1000000"}, "1000000 is not one of the available choices"),
+        ({"name": "x" * 201}, "at most 200 characters"),
+    ],
+)
+def test_what_cannot_be_made_is_said_and_nothing_typed_is_lost(at, text_of, fields, said):
+    typed = {"name": "Wiki bot", "scopes": ["search"], "expires_in_days": "30", **fields}
+    answer = at.post(TOKENS, typed)
+
+    assert answer.status_code == 400
+    assert said in text_of(answer)
+    assert f'value="{typed["name"]}"' in answer.content.decode()
+    assert not ApiToken.objects.exists()
+
+
+def test_a_group_that_is_not_there_is_refused_beside_the_form(at, text_of, other_workspace):
+    foreign = create_group(the_operator(other_workspace), "Theirs")
+    answers = [
+        at.post(TOKENS, {"name": "Bot", "scopes": ["search"], "groups": [group_id]})
+        for group_id in (str(foreign.pk), "00000000-0000-4000-8000-000000000000")
+    ]
+
+    for answer in answers:
+        assert answer.status_code == 422
+        assert "No group of this workspace has the id" in text_of(answer)
+        assert 'value="Bot"' in answer.content.decode()
+    assert not ApiToken.objects.exists()
+
+
+def test_tokens_are_listed_with_state_scopes_expiry_use_and_maker(at, workspace, owner, token):
+    ApiToken.objects.filter(pk=token.pk).update(
+        last_used_at="2024-05-06T07:08:00Z", expires_at="2024-06-01T00:00:00Z"
+    )
+    page = at.get(TOKENS).content.decode()
+    row = page.partition("Wiki bot</a>")[2].partition("</tr>")[0]
+
+    for fact in ("expired", "<td>search</td>", "1 Jun 2024", "6 May 2024, 07:08", "olga@example.org"):
+        assert fact in row
+
+
+def test_a_token_is_replaced_and_the_old_one_works_on_for_as_long_as_said(at, token, workspace):
+    (secret,) = secrets_in(at.post(f"{TOKENS}/{token.pk}", {"overlap_minutes": "30"}))
+    old = ApiToken.objects.get(pk=token.pk)
+
+    assert verify_token(secret).name == "Wiki bot"
+    assert old.is_usable
+    assert old.expires_at - timezone.now() < timedelta(minutes=31)
+
+
+def test_without_overlap_the_old_token_ends_at_once(at, token):
+    at.post(f"{TOKENS}/{token.pk}", {"overlap_minutes": "0"})
+
+    assert ApiToken.objects.get(pk=token.pk).revoked_at is not None
+
+
+@pytest.mark.parametrize("minutes", ["", "-1", "1441", "x"])
+def test_an_overlap_that_cannot_be_is_said_beside_the_form(at, token, minutes):
+    answer = at.post(f"{TOKENS}/{token.pk}", {"overlap_minutes": minutes})
+
+    assert answer.status_code == 400
+    assert 'class="wrong"' in answer.content.decode()
+    assert ApiToken.objects.count() == 1
+
+
+def test_a_token_that_ended_is_not_replaced_and_what_to_do_is_said(at, token, text_of):
+    at.post(f"{TOKENS}/{token.pk}/revoke")
+    answer = at.post(f"{TOKENS}/{token.pk}", {"overlap_minutes": "5"})
+
+    assert answer.status_code == 409
+    assert "This token is expired or revoked; make a new one." in text_of(answer)
+    assert secrets_in(answer) == []
+
+
+def test_a_token_is_revoked_and_asked_about_before(at, token, text_of):
+    assert "<summary>Revoke this token</summary>" in at.get(f"{TOKENS}/{token.pk}").content.decode()
+    answer = at.post(f"{TOKENS}/{token.pk}/revoke", follow=True)
+
+    assert ApiToken.objects.get().revoked_at is not None
+    assert f"The token kbb_{token.prefix} is revoked." in text_of(answer)
+    assert "Revoke this token" not in at.get(f"{TOKENS}/{token.pk}").content.decode()
+
+
+def test_another_workspaces_token_is_like_none(at, other_workspace):
+    foreign, _ = mint_token(other_workspace, scopes=["search"])
+    for below in ("", "/revoke"):
+        strange, missing = (
+            at.post(f"{TOKENS}/{token_id}{below}", {"overlap_minutes": "0"})
+            for token_id in (foreign.pk, "00000000-0000-4000-8000-000000000000")
+        )
+        assert strange.status_code == missing.status_code == 404
+        assert strange.content == missing.content
+    assert ApiToken.objects.get().revoked_at is None
+
+
+def test_viewers_see_and_do_nothing_of_it(as_person, viewer, token):
+    visitor = as_person(viewer)
+
+    assert visitor.get(TOKENS).status_code == visitor.get(f"{TOKENS}/{token.pk}").status_code == 403
+    for below in ("", f"/{token.pk}", f"/{token.pk}/revoke"):
+        form = {"scopes": ["search"], "overlap_minutes": "0"}
+        answer = visitor.post(TOKENS + below, form)
+        assert answer.status_code == 403
+        assert secrets_in(answer) == []
+    assert ApiToken.objects.get().is_usable
