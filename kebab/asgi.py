@@ -24,7 +24,7 @@ _streams = get_asgi_application()
 from kebab.wsgi import application as _wsgi  # noqa: E402  # Django is set up first
 
 _MCP_PATHS = frozenset({"/mcp", "/mcp/"})
-_STREAM_PATH = re.compile(r"\A/api/v1/workspaces/[^/]+/(?:jobs/[^/]+/events|ask)\Z")
+_STREAM_PATH = re.compile(r"\A/(?:api/v1/workspaces/[^/]+/(?:jobs/[^/]+/events|ask)|w/[^/]+/ask)\Z")
 # Of a body's length: less than ten million bytes, of which the views take one.
 _LENGTH_DIGITS = 7
 _views = WSGIMiddleware(_wsgi, workers=settings.KEBAB_WEB_THREADS)

@@ -40,6 +40,7 @@ from search.vectors.index import drop_index
 
 SCORE_GATE = 0.05
 _SEARCH = Need(role=Role.VIEWER, scope=Scope.SEARCH)
+_ASK = Need(role=Role.VIEWER, scope=Scope.ASK)
 
 
 def register() -> None:
@@ -64,6 +65,7 @@ def register() -> None:
     describe_settings()
     register_tab(Tab(label="Search", route="search", need=_SEARCH, place=10))
     register_tab(Tab(label="Insight", route="insight", need=REVIEW, place=50))
+    register_tab(Tab(label="Ask", route="ask", need=_ASK, place=20))
     register_guard(_ask_golden_queries)
     deletion.register(_remove_what_is_not_a_row)
     register_explainer(access_report.explain)

@@ -11,7 +11,8 @@ from typing import Final
 
 from search.answers.types import AnswerReason
 
-_MARKER: Final = re.compile(r"\[#([0-9]{1,3})\]")
+#: A marker, with its number as it is written.
+MARKER: Final = re.compile(r"\[#([0-9]{1,3})\]")
 # Format characters that could stand unseen between the signs: zero-width ones, marks of direction, tags.
 _UNSEEN: Final = "\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f"
 # Control characters but tabs and line ends, half characters, and what turns text around or is never seen.
@@ -54,7 +55,7 @@ def marker(n: int) -> str:
 def verdict_on(text: str, packed: Collection[int]) -> Verdict:
     """Judge a model's text by its markers; `packed` are the numbers of the passages that it was given."""
     # Of '[#007]' and '[#7]' the second alone was given.
-    written = dict.fromkeys(_MARKER.findall(text))
+    written = dict.fromkeys(MARKER.findall(text))
     known = {str(n) for n in packed}
     named = tuple(int(n) for n in written if n in known)
     if not text.strip():

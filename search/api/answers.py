@@ -28,14 +28,14 @@ from search.api.answer_stream import answer_stream
 from search.api.search import json_response
 from search.wire.schemas import inlined_schema
 
-_ASK = Need(role=Role.VIEWER, scope=Scope.ASK)
+ASK = Need(role=Role.VIEWER, scope=Scope.ASK)
 _EVENTS = "text/event-stream"
 
 
 class AskView(WorkspaceView):
     """Answers to questions, from what the workspace's documents say, with citations."""
 
-    required: ClassVar = {"POST": _ASK}
+    required: ClassVar = {"POST": ASK}
 
     #: What this very request was answered; a repeated one reads what is kept.
     answer: Answer | None = None
@@ -84,7 +84,7 @@ class AskView(WorkspaceView):
 class AnswersView(WorkspaceView):
     """The answers that are kept."""
 
-    required: ClassVar = {"GET": _ASK}
+    required: ClassVar = {"GET": ASK}
     queries: ClassVar = {"GET": AnswersQuery}
 
     @extend_schema(responses=page_of(AnswerSummarySerializer))
@@ -100,7 +100,7 @@ class AnswersView(WorkspaceView):
 class OneAnswerView(WorkspaceView):
     """One answer."""
 
-    required: ClassVar = {"GET": _ASK, "DELETE": _ASK}
+    required: ClassVar = {"GET": ASK, "DELETE": ASK}
 
     @extend_schema(responses={200: inlined_schema("answer.v1")})
     def get(self, request: Request, ws: str, answer_id: uuid.UUID) -> HttpResponse:
@@ -117,7 +117,7 @@ class OneAnswerView(WorkspaceView):
 class AnswerCheckView(WorkspaceView):
     """Whether an answer still holds."""
 
-    required: ClassVar = {"GET": _ASK}
+    required: ClassVar = {"GET": ASK}
 
     @extend_schema(responses={200: inlined_schema("answer_check.v1")})
     def get(self, request: Request, ws: str, answer_id: uuid.UUID) -> HttpResponse:

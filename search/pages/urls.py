@@ -5,6 +5,7 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 import kebab.api.urls  # noqa: F401  # registers the converter of document ids
+from search.pages.ask_urls import urlpatterns as asking
 from search.pages.home import HomePage, WorkspacesPage
 from search.pages.insight import InsightPage
 from search.pages.searching import CountedFilters, SearchPage
@@ -28,4 +29,5 @@ urlpatterns = [
         name="document-sheet",
     ),
     path("w/<str:slug>/documents/<hex32:doc_id>/picture", DocumentPicture.as_view(), name="document-picture"),
+    *asking,
 ]

@@ -1,15 +1,14 @@
 """A workspace with a few guides in it, in the test's own transaction, and models to answer from them."""
 
-from contextlib import ExitStack, nullcontext
+from contextlib import nullcontext
 
 import pytest
 from rest_framework.test import APIClient
 
 from search import node
-from search.answers.configured import configured_model
 from search.mirror import snapshot
 from tests.answers.guides import GUIDES
-from tests.answers.stub import serving_model
+from tests.answers.using import use, use_model_at  # noqa: F401  fixtures
 from tests.api.schemas import check_response
 from tests.api_plumbing.actors import token_client
 from tests.context.filling import index, put
@@ -67,34 +66,3 @@ def ask(asker, workspace):
         return response.json()
 
     return post
-
-
-@pytest.fixture
-def use(settings):
-    """Have a stub that behaves so be the model of one test; give the stub."""
-    with ExitStack() as stack:
-
-        def set_(behaviour, **options):
-            stub = stack.enter_context(serving_model(behaviour))
-            use_url(settings, stub.url, **options)
-            return stub
-
-        yield set_
-        configured_model.cache_clear()
-
-
-@pytest.fixture
-def use_model_at(settings):
-    """Have what answers at a URL be the model of one test."""
-    yield lambda url, **options: use_url(settings, url, **options)
-    configured_model.cache_clear()
-
-
-def use_url(settings, url, *, limit_s=50, model="parrot", key="", streams=True, context_tokens=8_192):
-    settings.KEBAB_ANSWER_URL = url
-    settings.KEBAB_ANSWER_MODEL = model
-    settings.KEBAB_ANSWER_API_KEY = key
-    settings.KEBAB_ANSWER_LIMIT_S = limit_s
-    settings.KEBAB_ANSWER_STREAM = streams
-    settings.KEBAB_ANSWER_CONTEXT_TOKENS = context_tokens
-    configured_model.cache_clear()

@@ -204,6 +204,8 @@ def test_what_can_not_be_asked_is_no_stream(vault, token):
         ("/api/v1/workspaces/w/answers", {}, False),
         ("/api/v1/workspaces/w/search", {}, False),
         ("/api/v1/workspaces/w/ask/x", {}, False),
+        ("/w/w/ask", {}, True),
+        ("/w/w/search", {}, False),
     ],
 )
 def test_what_takes_long_holds_no_thread_of_the_views(path, headers, does):

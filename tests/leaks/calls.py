@@ -459,6 +459,18 @@ def _settings_pages() -> Iterator[Call]:
     yield Call(route="workspaces", method="post", body={"name": "Brand new"}, shown=_NONE)
 
 
+def _ask_pages() -> Iterator[Call]:
+    yield Call(route="ask")
+    for narrowed in ({}, {"source": "{sourcekey}"}):
+        body = {"question": "{word}", **narrowed}
+        yield Call(route="ask", method="post", body=body, shown=_NONE, compared=_NONE)
+    going_on = {"question": "workers", "conversation_id": "{conversation}"}
+    yield Call(route="ask", method="post", body=going_on, shown=_NONE, controlled=_NONE)
+    yield Call(route="answer")
+    yield Call(route="answer", query="source={sourcekey}")
+    yield Call(route="answer-citation", arguments={"n": "1"})
+
+
 CALLS: Sequence[Call] = (
     *_people(),
     *_searches(),
@@ -473,4 +485,5 @@ CALLS: Sequence[Call] = (
     *_search_pages(),
     *_document_pages(),
     *_people_pages(),
+    *_ask_pages(),
 )

@@ -13,8 +13,8 @@ from search.mcp import tools
 from search.mcp.calls import Call, CallStopped
 from search.mcp.threads import answer_in_thread
 from search.models import KeptAnswer
-from tests.answers.conftest import use_url
 from tests.answers.stub import serving_model
+from tests.answers.using import use_url
 from tests.drill.stack import eventually
 from tests.mcp.speaking import Line, environment, raw_line, said
 

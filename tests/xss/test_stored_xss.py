@@ -18,7 +18,8 @@ from kebab.operating.site import site
 from kebab.people.models import AuditEvent, Invitation, Membership, Role, User, Workspace
 from kebab.people.tokens import mint_token
 from search import node
-from search.models import Document, Source
+from search.models import Document, KeptAnswer, Source
+from tests.answers.making import make_answer
 from tests.api.making import quarantine
 from tests.browsing import needs_browser
 from tests.leaks.routes import routes
@@ -109,8 +110,16 @@ def everything(stage, shelf):
     mint_token(workspace, scopes=["search"], name=hostile(200))
     source = Source.objects.in_workspace(workspace).get()
     _leave_traces(workspace, source)
+    answer = _hostile_answer(documents[0], operator)
     assert poison() >= _MUST_BE_HOSTILE
+    answer.save()  # of its fields some name what a program knows
     return User.objects.get(pk=operator.pk), workspace, documents
+
+
+def _hostile_answer(document, asker):
+    said = dict.fromkeys(("heading", "quote", "question"), hostile())
+    text = f"{hostile()} [#1]"
+    return make_answer(document, text=text, creator=f"user:{asker.pk}", asked_by=hostile(320), **said)
 
 
 def _leave_traces(workspace, source):
@@ -207,8 +216,16 @@ def _pages(operator, workspace, documents):
         **{name: paths for name, paths in plain.items() if name not in _NO_PAGES},
         "search": [f"{search}{mode}" for mode in ("lexical", "vector", "hybrid")],
         "document-chunks": [address.replace("?", "/chunks?") for address in ours],
+        **_pages_of_asking(workspace),
         "document": [*ours, *(f"/w/{each.workspace.slug}/documents/{each.doc_id.hex}" for each in others)],
     }
+
+
+def _pages_of_asking(workspace):
+    """Those of an answer made from hostile text."""
+    answer = KeptAnswer.objects.in_workspace(workspace).get()
+    ask, answered = f"/w/{workspace.slug}/ask", f"/w/{workspace.slug}/answers/{answer.pk}"
+    return {"ask": [ask], "answer": [answered], "answer-citation": [f"{answered}/citations/1"]}
 
 
 def _invitation_link(operator, workspace):

@@ -1,0 +1,56 @@
+"""What each end of an answer is called on its page, and what it means for who reads it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from search.answers import Answer, AnswerReason, AnswerState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What an answer came to, in words."""
+
+    label: str
+    #: '', 'good' or 'bad', as states are coloured.
+    kind: str
+    meaning: str
+
+
+_REASONS: Final[Mapping[AnswerReason, str]] = {
+    AnswerReason.NO_CHUNKS: "Nothing was found for this question among what you may read here.",
+    AnswerReason.SCORE_GATE: "What was found fits the question too little to answer from it.",
+    AnswerReason.NOT_COVERED: "What was found doesn’t speak of what you asked.",
+    AnswerReason.EMPTY: "The model wrote nothing.",
+    AnswerReason.NO_MARKER: "It names no passage that it was taken from.",
+    AnswerReason.UNKNOWN_MARKER: "It names a passage that the model was never given.",
+    AnswerReason.MODEL_TIMEOUT: "The model took too long.",
+    AnswerReason.MODEL_DIED: "The model broke off in the middle.",
+    AnswerReason.RATE_LIMITED: "The model is asked too often just now.",
+    AnswerReason.MODEL_REFUSED: "The model refused to answer.",
+    AnswerReason.MODEL_UNAVAILABLE: "The model can’t be reached just now.",
+    AnswerReason.STOPPED: "It was stopped before the end.",
+}
+
+
+def verdict_of(answer: Answer) -> Verdict:
+    """Give what an answer came to; the state decides, its reason is told with it."""
+    reason = "" if answer.reason is None else _REASONS[answer.reason]
+    if answer.state is AnswerState.GROUNDED:
+        return Verdict(
+            label="Cited answer", kind="good", meaning="Every number leads to what it was taken from."
+        )
+    if answer.state is AnswerState.EXTRACTIVE:
+        meaning = "Sentences of the documents themselves, word for word: no model writes answers here."
+        return Verdict(label="Quoted, not written", kind="good", meaning=meaning)
+    if answer.state is AnswerState.REFUSED:
+        return Verdict(label="No answer in the documents", kind="", meaning=reason)
+    if answer.state is AnswerState.UNGROUNDED:
+        return Verdict(label="Don’t rely on this", kind="bad", meaning=reason)
+    return Verdict(label="No whole answer", kind="bad", meaning=_with_remedy(answer, reason))
+
+
+def _with_remedy(answer: Answer, reason: str) -> str:
+    beside = "What had come by then is below." if answer.text else ""
+    again = "" if answer.reason is AnswerReason.STOPPED else "Ask again in a moment."
+    return " ".join(filter(None, (reason, beside, again)))

@@ -1,0 +1,48 @@
+// The box: Enter asks. The passage that a marker leads to opens beside its answer.
+const box = document.querySelector("#question");
+
+if (box) {
+  box.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    box.form.requestSubmit();
+  });
+}
+
+let opener = null;
+
+document.addEventListener("htmx:afterSwap", (event) => {
+  const beside = event.detail.target;
+  if (!beside.matches(".beside")) return;
+  opener = event.detail.requestConfig.elt;
+  mark(beside.closest(".turn"), opener);
+  beside.querySelector("[data-close]").hidden = false;
+  const heading = beside.querySelector("h3");
+  beside.scrollTop = 0;
+  heading.focus({ preventScroll: true });
+  const place = heading.getBoundingClientRect();
+  if (place.top < 0 || place.bottom > innerHeight) beside.querySelector(".opened").scrollIntoView({ block: "start" });
+});
+
+document.addEventListener("click", (event) => {
+  if (event.target.closest(".marker[hx-get]")) event.preventDefault(); // htmx lets go of addresses within the page
+  if (event.target.closest("[data-close]")) close(event.target.closest(".beside"));
+});
+
+document.addEventListener("keydown", (event) => {
+  const beside = event.target.closest?.(".beside");
+  if (event.key === "Escape" && beside) close(beside);
+});
+
+function close(beside) {
+  beside.replaceChildren();
+  mark(beside.closest(".turn"), null);
+  opener?.focus();
+}
+
+function mark(turn, link) {
+  for (const marker of turn.querySelectorAll(".marker")) {
+    if (link && marker.getAttribute("hx-get") === link.getAttribute("hx-get")) marker.setAttribute("aria-current", "true");
+    else marker.removeAttribute("aria-current");
+  }
+}

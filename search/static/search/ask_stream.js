@@ -1,0 +1,167 @@
+// With a script an answer comes as it is made: what was found, the text, then the page of the kept answer itself.
+const asker = document.querySelector("form[data-stream]");
+const NO_ID = "00000000-0000-0000-0000-000000000000";
+let asking = null; // ends the request that is under way
+
+if (asker) {
+  asker.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (!asking && asker.elements.question.value.trim()) ask(asker.elements.question.value);
+  });
+  addEventListener("pagehide", () => asking?.abort());
+  addEventListener("popstate", () => location.reload());
+}
+
+async function ask(question) {
+  const live = begin(question);
+  const ending = (asking = new AbortController());
+  try {
+    const answer = await streamed(await sent(question, ending.signal), live);
+    await settle(live, answer);
+  } catch (error) {
+    end(live, ending.signal.aborted ? stopped(live) : error instanceof Told ? error.message : "The connection broke off. Ask again.");
+  } finally {
+    asking = null;
+    asker.querySelector("[type=submit]").disabled = false;
+  }
+}
+
+// What the person is told in the place of an answer.
+class Told extends Error {}
+
+function begin(question) {
+  const live = document.querySelector("template[data-live]").content.firstElementChild.cloneNode(true);
+  part(live, "question").textContent = question;
+  document.querySelector("[data-turns]").append(live);
+  for (const other of document.querySelectorAll("[data-before-asking]")) other.hidden = true;
+  asker.querySelector("[type=submit]").disabled = true;
+  live.querySelector("[data-stop]").addEventListener("click", () => asking?.abort());
+  say(live, "Looking for passages …");
+  live.scrollIntoView({ block: "start" });
+  return live;
+}
+
+async function sent(question, signal) {
+  const fields = new FormData(asker);
+  const body = { question };
+  if (fields.get("conversation_id")) body.conversation_id = fields.get("conversation_id");
+  if (fields.has("source")) body.filters = { source: fields.getAll("source") };
+  const response = await fetch(asker.dataset.stream, {
+    method: "POST",
+    headers: {
+      Accept: "text/event-stream",
+      "Content-Type": "application/json",
+      "X-CSRFToken": fields.get("csrfmiddlewaretoken"),
+    },
+    body: JSON.stringify(body),
+    signal,
+  });
+  if (!response.ok) throw new Told(await refusal(response));
+  return response;
+}
+
+async function refusal(response) {
+  if (response.status === 401 || response.status === 403) return "You are not logged in any more, or may not ask here. Load the page again.";
+  if (response.status === 404) return "This conversation is not there any more. Begin a new one.";
+  const problem = await response.json().catch(() => ({}));
+  return [problem.detail, ...(problem.errors ?? []).map((error) => error.message)].filter(Boolean).join(" ") || "This can’t be answered now. Ask again in a moment.";
+}
+
+async function streamed(response, live) {
+  let text = "";
+  for await (const [name, fields] of eventsOf(response.body)) {
+    if (name === "retrieval") found(live, fields);
+    if (name === "token") show(live, (text += fields.text));
+    if (name === "final") return fields;
+  }
+  throw new Told("The answer broke off: what it is made from may not be yours to read any more. Load the page again.");
+}
+
+async function* eventsOf(body) {
+  let rest = "";
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const blocks = (rest + value).split("\n\n");
+    rest = blocks.pop();
+    for (const block of blocks) {
+      const found = /^event: (.*)\ndata: (.*)$/.exec(block);
+      if (found) yield [found[1], JSON.parse(found[2])];
+    }
+  }
+}
+
+function found(live, { conversation_id, hits }) {
+  live.dataset.conversation = conversation_id;
+  for (const hit of hits.slice(0, 5)) {
+    const item = part(live, "hit").content.firstElementChild.cloneNode(true);
+    part(item, "rank").textContent = hit.rank;
+    part(item, "title").textContent = (hit.title || hit.citation.path).slice(0, 160);
+    part(item, "uri").textContent = hit.citation.uri.slice(0, 200);
+    part(live, "found").append(item);
+  }
+  part(live, "heading").hidden = !hits.length;
+  say(live, `Found ${hits.length} passage${hits.length === 1 ? "" : "s"}. Answering …`);
+}
+
+// A frame at a time: a model writes faster than a page is drawn.
+function show(live, text) {
+  live.dataset.text = text;
+  if (live.isDrawn) return;
+  live.isDrawn = true;
+  requestAnimationFrame(() => {
+    live.isDrawn = false;
+    part(live, "text").textContent = live.dataset.text;
+  });
+}
+
+// From here on it is the kept answer, as every page shows it.
+async function settle(live, answer) {
+  const address = asker.dataset.answer.replace(NO_ID, answer.answer_id);
+  const response = await fetch(address, { headers: { "HX-Request": "true" } });
+  goOn(answer.conversation_id);
+  if (!response.ok) {
+    show(live, answer.text);
+    end(live, answer.warnings.join(" ") || "This answer isn’t kept.");
+    return;
+  }
+  const turn = new DOMParser().parseFromString(await response.text(), "text/html").querySelector("article");
+  live.replaceWith(turn);
+  htmx.process(turn);
+  history.pushState(null, "", address);
+  announce(turn.querySelector(".verdict").textContent);
+  if (document.activeElement === document.body) asker.elements.question.focus({ preventScroll: true });
+}
+
+function goOn(conversation) {
+  asker.elements.conversation_id.value = conversation;
+  asker.elements.question.value = "";
+  asker.querySelector("label[for=question]").textContent = "Go on";
+}
+
+function stopped(live) {
+  if (live.dataset.conversation) goOn(live.dataset.conversation);
+  return "Stopped. What had come is kept.";
+}
+
+function end(live, message) {
+  part(live, "answer").setAttribute("aria-busy", "false");
+  live.querySelector("[data-stop]").remove();
+  say(live, message);
+  part(live, "state").className = "state bad";
+  asker.elements.question.focus({ preventScroll: true });
+}
+
+function say(live, message) {
+  part(live, "state").textContent = message;
+  announce(message);
+}
+
+function announce(message) {
+  document.querySelector("[data-announced]").textContent = message.replace(/\s+/g, " ").trim();
+}
+
+function part(live, name) {
+  return live.querySelector(`[data-part=${name}]`);
+}
