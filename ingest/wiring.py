@@ -22,6 +22,7 @@ from kebab.people.setting_guards import SettingsChange, register_follower, regis
 from kebab.stack import preparation
 
 _EVALUATE = Need(role=Role.ADMIN, scope=Scope.MANAGE)
+_READ = Need(role=Role.VIEWER, scope="any")
 
 
 def register() -> None:
@@ -37,6 +38,8 @@ def register() -> None:
     )
     register_guard(_try_in_a_copy)
     register_follower(_index_anew)
+    register_tab(Tab(label="Sources", route="sources", need=_READ, place=30))
+    register_tab(Tab(label="Jobs", route="jobs", need=_READ, place=40))
     deletion.register(_remove_what_is_not_a_row)
     preparation.register("credentials of sources", seal_again)
 

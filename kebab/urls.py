@@ -19,6 +19,7 @@ urlpatterns = [
     path("", include("kebab.accounts.urls")),
     path("", include("kebab.people.pages.urls")),
     path("", include("search.pages.urls")),
+    path("", include("ingest.pages.urls")),
     path("", include("ingest.pages.evaluation_urls")),
     path("api/v1/", include(api)),
     path("api/schema/", DocumentView.as_view(), name="schema"),

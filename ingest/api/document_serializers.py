@@ -134,13 +134,17 @@ def read_upload(request: Request) -> Upload | ArchiveUpload:
     """Give the upload that a form or a JSON body holds. Raises ValidationError, InvalidRequest, TooLarge."""
     if isinstance(request.data, QueryDict):
         _check_repeats(request.data)
-        fields = strict_body(request, NewFile)
-        if is_archive(fields["file"].name) or is_archive(fields.get("path", "")):
-            return _archive(fields)
-        _refuse("unpack", "This is no archive.", fields)
-        return _document(fields, fields.get("path", fields["file"].name), check_size(fields["file"].read()))
+        return upload_of(strict_body(request, NewFile))
     fields = strict_body(request, NewText)
     return _document(fields, fields["path"], check_size(fields["text"].encode()))
+
+
+def upload_of(fields: Mapping[str, Any]) -> Upload | ArchiveUpload:
+    """Give the upload that the clean fields of a `NewFile` say. Raises InvalidRequest, TooLarge."""
+    if is_archive(fields["file"].name) or is_archive(fields.get("path", "")):
+        return _archive(fields)
+    _refuse("unpack", "This is no archive.", fields)
+    return _document(fields, fields.get("path", fields["file"].name), check_size(fields["file"].read()))
 
 
 def _document(fields: Mapping[str, Any], path: str, content: bytes) -> Upload:

@@ -74,7 +74,7 @@ class DocumentsView(WorkspaceView):
         202 with the job that ingests it; with `wait_for=searchable` 201 once it is found, 422 if it can't be
         ingested, and still 202 when that takes too long.
         """
-        accepted = _accept(self.access, read_upload(request))
+        accepted = accept(self.access, read_upload(request))
         return _answer(self.access, accepted, is_waiting="wait_for" in self.query, done_status=201)
 
 
@@ -107,7 +107,8 @@ class OneDocumentView(DocumentView):
         return Response(status=204, headers={"Kebab-Seq": str(seq)})
 
 
-def _accept(access: Access, upload: Upload | ArchiveUpload) -> Accepted:
+def accept(access: Access, upload: Upload | ArchiveUpload) -> Accepted:
+    """Take in what was handed in. Raises what `accept_upload` and `accept_archive` raise."""
     asked: Any = {"reader": access.reader, "requested_by": access.actor}
     if isinstance(upload, ArchiveUpload):
         return Accepted(place=None, job=accept_archive(access.workspace, upload, **asked))

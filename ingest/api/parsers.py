@@ -28,19 +28,26 @@ class UploadParser(StrictMultiPartParser):
         parser_context: dict[str, Any] | None = None,
     ) -> DataAndFiles:
         """Give fields and files. Raises TooLarge before or while it is read, ParseError, InvalidRequest."""
-        request = (parser_context or {})["request"]
-        largest_bytes = max(settings.KEBAB_UPLOAD_LIMIT_BYTES, settings.KEBAB_ARCHIVE_LIMIT_BYTES)
-        if _announced_bytes(request.META) > largest_bytes + FORM_OVERHEAD_BYTES:
-            raise _too_large(largest_bytes)
-        limit = _Limit(request)
-        request.upload_handlers = [limit, TemporaryFileUploadHandler(request)]
+        limit = limit_upload((parser_context or {})["request"])
         parsed = super().parse(stream, media_type, parser_context)
-        if limit.is_passed:
-            raise _too_large(limit.limit_bytes)
+        limit.check()
         return parsed
 
 
-class _Limit(FileUploadHandler):
+def limit_upload(request: Any) -> "UploadLimit":
+    """Have the files of a request's form counted while they are read; `check` the limit once they are.
+
+    Raises TooLarge for a body that announces too much.
+    """
+    largest_bytes = max(settings.KEBAB_UPLOAD_LIMIT_BYTES, settings.KEBAB_ARCHIVE_LIMIT_BYTES)
+    if _announced_bytes(request.META) > largest_bytes + FORM_OVERHEAD_BYTES:
+        raise _too_large(largest_bytes)
+    limit = UploadLimit(request)
+    request.upload_handlers = [limit, TemporaryFileUploadHandler(request)]
+    return limit
+
+
+class UploadLimit(FileUploadHandler):
     """Counts the bytes of all files of a request together, and stops the reading when they are too many."""
 
     def __init__(self, request: Any = None) -> None:
@@ -54,13 +61,18 @@ class _Limit(FileUploadHandler):
         archive_bytes, upload_bytes = settings.KEBAB_ARCHIVE_LIMIT_BYTES, settings.KEBAB_UPLOAD_LIMIT_BYTES
         self.limit_bytes = archive_bytes if is_unpacked(file_name) else upload_bytes
 
+    def check(self) -> None:
+        """Raises TooLarge when the reading was stopped."""
+        if self._is_passed:
+            raise _too_large(self.limit_bytes)
+
     @property
-    def is_passed(self) -> bool:
+    def _is_passed(self) -> bool:
         return self._seen_bytes > self.limit_bytes
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes:
         self._seen_bytes += len(raw_data)
-        if self.is_passed:
+        if self._is_passed:
             raise StopUpload(connection_reset=True)  # Django then closes the file on disk; nothing else would
         return raw_data
 

@@ -471,6 +471,43 @@ def _ask_pages() -> Iterator[Call]:
     yield Call(route="answer-citation", arguments={"n": "1"})
 
 
+def _source_pages() -> Iterator[Call]:
+    yield Call(route="sources")
+    yield Call(route="source")
+    yield Call(route="source", query="path={stem}")
+    yield Call(route="new-source", shown=_NONE)
+    told = {
+        "title": "fresh",
+        "path": "/nowhere",
+        "trust": "unknown",
+        "is_restricted": "on",
+        "readers": "{group}",
+    }
+    yield Call(route="new-source", method="post", query="kind=folder", body=told, shown=_NONE)
+    yield Call(route="source-edit")
+    yield Call(route="source-edit", method="post", body=told, shown=_NONE)
+    yield Call(route="source-sync", method="post", shown=_NONE)
+    yield Call(route="source-delete", method="post", shown=_NONE)
+    yield Call(route="upload", query="source={sourcekey}", shown=_NONE)
+    # A key that is taken can't be given again: that much is told.
+    into_key = {"source": "{sourcekey}", "folder": "{stem}"}
+    yield Call(route="upload", method="post", body=into_key, shown=_NONE, compared=_THEIRS)
+    yield from _job_pages()
+
+
+def _job_pages() -> Iterator[Call]:
+    yield Call(route="jobs")
+    yield Call(route="jobs", query="state=failed")
+    yield Call(route="job")
+    yield Call(route="job", arguments={"job_id": "running"})
+    yield Call(route="job-cancel", method="post", shown=_NONE)
+    yield Call(route="job-retry", method="post", shown=_NONE)
+    yield Call(route="quarantine")
+    yield Call(route="quarantine", query="source={sourcekey}")
+    yield Call(route="quarantine-retry", method="post", shown=_NONE)
+    yield Call(route="quarantine-delete", method="post", shown=_NONE)
+
+
 CALLS: Sequence[Call] = (
     *_people(),
     *_searches(),
@@ -486,4 +523,5 @@ CALLS: Sequence[Call] = (
     *_document_pages(),
     *_people_pages(),
     *_ask_pages(),
+    *_source_pages(),
 )

@@ -1,0 +1,94 @@
+"""The pages of jobs, and the acts on one."""
+
+import uuid
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+
+from ingest.api.jobs import JobsView
+from ingest.api.reading import one_job, readable_jobs
+from ingest.job_changes import cancel_job, retry_job
+from ingest.jobs.report import ingest_report
+from ingest.models import OPEN_STATES, READS_DOCUMENTS, Job, JobState
+from ingest.pages.reports import Report, report_of
+from ingest.pages.rights import CHANGE, READ, may
+from ingest.progress import eta_s, items_per_s
+from kebab.pages.lists import list_page
+from kebab.pages.page import Act, WorkspacePage
+from kebab.people.models import Workspace
+
+_TAB = "jobs"
+
+
+class JobsPage(WorkspacePage):
+    """The jobs of the workspace; while one is open the list keeps itself up to date."""
+
+    need = JobsView.required["GET"]
+    tab = _TAB
+
+    def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
+        """Give the list, newest first, narrowed to a `state` that there is; to htmx the list alone."""
+        state = request.GET.get("state", "")
+        jobs = readable_jobs(self.access)
+        if state in JobState.values:
+            jobs = jobs.filter(state=state)
+        rows = list_page(self, request, jobs, ordering=("-created_at", "id"))
+        is_open = any(job.state in OPEN_STATES for job in rows.rows)
+        context = {"list": rows, "is_open": is_open, "state": state, "states": JobState.values}
+        is_part = request.htmx  # type: ignore[attr-defined]  # the middleware adds it
+        return self.render(request, "ingest/job_list.html" if is_part else "ingest/jobs.html", **context)
+
+
+class JobPage(WorkspacePage):
+    """One job: how far it is, and what became of what it read."""
+
+    need = READ
+    tab = _TAB
+
+    def show(self, request: HttpRequest, workspace: Workspace, job_id: uuid.UUID) -> HttpResponse:
+        """Give the page. Raises NotFound."""
+        job = one_job(self.access, job_id)
+        context = {
+            "job": job,
+            "path": job.payload.get("path", job.payload.get("archive")),
+            "rate": items_per_s(job),
+            "eta_s": eta_s(job),
+            "report": _report(job),
+            "is_open": not job.is_finished,
+            "may_cancel": not job.is_finished and may(self.access, CHANGE),
+            "may_retry": job.is_finished and may(self.access, CHANGE),
+        }
+        return self.render(request, "ingest/job.html", **context)
+
+
+class JobCancel(Act):
+    """Stopping a job."""
+
+    need = CHANGE
+    tab = _TAB
+
+    def act(self, request: HttpRequest, workspace: Workspace, job_id: uuid.UUID) -> HttpResponse:
+        """Cancel it. Raises NotFound, JobNotOpen."""
+        job = one_job(self.access, job_id)
+        cancel_job(self.access, job)
+        messages.success(request, "The job is being cancelled; what it has written stays.")
+        return redirect("job", workspace.slug, job.pk)
+
+
+class JobRetry(Act):
+    """Doing again what failed in a job."""
+
+    need = CHANGE
+    tab = _TAB
+
+    def act(self, request: HttpRequest, workspace: Workspace, job_id: uuid.UUID) -> HttpResponse:
+        """Ask for the new job, and go there. Raises NotFound and what `retry_job` raises."""
+        again = retry_job(self.access, one_job(self.access, job_id))
+        messages.success(request, "What failed is tried again in this job.")
+        return redirect("job", workspace.slug, again.pk)
+
+
+def _report(job: Job) -> Report | None:
+    is_told = job.is_finished and job.kind in READS_DOCUMENTS
+    return report_of(ingest_report(job)) if is_told else None

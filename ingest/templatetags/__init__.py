@@ -1,0 +1,1 @@
+"""What the templates of ingest say in words."""

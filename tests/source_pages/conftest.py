@@ -1,0 +1,41 @@
+import pytest
+
+from kebab.people.models import Role, Workspace
+from tests.browsing import browser, open_page  # noqa: F401  fixtures
+from tests.pages.shelf import make_member
+
+
+@pytest.fixture(autouse=True)
+def _stores(blobs, mirrors):
+    """Bytes and mirrors are each test's own."""
+
+
+@pytest.fixture
+def workspace(db):
+    return Workspace.objects.create(slug="handbook", name="Team handbook")
+
+
+@pytest.fixture
+def viewer(workspace):
+    return make_member(workspace, "vera@example.org")
+
+
+@pytest.fixture
+def editor(workspace):
+    return make_member(workspace, "ed@example.org", Role.EDITOR)
+
+
+@pytest.fixture
+def admin(workspace):
+    return make_member(workspace, "ann@example.org", Role.ADMIN)
+
+
+@pytest.fixture
+def visit(client):
+    """Gives a browser without JavaScript in which a person is logged in."""
+
+    def visit(person):
+        client.force_login(person)
+        return client
+
+    return visit

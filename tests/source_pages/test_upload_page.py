@@ -1,0 +1,192 @@
+"""Files put in on the page: in one form without JavaScript, one by one with it."""
+
+import io
+import threading
+import zipfile
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.test import Client
+from playwright.sync_api import expect
+
+from ingest.jobs.run import run_job
+from ingest.models import Job
+from kebab.people.models import Group
+from kebab.tenancy.acting import acting_everywhere
+from search.corpus import ensure_source
+from search.models import Document
+from search.readers import restrict
+from tests.browsing import needs_browser
+from tests.jobs.working import PICTURE, work
+
+PAGE = "/w/handbook/upload"
+
+
+def _in_browser(test):
+    for mark in needs_browser:
+        test = mark(test)
+    return test
+
+
+def a_file(name="a.md", content=b"# Alpha\n\nfirst\n"):
+    return SimpleUploadedFile(name, content)
+
+
+def send(client, *files, **fields):
+    return client.post(PAGE, {"file": list(files), **fields})
+
+
+def text_of(response):
+    return " ".join(response.content.decode().split())
+
+
+def told(client, answer):
+    return [str(message) for message in client.get(answer["Location"]).context["messages"]]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_file_is_taken_in_and_its_job_shown(visit, editor):
+    answer = send(visit(editor), a_file(), folder="/guide/")
+    job = Job.objects.get(kind="ingest_document")
+    work(job)
+
+    assert answer["Location"] == f"/w/handbook/jobs/{job.pk}"
+    assert Document.objects.get().path == "guide/a.md"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_several_files_those_that_are_refused_are_named(visit, editor):
+    client = visit(editor)
+    answer = send(client, a_file(), a_file("b.md"), a_file("c#.md"), source="notes")
+
+    assert answer["Location"] == "/w/handbook/jobs"
+    assert {job.payload["path"] for job in Job.objects.filter(kind="ingest_document")} == {"a.md", "b.md"}
+    assert {job.source.key for job in Job.objects.all()} == {"notes"}
+    (refused, taken) = sorted(told(client, answer), reverse=True)
+    assert refused.startswith("c#.md: ")
+    assert taken == "2 files are being read; each has a job."
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_archive_is_unpacked_by_its_job(visit, editor):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("x.md", "# X")
+    send(visit(editor), a_file("docs.zip", packed.getvalue()))
+
+    assert Job.objects.get().kind == "ingest_archive"
+
+
+def test_a_form_without_a_file_says_so(visit, editor):
+    answer = send(visit(editor))
+
+    assert answer.status_code == 400
+    assert "No file was chosen" in text_of(answer)
+
+
+def test_files_that_are_larger_than_the_limit_are_not_taken(visit, editor, settings):
+    settings.KEBAB_UPLOAD_LIMIT_BYTES = 1_000
+    answer = send(visit(editor), a_file(content=b"x" * 600), a_file("b.md", b"x" * 600))
+
+    assert answer.status_code == 413
+    assert "larger than the limit of 1000 bytes" in text_of(answer)
+    assert not Job.objects.exists()
+
+
+def test_the_limits_are_told_before_anything_is_sent(visit, editor, settings):
+    settings.KEBAB_UPLOAD_LIMIT_BYTES = 7 * 1_048_576
+    page = text_of(visit(editor).get(PAGE))
+
+    assert "Up to 7.0 MB a file" in page
+    assert f'data-limit="{7 * 1_048_576}"' in page
+
+
+def test_the_upload_sources_that_one_may_know_of_are_offered(visit, editor, workspace):
+    ensure_source(workspace, "notes", kind="upload")
+    ensure_source(workspace, "docs", kind="folder", config={"path": "/d"})
+    closed = ensure_source(workspace, "salaries", kind="upload")
+    restrict(closed, [Group.objects.create(workspace=workspace, name="Board").pk])
+    page = text_of(visit(editor).get(PAGE, {"source": "notes"}))
+
+    assert '<option value="notes" selected>' in page
+    assert '<option value="uploads">' in page
+    assert "docs</option>" not in page
+    assert "salaries" not in page
+
+
+def test_viewers_may_not_upload(visit, viewer):
+    client = visit(viewer)
+
+    assert client.get(PAGE).status_code == 403
+    assert send(client, a_file()).status_code == 403
+    assert not Job.objects.exists()
+
+
+def test_a_form_from_elsewhere_is_refused(editor):
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(editor)
+
+    assert send(client, a_file()).status_code == 403
+    assert not Job.objects.exists()
+
+
+@pytest.fixture
+def worker(transactional_db):
+    """Runs the jobs that come, as a worker beside the web process."""
+    done = threading.Event()
+
+    def run():
+        with acting_everywhere():
+            while not done.wait(0.05):
+                for job in Job.objects.filter(state="queued", kind="ingest_document"):
+                    run_job(job.workspace_id, job.pk)
+        connection.close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    yield
+    done.set()
+    thread.join()
+
+
+@_in_browser
+def test_each_files_end_is_told_with_its_reason(open_page, editor, worker):
+    page = open_page(editor)
+    page.goto(PAGE)
+    page.locator("#file").set_input_files(
+        [
+            {"name": "a.md", "mimeType": "text/markdown", "buffer": b"# Alpha\n\nfirst\n"},
+            {"name": "picture.psd", "mimeType": "image/x", "buffer": PICTURE},
+        ]
+    )
+    rows = page.locator("[data-list] > li")
+
+    expect(page.locator("[data-summary]")).to_have_text("1 of 2 searchable, 1 refused.")
+    expect(rows.nth(0)).to_contain_text("searchable")
+    expect(rows.nth(1)).to_contain_text("No parser reads files of this kind.")
+
+
+@_in_browser
+def test_a_file_over_the_limit_is_never_sent(open_page, transactional_db, editor, settings):
+    settings.KEBAB_UPLOAD_LIMIT_BYTES = 10
+    page = open_page(editor)
+    page.goto(PAGE)
+    page.locator("#file").set_input_files(
+        {"name": "a.md", "mimeType": "text/markdown", "buffer": b"# Alpha\n\nfirst\n"}
+    )
+
+    expect(page.locator("[data-list]")).to_contain_text("more than the limit")
+    assert not Job.objects.exists()
+
+
+@_in_browser
+def test_the_plain_form_uploads_without_javascript(open_page, transactional_db, editor):
+    page = open_page(editor, java_script_enabled=False)
+    page.goto(PAGE)
+    page.locator("#file").set_input_files(
+        {"name": "a.md", "mimeType": "text/markdown", "buffer": b"# Alpha\n\nfirst\n"}
+    )
+    page.get_by_role("button", name="Upload").click()
+
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Upload of uploads")
