@@ -1,20 +1,12 @@
 """The registry: how each address and method is called with arguments that aim at what is hidden.
 
-A route or method that is missing here fails `test_every_route_and_method_is_called`. Names in braces stand
-for ids of `Target`; arguments of the address are filled in by their names.
+A route or method that is missing here fails `test_every_route_and_method_is_called`.
 """
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from tests.leaks.canaries import CLOSED, THEIRS, Target
-from tests.leaks.routes import Route
-
-BOTH = frozenset({THEIRS, CLOSED})
-_THEIRS = frozenset({THEIRS})
-_NONE: frozenset[str] = frozenset()
+from tests.leaks.call import BOTH, NONE, ONLY_THEIRS, Call
+from tests.leaks.page_calls import page_calls
 
 #: Addresses that tell nothing of any workspace, for whoever asks; by name, with what they are.
 OPEN = {
@@ -38,138 +30,39 @@ OPEN = {
     "schema": "the API's description",
     "docs": "the API's description",
 }
-# Which of a target's ids an argument of an address is.
-_ARGUMENTS = {
-    "doc_id": "doc",
-    "chunk_id": "chunk",
-    "source_id": "source",
-    "job_id": "job",
-    "entry_id": "entry",
-    "space_id": "space",
-    "user_id": "user",
-    "token_id": "token",
-    "group_id": "group",
-    "invitation_id": "invitation",
-    "topic_id": "topic",
-    "run_id": "run",
-    "answer_id": "answer",
-}
-WORKSPACE_ARGUMENTS = frozenset({"ws", "slug"})
-_NAME = re.compile(r"\{[a-z]+\}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """One way to call a route."""
-
-    route: str
-    method: str = "get"
-    query: str = ""
-    body: Mapping[str, Any] | None = None
-    #: Arguments of the address that are other ids than their names say.
-    arguments: Mapping[str, str] = field(default_factory=dict)
-    #: Whose canaries stand in the answer to those who may see them.
-    shown: frozenset[str] = BOTH
-    #: Where there is somebody who may do it.
-    controlled: frozenset[str] = BOTH
-    #: Where what is hidden has to be answered exactly like what is not there.
-    compared: frozenset[str] = BOTH
-    #: Whether the callers' own workspace would be what it changes or deletes; then it isn't called there.
-    is_fatal: bool = False
-
-    @property
-    def label(self) -> str:
-        """What a failure names."""
-        query = f"?{self.query}" if self.query else ""
-        body = "" if self.body is None else f" {dict(self.body)}"
-        return f"{self.method.upper()} {self.route}{query}{body}"
-
-    def address(self, route: Route, workspace: str, target: Target) -> str:
-        """Give path and query with the target's ids."""
-        arguments = {
-            name: workspace if name in WORKSPACE_ARGUMENTS else self._id(name, target)
-            for name in route.arguments
-        }
-        query = f"?{self.query.format_map(target.ids)}" if self.query else ""
-        return route.path(arguments) + query
-
-    def filled_body(self, target: Target) -> Any:
-        """Give the body with the target's ids; None without one."""
-        return None if self.body is None else _filled(self.body, target.ids)
-
-    def given(self, route: Route, target: Target) -> dict[str, str]:
-        """Give what the request says of the target, by name or by what is filled in."""
-        told = [f"{{{self._named(name)}}}" for name in route.arguments if name not in WORKSPACE_ARGUMENTS]
-        told += [
-            text for pair in self.query.split("&") for text in (pair.partition("=")[2], *_NAME.findall(pair))
-        ]
-        told += [text for words in _texts(self.body) for text in (words, *_NAME.findall(words))]
-        return {
-            text: text.format_map(target.ids)
-            for text in told
-            if _NAME.search(text) and _is_known(text, target)
-        }
-
-    def _id(self, argument: str, target: Target) -> str:
-        name = self._named(argument)
-        return target.ids.get(name, name)
-
-    def _named(self, argument: str) -> str:
-        return self.arguments.get(argument, _ARGUMENTS.get(argument, argument))
-
-
-def _is_known(text: str, target: Target) -> bool:
-    return all(name[1:-1] in target.ids for name in _NAME.findall(text))
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """The texts within a body that name something."""
-    if isinstance(value, str) and "{" in value:
-        yield value
-    elif isinstance(value, Mapping | list):
-        for each in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(each)
-
-
-def _filled(value: Any, ids: Mapping[str, str]) -> Any:
-    if isinstance(value, str):
-        return value.format_map(ids)
-    if isinstance(value, Mapping):
-        return {name: _filled(each, ids) for name, each in value.items()}
-    return [_filled(each, ids) for each in value] if isinstance(value, list) else value
 
 
 def _people() -> Iterator[Call]:
-    yield Call(route="api-workspaces", shown=_THEIRS)
-    yield Call(route="api-workspaces", query="limit=1", shown=_THEIRS)
-    yield Call(route="api-workspaces", method="post", body={"slug": "brand-new"}, shown=_NONE)
-    yield Call(route="api-workspace", shown=_THEIRS)
-    yield Call(route="api-workspace", method="patch", body={"name": "x"}, shown=_THEIRS, is_fatal=True)
-    yield Call(route="api-workspace", method="delete", shown=_NONE, is_fatal=True)
+    yield Call(route="api-workspaces", shown=ONLY_THEIRS)
+    yield Call(route="api-workspaces", query="limit=1", shown=ONLY_THEIRS)
+    yield Call(route="api-workspaces", method="post", body={"slug": "brand-new"}, shown=NONE)
+    yield Call(route="api-workspace", shown=ONLY_THEIRS)
+    yield Call(route="api-workspace", method="patch", body={"name": "x"}, shown=ONLY_THEIRS, is_fatal=True)
+    yield Call(route="api-workspace", method="delete", shown=NONE, is_fatal=True)
     yield Call(route="api-members")
     yield Call(
-        route="api-members", method="post", body={"email": "who@example.org", "role": "viewer"}, shown=_NONE
+        route="api-members", method="post", body={"email": "who@example.org", "role": "viewer"}, shown=NONE
     )
     yield Call(route="api-member", method="patch", body={"role": "editor"})
-    yield Call(route="api-member", method="delete", shown=_NONE)
+    yield Call(route="api-member", method="delete", shown=NONE)
     yield Call(route="api-tokens")
-    yield Call(route="api-tokens", method="post", body={"scopes": ["search"]}, shown=_NONE)
+    yield Call(route="api-tokens", method="post", body={"scopes": ["search"]}, shown=NONE)
     yield Call(route="api-token")
-    yield Call(route="api-token", method="delete", shown=_NONE)
+    yield Call(route="api-token", method="delete", shown=NONE)
     in_group = {"scopes": ["search"], "groups": ["{group}"]}
-    yield Call(route="api-tokens", method="post", body=in_group, shown=_NONE)
+    yield Call(route="api-tokens", method="post", body=in_group, shown=NONE)
     yield Call(route="api-token-rotation", method="post", body={"overlap_minutes": 5})
     yield Call(route="api-groups")
-    yield Call(route="api-groups", method="post", body={"name": "fresh"}, shown=_NONE)
+    yield Call(route="api-groups", method="post", body={"name": "fresh"}, shown=NONE)
     yield Call(route="api-group")
-    yield Call(route="api-group", method="patch", body={"name": "x"}, shown=_NONE)
-    yield Call(route="api-group", method="delete", shown=_NONE)
-    yield Call(route="api-group-member", method="put", shown=_NONE)
-    yield Call(route="api-group-member", method="delete", shown=_NONE)
+    yield Call(route="api-group", method="patch", body={"name": "x"}, shown=NONE)
+    yield Call(route="api-group", method="delete", shown=NONE)
+    yield Call(route="api-group-member", method="put", shown=NONE)
+    yield Call(route="api-group-member", method="delete", shown=NONE)
     yield Call(route="api-invitations")
     invited = {"email": "who@example.org", "role": "viewer"}
-    yield Call(route="api-invitations", method="post", body=invited, shown=_NONE)
-    yield Call(route="api-invitation", method="delete", shown=_NONE)
+    yield Call(route="api-invitations", method="post", body=invited, shown=NONE)
+    yield Call(route="api-invitation", method="delete", shown=NONE)
     yield Call(route="api-audit")
     yield Call(route="api-audit", query="action=source.&limit=1")
     for query in (
@@ -191,21 +84,21 @@ def _searches() -> Iterator[Call]:
         "q=workers&why_not={doc}",
     ):
         is_shown = query in ("q={word}", "q={stem}*")
-        yield Call(route="api-search", query=f"{query}&{lexical}", shown=BOTH if is_shown else _NONE)
+        yield Call(route="api-search", query=f"{query}&{lexical}", shown=BOTH if is_shown else NONE)
     for narrowed in ("source={source}", "source={sourcekey}", "doc_id={doc}", "tags_any={stem}tag"):
         yield Call(route="api-search", query=f"q=workers&{narrowed}&{lexical}")
     yield Call(route="api-search", query=f"q=workers&version={{tag}}&{lexical}")
     yield Call(route="api-search", query=f"q=workers&path_glob={{stem}}folder/**&{lexical}")
     yield Call(route="api-search", query=f"q=workers&path_not_glob=nowhere/**&{lexical}")
-    yield Call(route="api-search", query=f"q=workers&path_not_glob={{stem}}folder/**&{lexical}", shown=_NONE)
-    yield Call(route="api-search", query=f"q=workers&code_lang=python&{lexical}", shown=_NONE)
-    yield Call(route="api-search", query="q={word}&mode=hybrid&explain=true", compared=_NONE)
-    yield Call(route="api-search", query="q=the+workers&mode=hybrid&k=1&explain=true", shown=_NONE)
+    yield Call(route="api-search", query=f"q=workers&path_not_glob={{stem}}folder/**&{lexical}", shown=NONE)
+    yield Call(route="api-search", query=f"q=workers&code_lang=python&{lexical}", shown=NONE)
+    yield Call(route="api-search", query="q={word}&mode=hybrid&explain=true", compared=NONE)
+    yield Call(route="api-search", query="q=the+workers&mode=hybrid&k=1&explain=true", shown=NONE)
     for mode in ("lexical", "vector", "hybrid"):
         body = {"q": "workers", "mode": mode, "filters": {"source": ["{source}"], "doc_id": ["{doc}"]}}
         yield Call(route="api-search", method="post", body=body)
     told = {"q": "{word} beside the workers", "mode": "vector", "explain": True, "cutoff": True}
-    yield Call(route="api-search", method="post", body=told, compared=_NONE)
+    yield Call(route="api-search", method="post", body=told, compared=NONE)
     queries = [
         {"q": "{word}", "mode": "lexical"},
         {"q": "workers", "mode": "lexical", "filters": {"source": ["{sourcekey}"]}},
@@ -239,15 +132,15 @@ def _answers() -> Iterator[Call]:
     for narrowed in ({}, {"source": ["{sourcekey}"]}, {"doc_id": ["{doc}"]}):
         body = {"question": "{word}", "mode": "lexical", "filters": narrowed}
         yield Call(route="api-ask", method="post", body=body)
-    yield Call(route="api-ask", method="post", body={"question": "{word} of the workers"}, compared=_NONE)
+    yield Call(route="api-ask", method="post", body={"question": "{word} of the workers"}, compared=NONE)
     # A conversation is its asker's alone.
     going_on = {"question": "workers", "conversation_id": "{conversation}"}
-    yield Call(route="api-ask", method="post", body=going_on, shown=_NONE, controlled=_NONE)
+    yield Call(route="api-ask", method="post", body=going_on, shown=NONE, controlled=NONE)
     for query in ("", "limit=1", "conversation_id={conversation}"):
         yield Call(route="api-answers", query=query)
     for route in ("api-answer", "api-answer-check"):
         yield Call(route=route)
-    yield Call(route="api-answer", method="delete", shown=_NONE)
+    yield Call(route="api-answer", method="delete", shown=NONE)
 
 
 def _documents() -> Iterator[Call]:
@@ -260,15 +153,15 @@ def _documents() -> Iterator[Call]:
         "version={tag}",
     ):
         is_shown = query != "limit=1"
-        yield Call(route="api-documents", query=query, shown=BOTH if is_shown else _NONE)
+        yield Call(route="api-documents", query=query, shown=BOTH if is_shown else NONE)
     new = {"path": "a.md", "text": "a", "source": "{source}"}
-    yield Call(route="api-documents", method="post", body=new, shown=_NONE)
+    yield Call(route="api-documents", method="post", body=new, shown=NONE)
     # A key that is taken can't be given again: that much is told.
     into_key = {"path": "a.md", "text": "a", "source": "{sourcekey}"}
-    yield Call(route="api-documents", method="post", body=into_key, shown=_NONE, compared=_THEIRS)
+    yield Call(route="api-documents", method="post", body=into_key, shown=NONE, compared=ONLY_THEIRS)
     yield Call(route="api-document")
-    yield Call(route="api-document", method="patch", body={"title": "x"}, shown=_NONE)
-    yield Call(route="api-document", method="delete", shown=_NONE)
+    yield Call(route="api-document", method="patch", body={"title": "x"}, shown=NONE)
+    yield Call(route="api-document", method="delete", shown=NONE)
     yield Call(route="api-document-content")
     yield Call(route="api-document-chunks")
     yield Call(route="api-document-chunks", query="limit=1")
@@ -277,61 +170,61 @@ def _documents() -> Iterator[Call]:
 
 def _sources() -> Iterator[Call]:
     yield Call(route="api-sources")
-    yield Call(route="api-sources", query="limit=1", shown=_THEIRS)
-    yield Call(route="api-sources", method="post", body={"key": "fresh", "kind": "upload"}, shown=_NONE)
+    yield Call(route="api-sources", query="limit=1", shown=ONLY_THEIRS)
+    yield Call(route="api-sources", method="post", body={"key": "fresh", "kind": "upload"}, shown=NONE)
     taken = {"key": "{sourcekey}", "kind": "upload"}
-    yield Call(route="api-sources", method="post", body=taken, shown=_NONE, compared=_THEIRS)
+    yield Call(route="api-sources", method="post", body=taken, shown=NONE, compared=ONLY_THEIRS)
     readers = {"key": "fresh", "kind": "upload", "readers": ["{group}"]}
-    yield Call(route="api-sources", method="post", body=readers, shown=_NONE)
+    yield Call(route="api-sources", method="post", body=readers, shown=NONE)
     yield Call(route="api-source")
     yield Call(route="api-source", method="patch", body={"title": "x"})
     yield Call(route="api-source", method="patch", body={"readers": ["{group}"]})
     yield Call(route="api-source", method="patch", body={"readers": None})
-    yield Call(route="api-source", method="delete", shown=_NONE)
-    yield Call(route="api-source-sync", method="post", shown=_NONE)
+    yield Call(route="api-source", method="delete", shown=NONE)
+    yield Call(route="api-source-sync", method="post", shown=NONE)
     yield Call(route="api-source-versions")
-    yield Call(route="api-source-versions", query="limit=1", shown=_NONE)
-    yield Call(route="api-source-versions", method="post", body={"tag": "v9"}, shown=_NONE)
-    yield Call(route="api-source-versions", method="delete", query="tag={tag}", shown=_NONE)
+    yield Call(route="api-source-versions", query="limit=1", shown=NONE)
+    yield Call(route="api-source-versions", method="post", body={"tag": "v9"}, shown=NONE)
+    yield Call(route="api-source-versions", method="delete", query="tag={tag}", shown=NONE)
 
 
 def _work() -> Iterator[Call]:
-    yield Call(route="api-embedding", shown=_THEIRS)
-    yield Call(route="api-embedding", method="post", body={"hold": True}, shown=_NONE)
-    yield Call(route="api-embedding-switch", method="post", shown=_NONE)
-    yield Call(route="api-embedding-rollback", method="post", shown=_NONE)
-    yield Call(route="api-embedding-space", method="delete", shown=_NONE, controlled=_THEIRS)
+    yield Call(route="api-embedding", shown=ONLY_THEIRS)
+    yield Call(route="api-embedding", method="post", body={"hold": True}, shown=NONE)
+    yield Call(route="api-embedding-switch", method="post", shown=NONE)
+    yield Call(route="api-embedding-rollback", method="post", shown=NONE)
+    yield Call(route="api-embedding-space", method="delete", shown=NONE, controlled=ONLY_THEIRS)
     judged = {"settings": {"rrf_k": 61}, "switch": True, "force": True}
-    yield Call(route="api-eval-gate", method="post", body=judged, shown=_NONE)
+    yield Call(route="api-eval-gate", method="post", body=judged, shown=NONE)
     yield Call(route="api-jobs")
     yield Call(route="api-jobs", query="state=failed&kind=ingest_document&limit=1")
     for route in ("api-job", "api-job-items", "api-job-events"):
         yield Call(route=route)
     yield Call(route="api-job-events", arguments={"job_id": "running"})
-    yield Call(route="api-job-cancel", method="post", shown=_NONE)
-    yield Call(route="api-job-retry", method="post", shown=_NONE)
+    yield Call(route="api-job-cancel", method="post", shown=NONE)
+    yield Call(route="api-job-retry", method="post", shown=NONE)
     yield Call(route="api-quarantine")
     for named in ("{sourcekey}", "{source}"):
         yield Call(route="api-quarantine", query=f"source={named}")
-    yield Call(route="api-quarantined", method="delete", shown=_NONE)
-    yield Call(route="api-quarantine-retry", method="post", shown=_NONE)
+    yield Call(route="api-quarantined", method="delete", shown=NONE)
+    yield Call(route="api-quarantine-retry", method="post", shown=NONE)
 
 
 def _evaluation() -> Iterator[Call]:
     for query in ("", "limit=1", "set={set}"):
         yield Call(route="api-eval-topics", query=query)
     judged = {"topic_id": "x", "query": "x", "judgements": [{"path": "{path}", "source": "{sourcekey}"}]}
-    yield Call(route="api-eval-topics", method="post", body={"topics": [judged]}, shown=_NONE)
+    yield Call(route="api-eval-topics", method="post", body={"topics": [judged]}, shown=NONE)
     # An id that is taken in a set can't be given again: that much is told.
     taken = {"set": "{set}", "topics": [{"topic_id": "{topicname}", "query": "x"}]}
-    yield Call(route="api-eval-topics", method="post", body=taken, shown=_NONE, compared=_THEIRS)
-    yield Call(route="api-eval-topics", method="delete", query="set={set}", shown=_NONE)
+    yield Call(route="api-eval-topics", method="post", body=taken, shown=NONE, compared=ONLY_THEIRS)
+    yield Call(route="api-eval-topics", method="delete", query="set={set}", shown=NONE)
     yield Call(route="api-eval-topic")
-    yield Call(route="api-eval-topic", method="delete", shown=_NONE)
+    yield Call(route="api-eval-topic", method="delete", shown=NONE)
     yield Call(route="api-eval-topic-sets")
     for format_ in ("golden", "trec-topics", "trec-qrels", "beir-queries", "beir-qrels"):
         yield Call(route="api-eval-topic-export", query=f"set={{set}}&format={format_}")
-    yield Call(route="api-eval-topics-of-feedback", method="post", body={}, shown=_NONE)
+    yield Call(route="api-eval-topics-of-feedback", method="post", body={}, shown=NONE)
     said = {"query": "x", "source": "{sourcekey}", "citation": "{path}", "is_relevant": True}
     yield Call(route="api-feedback")
     yield Call(route="api-feedback", method="post", body=said)
@@ -342,170 +235,23 @@ def _runs() -> Iterator[Call]:
     for query in ("", "limit=1", "set={set}&state=succeeded"):
         yield Call(route="api-eval-runs", query=query)
     of_set = {"set": "{set}", "settings": {"mode": "lexical"}}
-    yield Call(route="api-eval-runs", method="post", body=of_set, shown=_NONE)
+    yield Call(route="api-eval-runs", method="post", body=of_set, shown=NONE)
     yield Call(route="api-eval-runs", method="post", body={"repeat": "{run}"})
     for route in ("api-eval-run", "api-eval-run-topics", "api-eval-run-trec"):
         yield Call(route=route)
-    yield Call(route="api-eval-run", method="delete", shown=_NONE)
+    yield Call(route="api-eval-run", method="delete", shown=NONE)
     for baseline in ("{baseline}", "{run}"):
         yield Call(route="api-eval-run-comparison", query=f"baseline={baseline}&measures=nDCG@10")
     for route in ("api-job", "api-job-items", "api-job-events"):
         is_shown = route != "api-job-items"
-        yield Call(route=route, arguments={"job_id": "evaluation"}, shown=BOTH if is_shown else _NONE)
+        yield Call(route=route, arguments={"job_id": "evaluation"}, shown=BOTH if is_shown else NONE)
     for route in ("api-job-cancel", "api-job-retry"):
-        yield Call(route=route, method="post", arguments={"job_id": "evaluation"}, shown=_NONE)
-
-
-def _search_pages() -> Iterator[Call]:
-    yield Call(route="search", shown=_THEIRS)
-    yield Call(route="search", query="q={word}&mode=lexical")
-    yield Call(route="search", query="q={word}&mode=hybrid", compared=_NONE)
-    yield Call(route="search", query="q={stem}titel&mode=lexical", shown=_THEIRS)
-    for narrowed in ("source={source}", "source={sourcekey}", "tags_any={stem}tag", "doc_id={doc}"):
-        yield Call(route="search", query=f"q=workers&mode=lexical&{narrowed}")
-    yield Call(route="search-filters", query="q=workers")
-    for narrowed in ("source={source}", "source={sourcekey}", "tags_any={stem}tag", "version={tag}"):
-        yield Call(route="search-filters", query=f"q=workers&{narrowed}")
-    yield Call(route="search-filters", query="q={word}")
-
-
-def _pages() -> Iterator[Call]:
-    yield Call(route="home", shown=_THEIRS)
-    yield Call(route="document")
-    yield Call(route="document", query="chunk={chunk}&q={word}")
-    drawn = {"doc_id": "pdf", "page": "2"}
-    yield Call(route="document-sheet", arguments=drawn, shown=_NONE)
-    yield Call(route="document-picture", arguments={"doc_id": "picture"}, shown=_NONE)
+        yield Call(route=route, method="post", arguments={"job_id": "evaluation"}, shown=NONE)
 
 
 def _insight() -> Iterator[Call]:
-    yield Call(route="insight")
-    yield Call(route="insight", query="days=7")
     for query in ("", "days=7&limit=1"):
         yield Call(route="api-analytics", query=query)
-
-
-def _evaluation_pages() -> Iterator[Call]:
-    for query in ("", "set={set}"):
-        yield Call(route="evaluation", query=query)
-    yield Call(route="evaluation-topic-new", shown=_THEIRS)
-    told = {"text": "x", "places": "{path}", "topic_set": "fresh"}
-    yield Call(route="evaluation-topic-new", method="post", body=told, shown=_NONE)
-    # An id that is taken in a set can't be given again: that much is told.
-    into_set = {"text": "x", "is_unanswerable": "on", "topic_set": "{set}"}
-    yield Call(route="evaluation-topic-new", method="post", body=into_set, shown=_NONE, compared=_THEIRS)
-    yield Call(route="evaluation-topic-delete", method="post", shown=_NONE)
-    yield Call(route="evaluation-feedback")
-    yield Call(route="evaluation-feedback", method="post", body={}, shown=_NONE)
-    yield Call(route="evaluation-run-new", query="set={set}")
-    asked = {"topic_set": "{set}", "mode": "lexical"}
-    yield Call(route="evaluation-run-new", method="post", body=asked, shown=_NONE)
-    for query in ("", "baseline={baseline}&measure=nDCG@10"):
-        yield Call(route="evaluation-run", query=query)
-    yield Call(route="evaluation-run-repeat", method="post", shown=_NONE)
-    yield Call(route="evaluation-run-delete", method="post", shown=_NONE)
-
-
-def _document_pages() -> Iterator[Call]:
-    yield Call(route="document", query="view=source")
-    yield Call(route="document-chunks")
-    yield Call(route="document-chunks", query="chunk={chunk}")
-
-
-def _people_pages() -> Iterator[Call]:
-    yield Call(route="people")
-    invited = {"email": "who@example.org", "role": "viewer"}
-    yield Call(route="people", method="post", body=invited, shown=_NONE)
-    yield Call(route="people", method="post", body=invited | {"groups": ["{group}"]}, shown=_NONE)
-    yield Call(route="person")
-    yield Call(route="person", method="post", body={"role": "editor"}, shown=_NONE)
-    yield Call(route="person-groups", method="post", body={"groups": ["{group}"]}, shown=_NONE)
-    yield Call(route="person-removal", method="post", shown=_NONE)
-    yield Call(route="invitation-withdrawal", method="post", shown=_NONE)
-    yield Call(route="invitation-again", method="post", shown=_NONE)
-    yield from _group_and_token_pages()
-
-
-def _group_and_token_pages() -> Iterator[Call]:
-    yield Call(route="groups")
-    yield Call(route="groups", method="post", body={"name": "fresh"}, shown=_NONE)
-    yield Call(route="group")
-    yield Call(route="group", method="post", body={"name": "x"}, shown=_NONE)
-    yield Call(route="group-deletion", method="post", shown=_NONE)
-    yield Call(route="group-addition", method="post", body={"email": "who@example.org"})
-    yield Call(route="group-removal", method="post", shown=_NONE)
-    yield Call(route="tokens")
-    yield Call(route="tokens", method="post", body={"scopes": ["search"]})
-    in_group = {"scopes": ["search"], "groups": ["{group}"]}
-    yield Call(route="tokens", method="post", body=in_group)
-    yield Call(route="token")
-    yield Call(route="token", method="post", body={"overlap_minutes": "5"})
-    yield Call(route="token-revocation", method="post", shown=_NONE)
-    yield from _settings_pages()
-
-
-def _settings_pages() -> Iterator[Call]:
-    yield Call(route="person-access")
-    yield Call(route="token-access")
-    yield Call(route="token-access", query="source={source}")
-    yield Call(route="settings", shown=_THEIRS)
-    renamed = {"name": "x", "slug": "brand-new-slug"}
-    yield Call(route="settings", method="post", body=renamed, shown=_NONE, is_fatal=True)
-    yield Call(route="settings-values", method="post", body={"default_k": "5"}, shown=_NONE, is_fatal=True)
-    yield Call(route="workspace-deletion", method="post", body={"slug": "no"}, shown=_THEIRS, is_fatal=True)
-    yield Call(route="audit")
-    yield Call(route="audit", query="action=source.")
-    yield Call(route="workspaces", shown=_THEIRS)
-    yield Call(route="workspaces", method="post", body={"name": "Brand new"}, shown=_NONE)
-
-
-def _ask_pages() -> Iterator[Call]:
-    yield Call(route="ask")
-    for narrowed in ({}, {"source": "{sourcekey}"}):
-        body = {"question": "{word}", **narrowed}
-        yield Call(route="ask", method="post", body=body, shown=_NONE, compared=_NONE)
-    going_on = {"question": "workers", "conversation_id": "{conversation}"}
-    yield Call(route="ask", method="post", body=going_on, shown=_NONE, controlled=_NONE)
-    yield Call(route="answer")
-    yield Call(route="answer", query="source={sourcekey}")
-    yield Call(route="answer-citation", arguments={"n": "1"})
-
-
-def _source_pages() -> Iterator[Call]:
-    yield Call(route="sources")
-    yield Call(route="source")
-    yield Call(route="source", query="path={stem}")
-    yield Call(route="new-source", shown=_NONE)
-    told = {
-        "title": "fresh",
-        "path": "/nowhere",
-        "trust": "unknown",
-        "is_restricted": "on",
-        "readers": "{group}",
-    }
-    yield Call(route="new-source", method="post", query="kind=folder", body=told, shown=_NONE)
-    yield Call(route="source-edit")
-    yield Call(route="source-edit", method="post", body=told, shown=_NONE)
-    yield Call(route="source-sync", method="post", shown=_NONE)
-    yield Call(route="source-delete", method="post", shown=_NONE)
-    yield Call(route="upload", query="source={sourcekey}", shown=_NONE)
-    # A key that is taken can't be given again: that much is told.
-    into_key = {"source": "{sourcekey}", "folder": "{stem}"}
-    yield Call(route="upload", method="post", body=into_key, shown=_NONE, compared=_THEIRS)
-    yield from _job_pages()
-
-
-def _job_pages() -> Iterator[Call]:
-    yield Call(route="jobs")
-    yield Call(route="jobs", query="state=failed")
-    yield Call(route="job")
-    yield Call(route="job", arguments={"job_id": "running"})
-    yield Call(route="job-cancel", method="post", shown=_NONE)
-    yield Call(route="job-retry", method="post", shown=_NONE)
-    yield Call(route="quarantine")
-    yield Call(route="quarantine", query="source={sourcekey}")
-    yield Call(route="quarantine-retry", method="post", shown=_NONE)
-    yield Call(route="quarantine-delete", method="post", shown=_NONE)
 
 
 CALLS: Sequence[Call] = (
@@ -516,12 +262,6 @@ CALLS: Sequence[Call] = (
     *_sources(),
     *_work(),
     *_evaluation(),
-    *_pages(),
     *_insight(),
-    *_evaluation_pages(),
-    *_search_pages(),
-    *_document_pages(),
-    *_people_pages(),
-    *_ask_pages(),
-    *_source_pages(),
+    *page_calls(),
 )

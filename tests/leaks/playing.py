@@ -7,8 +7,8 @@ from typing import Any
 
 from django.db import transaction
 
+from tests.leaks.call import Call
 from tests.leaks.callers import Caller
-from tests.leaks.calls import Call
 from tests.leaks.canaries import Target
 from tests.leaks.looking import Answer
 from tests.leaks.routes import Route, routes

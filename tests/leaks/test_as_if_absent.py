@@ -4,8 +4,9 @@ import re
 
 import pytest
 
+from tests.leaks.call import Call
 from tests.leaks.callers import Caller, twin_viewer
-from tests.leaks.calls import CALLS, Call
+from tests.leaks.calls import CALLS
 from tests.leaks.canaries import CLOSED
 from tests.leaks.playing import play
 

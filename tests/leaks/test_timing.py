@@ -20,8 +20,8 @@ from search.models import Source
 from search.vectors.fill import chunks_without_vector, store_vectors
 from search.vectors.spaces import ensure_live_space
 from tests.corpus.making import chunk, draft, make_place
+from tests.leaks.call import Call
 from tests.leaks.callers import Caller
-from tests.leaks.calls import Call
 from tests.leaks.canaries import CLOSED, NOWHERE, THEIRS, Target
 from tests.leaks.playing import ROUTES, send
 
