@@ -29,6 +29,7 @@ NO_PAGES = {
     "invitation-link": "the way to its page",
     "document-sheet": "a picture",
     "document-picture": "a picture",
+    "search-filters": "a part of the search page",
 }
 #: The pages that give what they are for without JavaScript, too.
 CORE = frozenset({"home", "login", "search", "document", "sources", "source", "upload"})
@@ -50,6 +51,8 @@ class RegisteredPage:
     arguments: Mapping[str, str] = field(default_factory=dict)
     #: The id of the ground that is the address which leads there, where the route's own is not enough.
     link: str = ""
+    #: Who opens it where the view's own need is not enough.
+    role: Role | None = None
     #: Whether nobody is logged in.
     is_public: bool = False
     status: int = 200
@@ -62,7 +65,7 @@ class RegisteredPage:
     @property
     def need(self) -> Role:
         """The least role that may open it, as the view says; a page of no workspace is anybody's."""
-        return least_role(self.route)
+        return self.role or least_role(self.route)
 
     @property
     def is_core(self) -> bool:
@@ -142,5 +145,55 @@ _SEARCHING: Sequence[RegisteredPage] = (
     RegisteredPage(route="document", variant="hostile", arguments={"doc_id": "hostile"}, shows="article"),
 )
 
+_EMPTY = {"slug": "empty_slug"}
+_SOURCES: Sequence[RegisteredPage] = (
+    RegisteredPage(route="document-chunks"),
+    RegisteredPage(route="sources"),
+    RegisteredPage(route="sources", variant="empty", arguments=_EMPTY),
+    RegisteredPage(route="source"),
+    RegisteredPage(route="source", variant="git", arguments={"source_id": "git"}),
+    RegisteredPage(route="new-source"),
+    RegisteredPage(route="new-source", variant="git", query="kind=git"),
+    RegisteredPage(route="source-edit"),
+    RegisteredPage(route="upload", shows="input[type=file]"),
+    RegisteredPage(route="jobs"),
+    RegisteredPage(route="jobs", variant="empty", arguments=_EMPTY),
+    RegisteredPage(route="job"),
+    RegisteredPage(route="job", variant="running", arguments={"job_id": "running"}),
+    RegisteredPage(route="job", variant="failed", arguments={"job_id": "failed"}),
+    RegisteredPage(route="quarantine"),
+    RegisteredPage(route="quarantine", variant="empty", arguments=_EMPTY),
+)
+
+_ASKING: Sequence[RegisteredPage] = (
+    RegisteredPage(route="ask"),
+    RegisteredPage(route="ask", variant="empty", arguments=_EMPTY),
+    RegisteredPage(route="answer", role=Role.ADMIN),
+    RegisteredPage(route="answer-citation", arguments={"n": "first"}, role=Role.ADMIN, shows="main"),
+    RegisteredPage(route="insight"),
+    RegisteredPage(route="insight", variant="empty", arguments=_EMPTY),
+    RegisteredPage(route="evaluation"),
+    RegisteredPage(route="evaluation", variant="empty", arguments=_EMPTY),
+    RegisteredPage(route="evaluation-topic-new"),
+    RegisteredPage(route="evaluation-feedback"),
+    RegisteredPage(route="evaluation-run-new"),
+    RegisteredPage(route="evaluation-run"),
+    RegisteredPage(route="evaluation-run", variant="compared", query="baseline={baseline}"),
+)
+
+_PEOPLE: Sequence[RegisteredPage] = (
+    RegisteredPage(route="workspaces"),
+    RegisteredPage(route="people"),
+    RegisteredPage(route="person"),
+    RegisteredPage(route="person-access"),
+    RegisteredPage(route="groups"),
+    RegisteredPage(route="group"),
+    RegisteredPage(route="tokens"),
+    RegisteredPage(route="token"),
+    RegisteredPage(route="token-access"),
+    RegisteredPage(route="settings"),
+    RegisteredPage(route="audit"),
+)
+
 #: All of them, in the order in which they are shown.
-PAGES: Sequence[RegisteredPage] = (*_ACCOUNTS, *_SEARCHING)
+PAGES: Sequence[RegisteredPage] = (*_ACCOUNTS, *_SEARCHING, *_ASKING, *_SOURCES, *_PEOPLE)
