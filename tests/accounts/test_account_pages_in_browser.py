@@ -36,7 +36,8 @@ def test_an_invited_person_makes_an_account_by_keyboard_and_changes_the_password
     page.keyboard.press("Enter")
     expect(page.get_by_role("searchbox")).to_be_visible()
 
-    page.get_by_role("link", name="Ada").click()
+    page.get_by_text("Ada", exact=True).click()
+    page.get_by_role("link", name="Change your password").click()
     check_fit(page)
     page.get_by_label("Current password").fill(PASSWORD)
     page.get_by_label("New password").fill(OTHER_PASSWORD)
@@ -44,6 +45,7 @@ def test_an_invited_person_makes_an_account_by_keyboard_and_changes_the_password
     page.get_by_role("button", name="Change it").click()
     expect(page.get_by_role("status")).to_contain_text("Your password is changed.")
 
+    page.get_by_text("Ada", exact=True).click()
     page.get_by_role("button", name="Log out").click()
     expect(page.get_by_role("status")).to_have_text("You have signed out.")
 

@@ -76,3 +76,21 @@ def test_pages_of_people_fit_the_screen_whatever_things_are_called(page, workspa
                 address,
                 width,
             )
+
+
+def test_the_menu_of_the_person_opens_and_closes_by_keyboard_and_logs_out(page, workspace):
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto("/w/handbook/people")
+    page.locator("details[data-menu] > summary").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="Your workspaces")).to_be_in_viewport()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("link", name="Your workspaces")).to_be_hidden()
+    expect(page.locator("details[data-menu] > summary")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.locator("h1").click()
+    expect(page.get_by_role("link", name="Your workspaces")).to_be_hidden()
+    page.locator("details[data-menu] > summary").click()
+    page.get_by_role("button", name="Log out").click()
+
+    expect(page.get_by_role("status")).to_have_text("You have signed out.")
