@@ -19,6 +19,7 @@ from kebab.pages.page import Act, WorkspacePage
 from kebab.people.models import Workspace
 
 _TAB = "jobs"
+_UNFINISHED = (JobState.FAILED, JobState.CANCELLED)
 
 
 class JobsPage(WorkspacePage):
@@ -49,15 +50,17 @@ class JobPage(WorkspacePage):
     def show(self, request: HttpRequest, workspace: Workspace, job_id: uuid.UUID) -> HttpResponse:
         """Give the page. Raises NotFound."""
         job = one_job(self.access, job_id)
+        report = _report(job)
+        has_failed = job.state in _UNFINISHED or (report is not None and bool(report.failed))
         context = {
             "job": job,
             "path": job.payload.get("path", job.payload.get("archive")),
             "rate": items_per_s(job),
             "eta_s": eta_s(job),
-            "report": _report(job),
+            "report": report,
             "is_open": not job.is_finished,
             "may_cancel": not job.is_finished and may(self.access, CHANGE),
-            "may_retry": job.is_finished and may(self.access, CHANGE),
+            "may_retry": has_failed and may(self.access, CHANGE),
         }
         return self.render(request, "ingest/job.html", **context)
 

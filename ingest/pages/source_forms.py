@@ -17,6 +17,8 @@ from search.models import Source, SourceKind, Trust
 from search.models.source import MAX_TITLE_CHARS
 
 _INTERVALS = (15, 60, 24 * 60, 7 * 24 * 60)
+# After what a kind has of its own, and before who reads it.
+_SAID = ("description", "tags", "trust", "schedule", "watch")
 _NO_SCHEDULE = "Only when somebody asks"
 # The API's names of fields, and of errors that name none, to those of the forms.
 _FIELDS: Mapping[str, str] = {
@@ -88,7 +90,12 @@ class SyncedForm(DescriptionForm):
     """Of a source that is read again: when."""
 
     schedule = forms.TypedChoiceField(
-        required=False, coerce=int, empty_value=None, label="Sync", choices=(), help_text="By itself."
+        required=False,
+        coerce=int,
+        empty_value=None,
+        label="Sync",
+        choices=(),
+        help_text="How often it is read again by itself.",
     )
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -135,7 +142,7 @@ class NewFolderForm(NewSourceForm):
     kind = SourceKind.FOLDER
     path = forms.CharField(label="Folder", max_length=4_000, strip=False)
     watch = forms.BooleanField(required=False, label="Sync soon after something in it has changed")
-    field_order = ("path", "title", "key")
+    field_order = ("path", "title", "key", *_SAID)
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -170,7 +177,7 @@ class NewGitForm(NewSourceForm):
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
         help_text="For a private repository. It is stored encrypted and never shown again.",
     )
-    field_order = ("url", "title", "key", "branch", "version_tags", "username", "token")
+    field_order = ("url", "title", "key", "branch", "version_tags", "username", "token", *_SAID)
 
     def config(self) -> dict[str, Any]:
         """Give what it reads."""
@@ -195,7 +202,7 @@ class NewSiteForm(NewSourceForm):
         required=False, label="Not these pages", help_text="Patterns of paths between commas."
     )
     max_pages = forms.IntegerField(required=False, min_value=1, label="At most so many pages")
-    field_order = ("url", "title", "key", "include", "exclude", "max_pages")
+    field_order = ("url", "title", "key", "include", "exclude", "max_pages", *_SAID)
 
     def config(self) -> dict[str, Any]:
         """Give what it reads."""
@@ -209,7 +216,7 @@ class SourceForm(SyncedForm):
     """What may be changed of a source; fields that its kind doesn't have are left out."""
 
     watch = forms.BooleanField(required=False, label="Sync soon after something in it has changed")
-    field_order = ("title", "description", "tags", "trust", "schedule", "watch")
+    field_order = ("title", *_SAID)
 
     def __init__(self, *args: Any, source: Source, **options: Any) -> None:
         super().__init__(*args, **options)

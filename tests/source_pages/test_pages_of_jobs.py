@@ -122,6 +122,17 @@ def test_an_ended_jobs_page_gives_each_reason_in_words(visit, viewer, failed):
     assert "data-job-events" not in page
 
 
+def test_trying_again_is_offered_where_something_failed(visit, editor, running, failed):
+    client = visit(editor)
+    assert "/retry" not in text_of(client.get(page_of(running)))
+    assert "/retry" in text_of(client.get(page_of(failed)))
+    Job.objects.filter(pk=failed.pk).update(state="succeeded")
+    assert "/retry" in text_of(client.get(page_of(failed)))
+    Job.objects.filter(pk=failed.pk).update(counts=failed.counts | {"failed": {}})
+
+    assert "/retry" not in text_of(client.get(page_of(failed)))
+
+
 def test_an_editor_cancels_a_job(visit, editor, running):
     client = visit(editor)
     answer = client.post(f"{page_of(running)}/cancel", follow=True)
