@@ -38,6 +38,7 @@ _LEFT_OUT = {"admin:logout", "admin/logout/", "admin:jsi18n"}
 _NO_PAGES = {
     *("healthz", "readyz", "metrics", "version", "favicon.ico", "schema"),
     *("document-sheet", "document-picture", "logout", "oidc", "openid_connect_callback"),
+    *("source-sync", "source-delete", "job-cancel", "job-retry", "quarantine-retry", "quarantine-delete"),
 }
 _MUST_BE_HOSTILE = {
     *("ingest.Job.counts", "ingest.Job.current_path", "ingest.Job.error", "ingest.Job.requested_by"),
@@ -217,6 +218,7 @@ def _pages(operator, workspace, documents):
         "search": [f"{search}{mode}" for mode in ("lexical", "vector", "hybrid")],
         "document-chunks": [address.replace("?", "/chunks?") for address in ours],
         **_pages_of_asking(workspace),
+        **_pages_of_sources(workspace),
         "document": [*ours, *(f"/w/{each.workspace.slug}/documents/{each.doc_id.hex}" for each in others)],
     }
 
@@ -226,6 +228,23 @@ def _pages_of_asking(workspace):
     answer = KeptAnswer.objects.in_workspace(workspace).get()
     ask, answered = f"/w/{workspace.slug}/ask", f"/w/{workspace.slug}/answers/{answer.pk}"
     return {"ask": [ask], "answer": [answered], "answer-citation": [f"{answered}/citations/1"]}
+
+
+def _pages_of_sources(workspace):
+    """Those of the workspace's source and its jobs."""
+    at = f"/w/{workspace.slug}"
+    source = f"{at}/sources/{Source.objects.in_workspace(workspace).get().pk}"
+    jobs = Job.objects.in_workspace(workspace)
+    return {
+        "sources": [f"{at}/sources"],
+        "source": [source],
+        "source-edit": [f"{source}/edit"],
+        "new-source": [f"{at}/sources/new", f"{at}/sources/new?kind=git"],
+        "upload": [f"{at}/upload"],
+        "jobs": [f"{at}/jobs"],
+        "job": [f"{at}/jobs/{job.pk}" for job in jobs],
+        "quarantine": [f"{at}/quarantine"],
+    }
 
 
 def _invitation_link(operator, workspace):
