@@ -121,6 +121,15 @@ def _hostile_answer(document, asker):
     said = dict.fromkeys(("heading", "quote", "question"), hostile())
     text = f"{hostile()} [#1]"
     return make_answer(document, text=text, creator=f"user:{asker.pk}", asked_by=hostile(320), **said)
+    _count_again(workspace)
+    return User.objects.get(pk=operator.pk), workspace, documents
+
+
+def _count_again(workspace):
+    """Of a report the paths alone are what people bring in; its numbers are counted."""
+    counts = {"new": 1, "updated": 0, "unchanged": 0, "deleted": 0, "skipped": {}, "failed": {"no_parser": 1}}
+    counts["examples"] = {"no_parser": [hostile(1_000)]}
+    Job.objects.in_workspace(workspace).filter(kind="sync_source").update(counts=counts)
 
 
 def _leave_traces(workspace, source):
