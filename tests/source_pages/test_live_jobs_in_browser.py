@@ -1,0 +1,45 @@
+"""A job's page in a real browser, from the application that streams: it follows the job to its end."""
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from ingest.models import Job
+from search.corpus import ensure_source
+from tests.browsing import needs_browser, session_cookie
+from tests.mcp.serving import served
+
+pytestmark = [*needs_browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def page(browser, editor):
+    """A page of the editor on the server that streams; what its console says fails the test."""
+    complaints = []
+    with served() as url:
+        context = browser.new_context(base_url=url)
+        context.add_cookies([session_cookie(editor, url)])
+        page = context.new_page()
+        page.on("console", lambda said: said.type in ("error", "warning") and complaints.append(said.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        yield page
+        context.close()
+    assert complaints == []
+
+
+def test_a_jobs_page_follows_it_and_shows_the_report_at_its_end(page, workspace):
+    source = ensure_source(workspace, "docs", kind="folder", config={"path": "/d"})
+    started = {"state": "running", "started_at": timezone.now(), "items_total": 40, "items_done": 10}
+    job = Job.objects.create(workspace=workspace, kind="sync_source", source=source, **started)
+    page.goto(f"/w/handbook/jobs/{job.pk}")
+    expect(page.locator("[data-job=done]")).to_have_text("10")
+
+    Job.objects.update(items_done=30, chunks_done=1_234, current_path="guide/<b>.md")
+    expect(page.locator("[data-job=done]")).to_have_text("30")
+    expect(page.locator("[data-job=chunks]")).to_have_text("1,234")
+    expect(page.locator("[data-job=current]")).to_have_text("guide/<b>.md")
+    assert page.locator("progress").evaluate("bar => bar.value") == 30
+
+    Job.objects.update(state="succeeded", items_done=40, finished_at=timezone.now())
+    expect(page.get_by_role("heading", name="Report")).to_be_visible()
+    expect(page.locator("[data-job=state]")).to_have_text("succeeded")
