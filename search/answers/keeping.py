@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from kebab.api.errors import NotFound
@@ -64,10 +64,12 @@ def keep_answer(workspace: Workspace, asker: Caller, answer: Answer, doc_ids: Co
 def visible_answers(access: Access) -> "QuerySet[KeptAnswer]":
     """Give the answers that there are for the caller, newest first."""
     answers = _readable(access.workspace, access.reader)
-    reads_all = not hidden_from(access.workspace, access.reader).exists()
-    if Scope.MANAGE in access.scopes and reads_all:
-        return answers
-    return answers.filter(creator=access.identity)
+    return answers if reviews(access) else answers.filter(creator=access.identity)
+
+
+def reviews(access: Access) -> bool:
+    """Whether everybody's answers are there for the caller: who manages the workspace and reads all of it."""
+    return Scope.MANAGE in access.scopes and not hidden_from(access.workspace, access.reader).exists()
 
 
 def one_answer(access: Access, answer_id: uuid.UUID) -> KeptAnswer:
@@ -106,6 +108,16 @@ def turns_of(
     """Give the asker's own answers in a conversation, newest first."""
     own = _readable(workspace, reader).filter(creator=asker.identity, conversation_id=conversation_id)
     return own.order_by("-created_at", "id")
+
+
+def conversations_of(workspace: Workspace, reader: Reader, asker: Caller) -> "QuerySet[KeptAnswer]":
+    """Give the first answer that there is of each of the asker's conversations, newest first."""
+    own = _readable(workspace, reader).filter(creator=asker.identity)
+    is_before = Q(created_at__lt=OuterRef("created_at")) | Q(
+        created_at=OuterRef("created_at"), pk__lt=OuterRef("pk")
+    )
+    before = own.filter(is_before, conversation_id=OuterRef("conversation_id"))
+    return own.filter(~Exists(before.order_by())).order_by("-created_at", "id")
 
 
 def documents_behind(workspace: Workspace, answers: Sequence[KeptAnswer]) -> set[str]:

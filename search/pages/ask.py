@@ -6,12 +6,14 @@ from typing import Any, Final
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
+from django.urls import reverse
 
 from kebab.api.errors import NotFound, Problem
+from kebab.pages.lists import list_page
 from kebab.pages.page import ActingPage, WorkspacePage, told
 from kebab.people.models import Workspace
 from search.answers import Answer, answer_question
-from search.answers.keeping import answer_of, one_answer, visible_answers
+from search.answers.keeping import answer_of, conversations_of, one_answer, reviews, visible_answers
 from search.api.answers import ASK
 from search.pages.ask_asking import Asking, ask_form, going_on
 from search.pages.ask_passage import cited_passage
@@ -27,8 +29,10 @@ class AskPage(ActingPage):
     tab = _TAB
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Give the empty box."""
-        return self._page(request, Asking.in_form(request.GET))
+        """Give the empty box, and the conversations that there were."""
+        own = conversations_of(workspace, self.access.reader, self.access.caller)
+        earlier = list_page(self, request, own, ordering=("-created_at", "id"))
+        return self._page(request, Asking.in_form(request.GET), list=earlier, reviews=reviews(self.access))
 
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponseBase:
         """Answer, and lead to the answer. Raises InvalidQuery and others, which `refusal` shows."""
@@ -39,8 +43,7 @@ class AskPage(ActingPage):
         if not visible_answers(self.access).filter(pk=answer.answer_id).exists():
             # A document that it was made from has gone meanwhile; it is shown this once.
             return self._page(request, Asking(), turns=[shown_answer(workspace, answer, is_own=True)])
-        address = shown_answer(workspace, answer, is_own=True).address
-        return redirect(f"{address}{asking.kept_address}")
+        return redirect(_address(workspace, asking, answer))
 
     def refusal(self, request: HttpRequest, problem: Problem) -> HttpResponse:
         """Give the box again with what was typed, and what was wrong."""
@@ -52,6 +55,14 @@ class AskPage(ActingPage):
 
     def _page(self, request: HttpRequest, asking: Asking, **context: Any) -> HttpResponse:
         return self.render(request, "search/ask.html", form=ask_form(self.access, asking), **context)
+
+
+def _address(workspace: Workspace, asking: Asking, answer: Answer) -> str:
+    """Give where an answer is read: by itself, or as the last turn of its conversation."""
+    if not asking.conversation_id:
+        return reverse("answer", args=[workspace.slug, answer.answer_id]) + asking.kept_address
+    conversation = reverse("conversation", args=[workspace.slug, answer.conversation_id])
+    return f"{conversation}{asking.kept_address}#answer-{answer.answer_id}"
 
 
 class AnswerPage(WorkspacePage):

@@ -3,7 +3,7 @@
 import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import urlencode
 
@@ -12,6 +12,7 @@ from django.urls import reverse
 from kebab.people.models import Workspace
 from search.answers import Answer, AnswerCitation, AnswerHit, AnswerState
 from search.answers.markers import MARKER
+from search.answers.rechecking import CheckedCitation, CitationState
 from search.pages.ask_words import Verdict, verdict_of
 from search.pages.cited import Cited
 
@@ -52,6 +53,26 @@ class ShownCitation(ShownPlace):
     passage_address: str
     quote: str
     is_cut: bool
+    #: What has become of it; None where nobody has looked.
+    check: "ShownCheck | None" = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownCheck:
+    """Whether a cited text still stands."""
+
+    label: str
+    #: '', 'good' or 'bad', as states are coloured.
+    kind: str
+    #: Where it stands now, when that is another place.
+    uri: str | None
+
+
+_CHECKS: Final[Mapping[CitationState, tuple[str, str]]] = {
+    CitationState.STANDS: ("Still stands", "good"),
+    CitationState.CHANGED: ("The document doesn’t say it any more", "bad"),
+    CitationState.GONE: ("The document is gone", "bad"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,9 +93,15 @@ class ShownAnswer:
     address: str
 
 
-def shown_answer(workspace: Workspace, answer: Answer, *, is_own: bool) -> ShownAnswer:
-    """Give an answer for its page."""
-    citations = [shown_citation(workspace, answer, each) for each in answer.citations]
+def shown_answer(
+    workspace: Workspace, answer: Answer, *, is_own: bool, checked: Sequence[CheckedCitation] = ()
+) -> ShownAnswer:
+    """Give an answer for its page; with what has become of its citations where that was looked at."""
+    checks = {each.cited.n: _check(each) for each in checked}
+    citations = [
+        replace(shown_citation(workspace, answer, each), check=checks.get(each.n))
+        for each in answer.citations
+    ]
     by_number = {each.found.n: each for each in citations}
     is_answered = answer.state in (AnswerState.GROUNDED, AnswerState.EXTRACTIVE)
     return ShownAnswer(
@@ -109,6 +136,12 @@ def place_address(workspace: Workspace, found: AnswerHit | AnswerCitation) -> st
     cited = Cited(start=lines.start, end=lines.end, chunk_id=found.chunk_id, first=None)
     anchor = f"L{lines.start}" if lines.kind == "line" else f"chunk-{found.chunk_id}"
     return f"{page}?{cited.address()}#{anchor}"
+
+
+def _check(checked: CheckedCitation) -> ShownCheck:
+    label, kind = _CHECKS[checked.state]
+    uri = None if checked.citation is None else checked.citation.uri
+    return ShownCheck(label=label, kind=kind, uri=None if uri == checked.cited.uri else uri)
 
 
 def _place(workspace: Workspace, hit: AnswerHit) -> ShownPlace:

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from search.pages.ask import AnswerPage, AskPage, CitationPage
+from search.pages.ask_kept import AnswerCheckPage, AnswersPage, ConversationPage, DeleteAnswer
 
 urlpatterns = [
     path("w/<str:slug>/ask", AskPage.as_view(), name="ask"),
@@ -11,5 +12,11 @@ urlpatterns = [
         "w/<str:slug>/answers/<uuid:answer_id>/citations/<int:n>",
         CitationPage.as_view(),
         name="answer-citation",
+    ),
+    path("w/<str:slug>/answers/<uuid:answer_id>/check", AnswerCheckPage.as_view(), name="answer-check"),
+    path("w/<str:slug>/answers/<uuid:answer_id>/delete", DeleteAnswer.as_view(), name="answer-delete"),
+    path("w/<str:slug>/answers", AnswersPage.as_view(), name="answers"),
+    path(
+        "w/<str:slug>/conversations/<uuid:conversation_id>", ConversationPage.as_view(), name="conversation"
     ),
 ]

@@ -30,6 +30,106 @@ OPEN = {
     "schema": "the API's description",
     "docs": "the API's description",
 }
+# Which of a target's ids an argument of an address is.
+_ARGUMENTS = {
+    "doc_id": "doc",
+    "chunk_id": "chunk",
+    "source_id": "source",
+    "job_id": "job",
+    "entry_id": "entry",
+    "space_id": "space",
+    "user_id": "user",
+    "token_id": "token",
+    "group_id": "group",
+    "invitation_id": "invitation",
+    "topic_id": "topic",
+    "run_id": "run",
+    "answer_id": "answer",
+    "conversation_id": "conversation",
+}
+WORKSPACE_ARGUMENTS = frozenset({"ws", "slug"})
+_NAME = re.compile(r"\{[a-z]+\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One way to call a route."""
+
+    route: str
+    method: str = "get"
+    query: str = ""
+    body: Mapping[str, Any] | None = None
+    #: Arguments of the address that are other ids than their names say.
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    #: Whose canaries stand in the answer to those who may see them.
+    shown: frozenset[str] = BOTH
+    #: Where there is somebody who may do it.
+    controlled: frozenset[str] = BOTH
+    #: Where what is hidden has to be answered exactly like what is not there.
+    compared: frozenset[str] = BOTH
+    #: Whether the callers' own workspace would be what it changes or deletes; then it isn't called there.
+    is_fatal: bool = False
+
+    @property
+    def label(self) -> str:
+        """What a failure names."""
+        query = f"?{self.query}" if self.query else ""
+        body = "" if self.body is None else f" {dict(self.body)}"
+        return f"{self.method.upper()} {self.route}{query}{body}"
+
+    def address(self, route: Route, workspace: str, target: Target) -> str:
+        """Give path and query with the target's ids."""
+        arguments = {
+            name: workspace if name in WORKSPACE_ARGUMENTS else self._id(name, target)
+            for name in route.arguments
+        }
+        query = f"?{self.query.format_map(target.ids)}" if self.query else ""
+        return route.path(arguments) + query
+
+    def filled_body(self, target: Target) -> Any:
+        """Give the body with the target's ids; None without one."""
+        return None if self.body is None else _filled(self.body, target.ids)
+
+    def given(self, route: Route, target: Target) -> dict[str, str]:
+        """Give what the request says of the target, by name or by what is filled in."""
+        told = [f"{{{self._named(name)}}}" for name in route.arguments if name not in WORKSPACE_ARGUMENTS]
+        told += [
+            text for pair in self.query.split("&") for text in (pair.partition("=")[2], *_NAME.findall(pair))
+        ]
+        told += [text for words in _texts(self.body) for text in (words, *_NAME.findall(words))]
+        return {
+            text: text.format_map(target.ids)
+            for text in told
+            if _NAME.search(text) and _is_known(text, target)
+        }
+
+    def _id(self, argument: str, target: Target) -> str:
+        name = self._named(argument)
+        return target.ids.get(name, name)
+
+    def _named(self, argument: str) -> str:
+        return self.arguments.get(argument, _ARGUMENTS.get(argument, argument))
+
+
+def _is_known(text: str, target: Target) -> bool:
+    return all(name[1:-1] in target.ids for name in _NAME.findall(text))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The texts within a body that name something."""
+    if isinstance(value, str) and "{" in value:
+        yield value
+    elif isinstance(value, Mapping | list):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(each)
+
+
+def _filled(value: Any, ids: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        return value.format_map(ids)
+    if isinstance(value, Mapping):
+        return {name: _filled(each, ids) for name, each in value.items()}
+    return [_filled(each, ids) for each in value] if isinstance(value, list) else value
 
 
 def _people() -> Iterator[Call]:
@@ -252,6 +352,34 @@ def _runs() -> Iterator[Call]:
 def _insight() -> Iterator[Call]:
     for query in ("", "days=7&limit=1"):
         yield Call(route="api-analytics", query=query)
+def _pages() -> Iterator[Call]:
+    yield Call(route="home", shown=_THEIRS)
+    yield Call(route="search", shown=_THEIRS)
+    yield Call(route="search", query="q={word}&mode=lexical")
+    yield Call(route="search", query="q={word}&mode=hybrid", compared=_NONE)
+    yield Call(route="search", query="q={stem}titel&mode=lexical", shown=_THEIRS)
+    yield Call(route="document")
+    yield Call(route="document", query="chunk={chunk}&q={word}")
+    drawn = {"doc_id": "pdf", "page": "2"}
+    yield Call(route="document-sheet", arguments=drawn, shown=_NONE)
+    yield Call(route="document-picture", arguments={"doc_id": "picture"}, shown=_NONE)
+
+
+def _ask_pages() -> Iterator[Call]:
+    yield Call(route="ask")
+    for narrowed in ({}, {"source": "{sourcekey}"}):
+        body = {"question": "{word}", **narrowed}
+        yield Call(route="ask", method="post", body=body, shown=_NONE, compared=_NONE)
+    going_on = {"question": "workers", "conversation_id": "{conversation}"}
+    yield Call(route="ask", method="post", body=going_on, shown=_NONE, controlled=_NONE)
+    yield Call(route="answer")
+    yield Call(route="answer", query="source={sourcekey}")
+    yield Call(route="answer-citation", arguments={"n": "1"})
+    yield Call(route="answer-check")
+    yield Call(route="answer-delete", method="post", shown=_NONE)
+    for query in ("", "cursor=x"):
+        yield Call(route="answers", query=query, shown=_NONE if query else BOTH)
+    yield Call(route="conversation", shown=_NONE, controlled=_NONE)
 
 
 CALLS: Sequence[Call] = (

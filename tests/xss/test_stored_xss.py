@@ -39,6 +39,7 @@ _NO_PAGES = {
     *("healthz", "readyz", "metrics", "version", "favicon.ico", "schema"),
     *("document-sheet", "document-picture", "logout", "oidc", "openid_connect_callback"),
     *("source-sync", "source-delete", "job-cancel", "job-retry", "quarantine-retry", "quarantine-delete"),
+    *("document-sheet", "document-picture", "answer-delete", "logout", "oidc", "openid_connect_callback"),
 }
 _MUST_BE_HOSTILE = {
     *("ingest.Job.counts", "ingest.Job.current_path", "ingest.Job.error", "ingest.Job.requested_by"),
@@ -236,7 +237,14 @@ def _pages_of_asking(workspace):
     """Those of an answer made from hostile text."""
     answer = KeptAnswer.objects.in_workspace(workspace).get()
     ask, answered = f"/w/{workspace.slug}/ask", f"/w/{workspace.slug}/answers/{answer.pk}"
-    return {"ask": [ask], "answer": [answered], "answer-citation": [f"{answered}/citations/1"]}
+    return {
+        "ask": [ask],
+        "answer": [answered],
+        "answers": [f"/w/{workspace.slug}/answers"],
+        "answer-citation": [f"{answered}/citations/1"],
+        "answer-check": [f"{answered}/check"],
+        "conversation": [f"/w/{workspace.slug}/conversations/{answer.conversation_id}"],
+    }
 
 
 def _pages_of_sources(workspace):

@@ -13,6 +13,7 @@ let opener = null;
 
 document.addEventListener("htmx:afterSwap", (event) => {
   const beside = event.detail.target;
+  if (beside.matches(".cited-part")) tellChecks(event.detail.elt);
   if (!beside.matches(".beside")) return;
   opener = event.detail.requestConfig.elt;
   mark(beside.closest(".turn"), opener);
@@ -33,6 +34,12 @@ document.addEventListener("keydown", (event) => {
   const beside = event.target.closest?.(".beside");
   if (event.key === "Escape" && beside) close(beside);
 });
+
+function tellChecks(section) {
+  const states = [...section.querySelectorAll(".check .state")].map((state, at) => `${at + 1}: ${state.textContent}`);
+  const announced = document.querySelector("[data-announced]");
+  if (announced) announced.textContent = states.join(". ");
+}
 
 function close(beside) {
   beside.replaceChildren();

@@ -119,6 +119,7 @@ function show(live, text) {
 // From here on it is the kept answer, as every page shows it.
 async function settle(live, answer) {
   const address = asker.dataset.answer.replace(NO_ID, answer.answer_id);
+  const isLater = asker.elements.conversation_id.value !== "";
   const response = await fetch(address, { headers: { "HX-Request": "true" } });
   goOn(answer.conversation_id);
   if (!response.ok) {
@@ -129,7 +130,7 @@ async function settle(live, answer) {
   const turn = new DOMParser().parseFromString(await response.text(), "text/html").querySelector("article");
   live.replaceWith(turn);
   htmx.process(turn);
-  history.pushState(null, "", address);
+  history.pushState(null, "", isLater ? conversationOf(answer.conversation_id) : address);
   announce(turn.querySelector(".verdict").textContent);
   if (document.activeElement === document.body) asker.elements.question.focus({ preventScroll: true });
 }
@@ -140,8 +141,16 @@ function goOn(conversation) {
   asker.querySelector("label[for=question]").textContent = "Go on";
 }
 
+function conversationOf(conversation) {
+  return asker.dataset.conversation.replace(NO_ID, conversation);
+}
+
 function stopped(live) {
-  if (live.dataset.conversation) goOn(live.dataset.conversation);
+  const conversation = live.dataset.conversation;
+  if (!conversation) return "Stopped.";
+  goOn(conversation);
+  part(live, "kept").href = conversationOf(conversation);
+  part(live, "kept").hidden = false;
   return "Stopped. What had come is kept.";
 }
 
