@@ -50,7 +50,7 @@ def test_a_question_leads_to_its_kept_answer(ask, visitor):
     assert response.redirect_chain == [(f"/w/handbook/answers/{row.pk}", 302)]
     assert row.question == QUESTION
     assert "Push the image, then restart the workers one by one." in text_of(response)
-    assert html_of(visitor.get(f"/w/handbook/answers/{row.pk}")).count("<article") == 1
+    assert html_of(visitor.get(f"/w/handbook/answers/{row.pk}")).count(f'id="answer-{row.pk}"') == 1
 
 
 def test_a_marker_leads_to_its_citation_and_its_passage(ask, guide):
