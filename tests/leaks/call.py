@@ -30,6 +30,7 @@ _ARGUMENTS = {
     "topic_id": "topic",
     "run_id": "run",
     "answer_id": "answer",
+    "conversation_id": "conversation",
 }
 WORKSPACE_ARGUMENTS = frozenset({"ws", "slug"})
 _NAME = re.compile(r"\{[a-z]+\}")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tests.leaks.call import NONE, ONLY_THEIRS, Call
+from tests.leaks.call import BOTH, NONE, ONLY_THEIRS, Call
 
 
 def page_calls() -> Iterator[Call]:
@@ -28,6 +28,10 @@ def _search_pages() -> Iterator[Call]:
     for narrowed in ("source={source}", "source={sourcekey}", "tags_any={stem}tag", "version={tag}"):
         yield Call(route="search-filters", query=f"q=workers&{narrowed}")
     yield Call(route="search-filters", query="q={word}")
+    for narrowed in ("", "&source={source}", "&cursor=00"):
+        yield Call(route="search-more", query=f"q=the+workers&mode=lexical{narrowed}", shown=NONE)
+    said = {"query": "x", "source": "{sourcekey}", "citation": "{path}", "is_relevant": "yes", "asked": "q=x"}
+    yield Call(route="search-vote", method="post", body=said, shown=NONE)
 
 
 def _pages() -> Iterator[Call]:
@@ -130,6 +134,11 @@ def _ask_pages() -> Iterator[Call]:
     yield Call(route="answer")
     yield Call(route="answer", query="source={sourcekey}")
     yield Call(route="answer-citation", arguments={"n": "1"})
+    yield Call(route="answer-check")
+    yield Call(route="answer-delete", method="post", shown=NONE)
+    for query in ("", "cursor=x"):
+        yield Call(route="answers", query=query, shown=NONE if query else BOTH)
+    yield Call(route="conversation", shown=NONE, controlled=NONE)
 
 
 def _source_pages() -> Iterator[Call]:

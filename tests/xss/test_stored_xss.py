@@ -115,6 +115,7 @@ def everything(stage, shelf):
     answer = _hostile_answer(documents[0], operator)
     assert poison() >= _MUST_BE_HOSTILE
     answer.save()  # of its fields some name what a program knows
+    _count_again(workspace)
     return User.objects.get(pk=operator.pk), workspace, documents
 
 
@@ -122,8 +123,6 @@ def _hostile_answer(document, asker):
     said = dict.fromkeys(("heading", "quote", "question"), hostile())
     text = f"{hostile()} [#1]"
     return make_answer(document, text=text, creator=f"user:{asker.pk}", asked_by=hostile(320), **said)
-    _count_again(workspace)
-    return User.objects.get(pk=operator.pk), workspace, documents
 
 
 def _count_again(workspace):
