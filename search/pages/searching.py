@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -59,11 +60,15 @@ class SearchPage(SearchingPage):
         asked = Asked.in_address(request.GET)
         if asked.is_blank:
             return self.answered(request, asked=asked)
-        result = search(workspace, asked.query(), reader=self.access.reader)
+        # Who types has no list kept for each key: it is kept when more of it is asked for.
+        caller = None if is_partial(request) else self.access.identity
+        result = search(workspace, asked.query(), reader=self.access.reader, caller=caller)
         note_query(workspace, result, door=Door.PAGE, caller=self.access.identity)
+        is_full = caller is None and len(result.hits) == int(asked.k)
         context: dict[str, Any] = {
             "result": result,
             "hits": shown_hits(workspace, asked, result.hits),
+            "more": more_address(workspace, asked, "" if is_full else result.next_cursor),
             "meant": replace(asked, text=result.did_you_mean or "").address,
             "hybrid": replace(asked, mode=Mode.HYBRID).address,
         }
@@ -98,3 +103,10 @@ def search_address(workspace: Workspace, asked: Asked) -> str:
     """Give the address of the search page that shows what was asked."""
     page = reverse("search", args=[workspace.slug])
     return page if asked.is_blank else f"{page}?{asked.address}"
+
+
+def more_address(workspace: Workspace, asked: Asked, cursor: str | None) -> str | None:
+    """Give the address of the hits behind those shown, '' being no cursor yet; None: there are none."""
+    if cursor is None:
+        return None
+    return f"{reverse('search-more', args=[workspace.slug])}?{urlencode({'cursor': cursor})}&{asked.address}"

@@ -6,6 +6,7 @@ from django.views.generic import RedirectView
 
 import kebab.api.urls  # noqa: F401  # registers the converter of document ids
 from search.pages.ask_urls import urlpatterns as asking
+from search.pages.further import MoreHits, Vote
 from search.pages.home import HomePage, WorkspacesPage
 from search.pages.insight import InsightPage
 from search.pages.searching import CountedFilters, SearchPage
@@ -19,6 +20,8 @@ urlpatterns = [
     path("w/<str:slug>/search", SearchPage.as_view(), name="search"),
     path("w/<str:slug>/search/filters", CountedFilters.as_view(), name="search-filters"),
     path("w/<str:slug>/insight", InsightPage.as_view(), name="insight"),
+    path("w/<str:slug>/search/more", MoreHits.as_view(), name="search-more"),
+    path("w/<str:slug>/search/vote", Vote.as_view(), name="search-vote"),
     path("w/<str:slug>/documents/<hex32:doc_id>", DocumentPage.as_view(), name="document"),
     path(
         "w/<str:slug>/documents/<hex32:doc_id>/chunks", DocumentChunksPage.as_view(), name="document-chunks"

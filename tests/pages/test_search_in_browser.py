@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from search.models import Feedback
 from tests.browsing import needs_browser, session_cookie
 from tests.pages.shelf import index, shelve
 
@@ -105,6 +106,41 @@ def test_on_a_phone_filters_open_when_asked(open_page, member, tagged):
     page.get_by_text("Filters", exact=True).click()
     expect(value).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_more_hits_are_appended_and_the_keyboard_goes_on_with_them(open_page, member, list_of_entries):
+    page = open_page(member)
+    page.goto("/w/handbook/search?q=entry&mode=lexical")
+    page.get_by_role("link", name="More hits").press("Enter")
+    expect(hit_links(page)).to_have_count(20)
+    expect(hit_links(page).nth(10)).to_be_focused()
+    page.get_by_role("link", name="More hits").press("Enter")
+    expect(hit_links(page)).to_have_count(30)
+
+    expect(page.get_by_text("No more hits.")).to_be_visible()
+    ids = page.locator(".hit h2").evaluate_all("all => all.map(each => each.id)")
+    assert len(set(ids)) == 30
+
+
+def test_a_vote_is_kept_in_its_place(open_page, member, workspace, guide):
+    page = open_page(member)
+    page.goto("/w/handbook/search?q=restart&mode=lexical")
+    page.get_by_role("button", name="Hit 1 answers the query").click()
+
+    expect(page.get_by_role("button", name="Hit 1 answers the query", pressed=True)).to_be_focused()
+    expect(page.locator("#count")).to_have_text("Noted: hit 1 answers the query.")
+    assert Feedback.objects.in_workspace(workspace).get().is_relevant
+
+
+def test_more_hits_and_votes_need_no_javascript(open_page, member, workspace, list_of_entries):
+    page = open_page(member, java_script_enabled=False)
+    page.goto("/w/handbook/search?q=entry&mode=lexical")
+    page.get_by_role("link", name="More hits").click()
+    expect(page.locator("#hit-20")).to_be_visible()
+    page.get_by_role("button", name="Hit 11 doesn’t answer the query").click()
+
+    expect(page.get_by_text("Noted: many.md")).to_be_visible()
+    assert not Feedback.objects.in_workspace(workspace).get().is_relevant
 
 
 def test_a_citation_is_copied_and_that_is_said(open_page, member, guide):

@@ -38,7 +38,7 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   if (new URL(xhr.responseURL).pathname !== new URL(event.detail.requestConfig.path, location.href).pathname) {
     event.detail.shouldSwap = false;
     form.requestSubmit();
-  } else if (xhr.getResponseHeader("HX-Replace-Url")) {
+  } else if (xhr.getResponseHeader("HX-Replace-Url") || xhr.getResponseHeader("HX-Reswap")) {
     event.detail.shouldSwap = true;
   }
 });
@@ -51,6 +51,16 @@ document.addEventListener("htmx:afterSettle", showFilters);
 for (const failure of ["htmx:sendError", "htmx:timeout"]) {
   document.addEventListener(failure, () => { unreachable.hidden = false; });
 }
+
+// The way to more hits is gone with the click: the focus goes on to the first of them.
+let shownBefore = 0;
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (event.target.closest("#more")) shownBefore = hitLinks().length;
+});
+document.addEventListener("htmx:afterSettle", () => {
+  if (shownBefore && hitLinks().length > shownBefore) focusHit(hitLinks()[shownBefore]);
+  shownBefore = 0;
+});
 
 async function copied(text, shown) {
   try {
