@@ -19,10 +19,10 @@ PEERS_INSTALLED := $(VENV)/.peers-installed
 DEPLOYED := KEBAB_HTTPS=1 KEBAB_TRUSTED_PROXIES=127.0.0.1 KEBAB_DEBUG=0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up test check bench drill fuzz clean
+.PHONY: help demo up test check bench drill fuzz screenshots clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: $(INSTALLED) ## a stack with real text, a first search, served until Ctrl-C (ONCE=1: stop after the search)
 	@$(BIN)/kebab demo $(if $(filter-out 0,$(ONCE)),--once)
@@ -50,6 +50,9 @@ drill: $(TESTS_INSTALLED) ## kill processes while they work, and see that nothin
 
 fuzz: $(TESTS_INSTALLED) ## send requests made up from the API's own description (ARGS="--requests 20000")
 	@$(BIN)/python -m tests.fuzzing $(ARGS)
+
+screenshots: $(TESTS_INSTALLED) ## pictures of every page, wide and narrow, light and dark, in screenshots/ (ARGS="search document")
+	@$(BIN)/python -m tests.every_page.screenshots $(ARGS)
 
 clean: ## remove the environment and caches; data directories stay
 	rm -rf $(VENV) build htmlcov .coverage .pytest_cache .ruff_cache .mypy_cache .hypothesis

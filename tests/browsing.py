@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from contextlib import contextmanager
 
 import pytest
 from django.conf import settings
@@ -31,13 +32,22 @@ needs_browser = [
 
 @pytest.fixture(scope="module")
 def browser():
-    assert _CHROMIUM is not None, "KEBAB_TESTS_NEED_BROWSER=1, and no Chromium is on the PATH."
-    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
+    with pytest.MonkeyPatch.context() as patch, running_browser() as browser:
         # Playwright runs an event loop in this thread, in which Django would refuse to ask the database.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-        browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=_ARGUMENTS)
         yield browser
-        browser.close()
+
+
+@contextmanager
+def running_browser():
+    """Run the machine's Chromium; give it."""
+    assert _CHROMIUM is not None, "No Chromium is on the PATH."
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=_ARGUMENTS)
+        try:
+            yield browser
+        finally:
+            browser.close()
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 from django.utils import timezone
 
 from ingest.models import Job, JobItem
-from kebab.people.models import Workspace
+from kebab.people.models import User, Workspace
 from search.corpus import ensure_source, ensure_version
 from search.models import Document, Feedback, Judgement, Run, RunTopic, Source, Topic
 from tests.answers.making import make_answer
@@ -109,8 +109,8 @@ def _job(source: Source, kind: str, state: str, **fields: Any) -> Job:
     return Job.objects.create(kind=kind, state=state, **own, **fields)
 
 
-def fill_evaluation(workspace: Workspace) -> dict[str, str]:
-    """Make a judged query, two runs that asked it, what somebody said of a hit, and an answer."""
+def fill_evaluation(workspace: Workspace, asker: User) -> dict[str, str]:
+    """Make a judged query, two runs that asked it, what somebody said of a hit, and an answer to `asker`."""
     source = Source.objects.in_workspace(workspace).get(key="handbook")
     own = {"workspace": workspace, "created_by": _ASKER, "creator": "user:0"}
     place = {"path": _PLACE, "source": source, "place_key": source.pk}
@@ -132,10 +132,15 @@ def fill_evaluation(workspace: Workspace) -> dict[str, str]:
         heading="Ropes",
         quote="Two springs and a breast rope are the least.",
         question=_QUESTION,
+        asked_by=asker.email,
+        creator=f"user:{asker.pk}",
         text="Two springs and a breast rope are the least [#1].",
     )
     ids = {"topic_id": topic, "run_id": runs[0], "baseline": runs[1], "answer_id": answer}
-    return {name: str(row.pk) for name, row in ids.items()} | {"conversation": str(answer.conversation_id)}
+    return {name: str(row.pk) for name, row in ids.items()} | {
+        "conversation_id": str(answer.conversation_id),
+        "n": "1",
+    }
 
 
 def _run(source: Source, topic: Topic, number: int, own: dict[str, Any]) -> Run:

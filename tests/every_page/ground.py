@@ -86,7 +86,11 @@ def _filled(workspace: Workspace, empty: Workspace, other: Workspace) -> Ground:
     ids = {"slug": workspace.slug, "empty_slug": empty.slug, "no_slug": "no-such-place", "first": "1"}
     ids |= _documents(workspace, people[Role.EDITOR])
     ids |= {"picture": shelve_picture(workspace), "hostile": shelve_hostile(workspace)}
-    ids |= fill_sources(workspace) | fill_evaluation(workspace) | _people_ids(workspace, people)
+    ids |= (
+        fill_sources(workspace)
+        | fill_evaluation(workspace, people[Role.VIEWER])
+        | _people_ids(workspace, people)
+    )
     embed(workspace)
     workspace.refresh_from_db()
     node.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=30)

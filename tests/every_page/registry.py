@@ -51,11 +51,11 @@ class RegisteredPage:
     arguments: Mapping[str, str] = field(default_factory=dict)
     #: The id of the ground that is the address which leads there, where the route's own is not enough.
     link: str = ""
-    #: Who opens it where the view's own need is not enough.
-    role: Role | None = None
     #: Whether nobody is logged in.
     is_public: bool = False
     status: int = 200
+    #: Whether what it shows is that one person's, so that other members are promised nothing.
+    is_personal: bool = False
 
     @property
     def label(self) -> str:
@@ -65,7 +65,7 @@ class RegisteredPage:
     @property
     def need(self) -> Role:
         """The least role that may open it, as the view says; a page of no workspace is anybody's."""
-        return self.role or least_role(self.route)
+        return least_role(self.route)
 
     @property
     def is_core(self) -> bool:
@@ -133,7 +133,12 @@ _SEARCHING: Sequence[RegisteredPage] = (
     RegisteredPage(route="search", variant="refused", query="q=x&mode=psychic", shows="#problem", status=400),
     RegisteredPage(route="search", variant="empty", arguments={"slug": "empty_slug"}, shows=".empty"),
     RegisteredPage(route="search", variant="missing", arguments={"slug": "no_slug"}, status=404),
+    RegisteredPage(
+        route="search", variant="hits-from-right-to-left", query="q=%D7%94%D7%A8%D7%A6%D7%99%D7%A3"
+    ),
     RegisteredPage(route="document", query="start=20&end=21&q=ropes", shows=".cited"),
+    RegisteredPage(route="document-chunks"),
+    RegisteredPage(route="search-more", query="q=the&cursor="),
     RegisteredPage(route="document", variant="code", arguments={"doc_id": "code"}, shows="article"),
     RegisteredPage(
         route="document", variant="pdf", arguments={"doc_id": "pdf"}, query="from=2", shows=".sheet"
@@ -145,40 +150,21 @@ _SEARCHING: Sequence[RegisteredPage] = (
     RegisteredPage(route="document", variant="hostile", arguments={"doc_id": "hostile"}, shows="article"),
 )
 
-_EMPTY = {"slug": "empty_slug"}
 _SOURCES: Sequence[RegisteredPage] = (
-    RegisteredPage(route="document-chunks"),
     RegisteredPage(route="sources"),
-    RegisteredPage(route="sources", variant="empty", arguments=_EMPTY),
+    RegisteredPage(route="new-source"),
+    RegisteredPage(route="new-source", variant="folder", query="kind=folder"),
+    RegisteredPage(route="new-source", variant="git", query="kind=git"),
+    RegisteredPage(route="new-source", variant="web", query="kind=web"),
     RegisteredPage(route="source"),
     RegisteredPage(route="source", variant="git", arguments={"source_id": "git"}),
-    RegisteredPage(route="new-source"),
-    RegisteredPage(route="new-source", variant="git", query="kind=git"),
     RegisteredPage(route="source-edit"),
-    RegisteredPage(route="upload", shows="input[type=file]"),
+    RegisteredPage(route="upload"),
     RegisteredPage(route="jobs"),
-    RegisteredPage(route="jobs", variant="empty", arguments=_EMPTY),
     RegisteredPage(route="job"),
-    RegisteredPage(route="job", variant="running", arguments={"job_id": "running"}),
     RegisteredPage(route="job", variant="failed", arguments={"job_id": "failed"}),
+    RegisteredPage(route="job", variant="running", arguments={"job_id": "running"}),
     RegisteredPage(route="quarantine"),
-    RegisteredPage(route="quarantine", variant="empty", arguments=_EMPTY),
-)
-
-_ASKING: Sequence[RegisteredPage] = (
-    RegisteredPage(route="ask"),
-    RegisteredPage(route="ask", variant="empty", arguments=_EMPTY),
-    RegisteredPage(route="answer", role=Role.ADMIN),
-    RegisteredPage(route="answer-citation", arguments={"n": "first"}, role=Role.ADMIN, shows="main"),
-    RegisteredPage(route="insight"),
-    RegisteredPage(route="insight", variant="empty", arguments=_EMPTY),
-    RegisteredPage(route="evaluation"),
-    RegisteredPage(route="evaluation", variant="empty", arguments=_EMPTY),
-    RegisteredPage(route="evaluation-topic-new"),
-    RegisteredPage(route="evaluation-feedback"),
-    RegisteredPage(route="evaluation-run-new"),
-    RegisteredPage(route="evaluation-run"),
-    RegisteredPage(route="evaluation-run", variant="compared", query="baseline={baseline}"),
 )
 
 _PEOPLE: Sequence[RegisteredPage] = (
@@ -195,5 +181,27 @@ _PEOPLE: Sequence[RegisteredPage] = (
     RegisteredPage(route="audit"),
 )
 
-#: All of them, in the order in which they are shown.
-PAGES: Sequence[RegisteredPage] = (*_ACCOUNTS, *_SEARCHING, *_ASKING, *_SOURCES, *_PEOPLE)
+_ASKING: Sequence[RegisteredPage] = (
+    RegisteredPage(route="ask"),
+    RegisteredPage(route="answer", is_personal=True),
+    RegisteredPage(route="answer-citation", is_personal=True),
+    RegisteredPage(route="answer-check", is_personal=True),
+    RegisteredPage(route="answers"),
+    RegisteredPage(route="conversation", is_personal=True),
+)
+
+_INSIGHT: Sequence[RegisteredPage] = (
+    RegisteredPage(route="insight"),
+    RegisteredPage(route="evaluation"),
+    RegisteredPage(route="evaluation-topic-new"),
+    RegisteredPage(route="evaluation-topic"),
+    RegisteredPage(route="evaluation-feedback"),
+    RegisteredPage(route="evaluation-run-new"),
+    RegisteredPage(route="evaluation-run"),
+)
+
+_PARTS = (_ACCOUNTS, _SEARCHING, _SOURCES, _PEOPLE, _ASKING, _INSIGHT)
+#: All that are served, in the order in which they are shown.
+PAGES: Sequence[RegisteredPage] = tuple(
+    entry for part in _PARTS for entry in part if entry.route in page_routes()
+)

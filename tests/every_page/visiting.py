@@ -93,8 +93,8 @@ def listen(page: Page, url: str, entry: RegisteredPage, complaints: list[str]) -
 
 def _look(page: Page, width: str, found: dict[str, list[str]]) -> None:
     heard = len(found["complaints"])
-    found["overflow"] += [f"{width}: {each}" for each in page.evaluate(_OVERFLOW)]
-    found["keyboard"] += [f"{width}: {each}" for each in _unreached(page)]
+    found["overflow"] += [f"{width}: {each}" for each in overflow(page)]
+    found["keyboard"] += [f"{width}: {each}" for each in unreached(page)]
     quiet = found["complaints"][:]
     for theme in THEMES:
         page.emulate_media(color_scheme=theme, reduced_motion="reduce")
@@ -113,7 +113,13 @@ def violations(page: Page) -> list[str]:
     return told
 
 
-def _unreached(page: Page) -> list[str]:
+def overflow(page: Page) -> list[str]:
+    """Give how wide the page is and what makes it so, where that is more than the window."""
+    return page.evaluate(_OVERFLOW)
+
+
+def unreached(page: Page) -> list[str]:
+    """Press Tab through all of the page; give what wasn't reached, and where focus couldn't be seen."""
     stops = page.evaluate(_KEYBOARD)
     assert stops <= _MOST_STOPS, f"{stops} links, buttons and fields: give the ground less to reach."
     for _ in range(stops + 1):
