@@ -136,7 +136,7 @@ _SEARCHING: Sequence[RegisteredPage] = (
     RegisteredPage(
         route="search", variant="hits-from-right-to-left", query="q=%D7%94%D7%A8%D7%A6%D7%99%D7%A3"
     ),
-    RegisteredPage(route="document", query="start=20&end=21&q=ropes", shows=".cited"),
+    RegisteredPage(route="document", query="start=20&end=21&q=ropes", shows="article"),
     RegisteredPage(route="document-chunks"),
     RegisteredPage(route="search-more", query="q=the&cursor="),
     RegisteredPage(route="document", variant="code", arguments={"doc_id": "code"}, shows="article"),

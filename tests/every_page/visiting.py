@@ -81,7 +81,7 @@ def listen(page: Page, url: str, entry: RegisteredPage, complaints: list[str]) -
         "request",
         lambda asked: asked.url.startswith(url) or complaints.append(f"asked of others: {asked.url}"),
     )
-    page.on("requestfailed", lambda asked: complaints.append(f"failed: {asked.url} {asked.failure}"))
+    page.on("requestfailed", lambda asked: _is_left(asked) or complaints.append(f"failed: {asked.url}"))
 
     def said(message: Any) -> None:
         is_own = own and "the server responded with a status of" in message.text
@@ -89,6 +89,11 @@ def listen(page: Page, url: str, entry: RegisteredPage, complaints: list[str]) -
             complaints.append(f"{message.type}: {message.text}")
 
     page.on("console", said)
+
+
+def _is_left(asked: Any) -> bool:
+    """Say whether it is a stream of events that went with its page."""
+    return asked.resource_type == "eventsource" and asked.failure == "net::ERR_ABORTED"
 
 
 def _look(page: Page, width: str, found: dict[str, list[str]]) -> None:
