@@ -2,13 +2,12 @@
 
 import pytest
 from django.db import connection
-from django.test import override_settings
-from pytest_django.live_server_helper import LiveServer
 
 from kebab.tenancy.acting import acting_everywhere
 from tests.browsing import browser  # noqa: F401  a fixture
 from tests.every_page.ground import prepared_ground
 from tests.every_page.visiting import visit
+from tests.mcp.serving import served
 
 
 @pytest.fixture(scope="module")
@@ -24,13 +23,9 @@ def ground(django_db_setup, django_db_blocker, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(ground):
-    """The address of a server of the pages."""
-    server = LiveServer("localhost")
-    try:
-        with override_settings(ALLOWED_HOSTS=["localhost", "testserver"]):
-            yield server.url
-    finally:
-        server.stop()
+    """The address of the web process's application, streams and all."""
+    with served() as url:
+        yield url
 
 
 @pytest.fixture(scope="module")

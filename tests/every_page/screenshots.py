@@ -68,7 +68,6 @@ def _ground_on(data_dir: Path) -> Iterator[tuple[str, object]]:
 
     django.setup()
     from django.test.utils import setup_databases, setup_test_environment
-    from pytest_django.live_server_helper import LiveServer
 
     from ingest.jobs.parsing import digester_pool
     from kebab.stack.paths import DataDirectory
@@ -76,15 +75,14 @@ def _ground_on(data_dir: Path) -> Iterator[tuple[str, object]]:
     from kebab.stack.redis import EmbeddedRedis
     from kebab.tenancy.acting import acting_everywhere
     from tests.every_page.ground import prepared_ground
+    from tests.mcp.serving import served
 
     DataDirectory(data_dir).ensure()
     setup_test_environment()
     with EmbeddedPostgres(data_dir), EmbeddedRedis(data_dir), acting_everywhere():
         setup_databases(verbosity=0, interactive=False, aliases=["default"])
-        with prepared_ground(data_dir / "ground") as ground:
-            server = LiveServer("localhost")
-            yield server.url, ground
-            server.stop()
+        with prepared_ground(data_dir / "ground") as ground, served() as url:
+            yield url, ground
         digester_pool().close()
 
 
