@@ -126,7 +126,7 @@ _ACCOUNTS: Sequence[RegisteredPage] = (
 )
 
 _SEARCHING: Sequence[RegisteredPage] = (
-    RegisteredPage(route="home", shows=".workspaces a"),
+    RegisteredPage(route="home", shows=".workspace-card a"),
     RegisteredPage(route="search", shows="input[name=q]"),
     RegisteredPage(route="search", variant="hits", query="q=springs+and+ropes", shows=".hits article"),
     RegisteredPage(route="search", variant="no-hits", query="q=zzyzx&mode=lexical", shows=".empty"),

@@ -18,7 +18,7 @@ document.addEventListener("htmx:afterSwap", (event) => {
   opener = event.detail.requestConfig.elt;
   mark(beside.closest(".turn"), opener);
   beside.querySelector("[data-close]").hidden = false;
-  const heading = beside.querySelector("h3");
+  const heading = beside.querySelector("h2");
   beside.scrollTop = 0;
   heading.focus({ preventScroll: true });
   const place = heading.getBoundingClientRect();
