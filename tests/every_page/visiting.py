@@ -127,6 +127,6 @@ def unreached(page: Page) -> list[str]:
     """Press Tab through all of the page; give what wasn't reached, and where focus couldn't be seen."""
     stops = page.evaluate(_KEYBOARD)
     assert stops <= _MOST_STOPS, f"{stops} links, buttons and fields: give the ground less to reach."
-    for _ in range(stops + 1):
+    for _ in range(stops + 5):  # what scrolls may take a stop, too
         page.keyboard.press("Tab")
     return page.evaluate("window.__unreached()")
