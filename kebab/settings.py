@@ -245,6 +245,7 @@ MIDDLEWARE = [
     "kebab.health.metrics.MeasureRequests",
     "kebab.headers.SecurityHeaders",
     "django.middleware.security.SecurityMiddleware",
+    "kebab.compression.CompressStaticFiles",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

@@ -1,7 +1,6 @@
 """What the search page costs who opens it for the first time.
 
-Nothing is compressed here, nor by Kebab: the budget is kept without, pages reflect what was typed beside the
-secrets of forms, and a proxy that compresses static files makes it less.
+Static files come compressed, pages don't (kebab/compression.py says why).
 """
 
 import pytest

@@ -1,0 +1,36 @@
+"""What is compressed on its way to a browser."""
+
+import gzip
+
+import pytest
+
+_TAKES_GZIP = {"HTTP_ACCEPT_ENCODING": "gzip, br"}
+
+
+def body_of(response):
+    return b"".join(response.streaming_content) if response.streaming else response.content
+
+
+@pytest.mark.parametrize("name", ["kebab/site.css", "kebab/kebab.svg", "django_htmx/htmx-2.min.js"])
+def test_static_files_of_text_are_smaller_and_the_same(client, db, name):
+    whole = body_of(client.get(f"/static/{name}"))
+    response = client.get(f"/static/{name}", **_TAKES_GZIP)
+    small = body_of(response)
+
+    assert response["Content-Encoding"] == "gzip"
+    assert "Accept-Encoding" in response["Vary"]
+    assert len(small) < len(whole)
+    assert gzip.decompress(small) == whole
+
+
+def test_pages_and_the_api_are_never_compressed(visitor, workspace):
+    for address in ("/w/handbook/search?q=x", "/login", "/api/v1/workspaces", "/api/schema/"):
+        assert "Content-Encoding" not in visitor.get(address, **_TAKES_GZIP)
+
+
+def test_a_part_of_a_file_comes_as_it_is(client, db):
+    response = client.get("/static/kebab/site.css", HTTP_RANGE="bytes=0-9", **_TAKES_GZIP)
+
+    assert response.status_code == 206
+    assert "Content-Encoding" not in response
+    assert len(body_of(response)) == 10
