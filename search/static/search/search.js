@@ -48,6 +48,11 @@ const filters = document.getElementById("filters");
 const showFilters = () => { filters.hidden = !document.querySelector("#filter-lists .facet"); };
 document.addEventListener("htmx:afterSettle", showFilters);
 
+// A request that the next key made needless is no error, which htmx would write onto the console.
+htmx.logger = (element, name, detail) => {
+  if (name === "htmx:sendAbort" || name === "htmx:afterRequest") delete detail.error;
+};
+
 for (const failure of ["htmx:sendError", "htmx:timeout"]) {
   document.addEventListener(failure, () => { unreachable.hidden = false; });
 }
