@@ -13,6 +13,7 @@ import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
 from kebab.accounts.configuration import checked_rate, mail_settings, networks, oidc_issuer, site_url
+from kebab.api.description import DESCRIPTION
 from kebab.environment import at_least_one, claim, header_text, items, keys, text, whole_number
 from kebab.logs import logging_settings
 from kebab.operating import appearance
@@ -346,30 +347,7 @@ REST_FRAMEWORK = {
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
 }
 
-SPECTACULAR_SETTINGS = {
-    "TITLE": "Kebab",
-    "DESCRIPTION": "Shared knowledge, searched with exact citations.",
-    "VERSION": "v1",
-    "OAS_VERSION": "3.1.0",
-    "SERVE_INCLUDE_SCHEMA": False,
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "SCHEMA_PATH_PREFIX": "/api/v1",
-    "COMPONENT_SPLIT_REQUEST": True,
-    # A PATCH says itself which of its fields may be left out.
-    "COMPONENT_SPLIT_PATCH": False,
-    "ENUM_NAME_OVERRIDES": {
-        "InvitationState": "kebab.people.models.invitation.InvitationState",
-        "ChunkKind": ["code", "info"],
-        "ItemState": "ingest.models.ItemState",
-        "JobKind": "ingest.models.JobKind",
-        "JobState": "ingest.models.JobState",
-        "SourceKind": "search.models.SourceKind",
-        "SourceState": "search.models.SourceState",
-        "SpaceState": "search.models.SpaceState",
-        "TrustLevel": "search.models.Trust",
-    },
-}
+SPECTACULAR_SETTINGS = DESCRIPTION
 
 # --- Celery: a message only wakes a worker (docs/decisions/0001) ------------------------------------------
 CELERY_BROKER_URL = REDIS_URL
