@@ -71,9 +71,9 @@ class NewSourcePage(_FormPage):
             return self.wrong(request, form)
         self.sent = form
         source = make_source(self.access, validated(NewSource, form.body()))
-        sync_source(self.access, source)
+        job = sync_source(self.access, source)
         messages.success(request, f"{source.title} is added, and being read for the first time.")
-        return redirect("source", workspace.slug, source.pk)
+        return redirect("job", workspace.slug, job.pk)
 
     def form_page(self, request: HttpRequest, form: DescriptionForm) -> HttpResponse:
         """Give the page around the form."""

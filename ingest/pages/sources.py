@@ -65,9 +65,9 @@ class SourceSync(Act):
     def act(self, request: HttpRequest, workspace: Workspace, source_id: uuid.UUID) -> HttpResponse:
         """Ask for the sync. Raises NotFound, Conflict."""
         source = one_source(self.access, source_id)
-        sync_source(self.access, source)
+        job = sync_source(self.access, source)
         messages.success(request, f"{source.title or source.key} is being read; what changed is found soon.")
-        return redirect("source", workspace.slug, source.pk)
+        return redirect("job", workspace.slug, job.pk)
 
 
 class SourceDelete(Act):

@@ -24,6 +24,7 @@ function summarise() {
   const open = all - searchable - refused;
   document.querySelector("[data-summary]").textContent =
     `${searchable} of ${all} searchable` + (refused ? `, ${refused} refused` : "") + (open ? `, ${open} to go` : "") + ".";
+  document.querySelector("[data-searchable]").hidden = !searchable;
 }
 
 function rowOf(path, size) {
