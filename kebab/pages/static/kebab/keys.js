@@ -1,3 +1,6 @@
+// Of more tabs than fit a phone the open one is in sight.
+document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
 // "/" goes to the search box, or to the page that has it; Escape leaves it.
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
