@@ -13,7 +13,8 @@ pytestmark = [*needs_browser, pytest.mark.django_db]
 _BUDGET_BYTES = 100_000
 # The budget is a second; a machine that runs other tests beside this one may take its time.
 _GENEROUS_MS = 10_000
-_PAINTED = """() => new Promise((painted) => new PerformanceObserver((list) => {
+#: Gives when the first content was painted, in milliseconds from the request.
+PAINTED = """() => new Promise((painted) => new PerformanceObserver((list) => {
   const [first] = list.getEntriesByName("first-contentful-paint");
   if (first) painted(first.startTime);
 }).observe({ type: "paint", buffered: true }))"""
@@ -28,7 +29,7 @@ def test_the_search_page_is_light_and_soon_painted(browser, server, ground, entr
         wire.send("Network.enable")
         wire.on("Network.loadingFinished", lambda answer: sizes.append(int(answer["encodedDataLength"])))
         page.goto(entry.address(ground), wait_until="networkidle")
-        painted_ms = page.evaluate(_PAINTED)
+        painted_ms = page.evaluate(PAINTED)
 
     print(  # noqa: T201  # the figures of this machine, with -s
         f"\n{entry.label}: {sum(sizes)} bytes in {len(sizes)} answers, first paint after {painted_ms:.0f} ms"
