@@ -31,13 +31,14 @@ logger = logging.getLogger(__name__)
 _SHOWN_SOURCES = 200
 
 
-# The token is looked for in the form, which is to be read only once its limits are set: see `post`.
+# The token is looked for in the form, which is read only once the sender is admitted: see `post`.
 @method_decorator(csrf_exempt, name="dispatch")
 class UploadPage(ActingPage):
     """Putting files in."""
 
     need = DocumentsView.required["POST"]
     tab = "sources"
+    limits_body = True
     #: Counts what is sent.
     limit: UploadLimit
 
@@ -53,15 +54,13 @@ class UploadPage(ActingPage):
         return self.render(request, "ingest/upload.html", **context)
 
     def post(self, request: HttpRequest, slug: str, **kwargs: Any) -> HttpResponseBase:
-        """Set the limits, then read the form. Raises TooLarge, and what the frame raises."""
+        """Admit the person and set the limits, then read the form. Raises TooLarge, NotFound, Forbidden."""
+        workspace = self._admitted(request, slug)
         self.limit = limit_upload(request)
-        return self._post(request, slug, **kwargs)
+        return self.act(request, workspace, **kwargs)
 
     @method_decorator(csrf_protect)
-    def _post(self, request: HttpRequest, slug: str, **kwargs: Any) -> HttpResponseBase:
-        return super().post(request, slug, **kwargs)
-
-    def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
+    def act(self, request: HttpRequest, workspace: Workspace, **kwargs: Any) -> HttpResponse:
         """Take in each file; what is refused is told by its name. Raises TooLarge, InvalidRequest."""
         files = request.FILES.getlist("file")
         self.limit.check()

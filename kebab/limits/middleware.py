@@ -5,13 +5,14 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.urls import Resolver404, resolve
 
 from kebab.api.errors import Problem, RateLimited, TooLarge
 from kebab.api.problems import answer, problem_of
 from kebab.limits.client import client_network
 from kebab.limits.rules import count_request, is_counted
 
-#: The most bytes that a form of a page or of the admin may have.
+#: The most bytes that a form of a page or of the admin may have, unless its view has `limits_body`.
 FORM_LIMIT_BYTES = 1_000_000
 # Probes must be answered whatever happens; files are served before.
 _UNCOUNTED = ("/static/", "/healthz", "/readyz", "/metrics", "/version")
@@ -60,8 +61,19 @@ def _refusal(request: HttpRequest, error: Exception) -> HttpResponse:
 
 
 def _check_size(request: HttpRequest) -> None:
-    if not request.path.startswith(_API) and _length(request) > FORM_LIMIT_BYTES:
+    if request.path.startswith(_API) or _length(request) <= FORM_LIMIT_BYTES:
+        return
+    if not _has_own_limit(request.path_info):
         raise TooLarge(f"A form may have at most {FORM_LIMIT_BYTES} bytes.")
+
+
+def _has_own_limit(path: str) -> bool:
+    """Whether the page there limits what it is sent, once it knows by whom: see `Page.limits_body`."""
+    try:
+        view = resolve(path).func
+    except Resolver404:
+        return False
+    return getattr(getattr(view, "view_class", None), "limits_body", False)
 
 
 def _count(request: HttpRequest) -> None:

@@ -28,6 +28,8 @@ class Page(LoginRequiredMixin, View):
     """A page for a logged-in person; others are sent to log in, whatever the address."""
 
     http_method_names = ("get", "head")
+    #: Whether it takes more than a form may have, and limits that itself before it reads any.
+    limits_body: ClassVar[bool] = False
     #: Where the page acts, until it is made.
     acting: ExitStack
 

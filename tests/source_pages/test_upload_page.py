@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from ingest.jobs.run import run_job
 from ingest.models import Job
-from kebab.people.models import Group
+from kebab.people.models import Group, User
 from kebab.tenancy.acting import acting_everywhere
 from search.corpus import ensure_source
 from search.models import Document
@@ -92,6 +92,42 @@ def test_files_that_are_larger_than_the_limit_are_not_taken(visit, editor, setti
     assert answer.status_code == 413
     assert "larger than the limit of 1000 bytes" in text_of(answer)
     assert not Job.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_more_than_another_form_may_have_is_taken_in(visit, editor):
+    answer = send(visit(editor), a_file("large.txt", b"ebb tide\n" * 123_000))
+
+    assert answer.status_code == 302
+    assert Job.objects.get(kind="ingest_document").payload["path"] == "large.txt"
+
+
+class Unread(io.BytesIO):
+    """A body that may not be read."""
+
+    def read(self, *_):
+        raise AssertionError("the body was read")
+
+    readline = read
+
+
+@pytest.mark.parametrize(("person", "status"), [(None, 302), ("stranger", 404), ("viewer", 403)])
+def test_what_is_sent_by_whom_it_is_not_allowed_is_never_read(client, workspace, viewer, person, status):
+    people = {"viewer": viewer, "stranger": User.objects.create_user("stan@example.org")}
+    if person:
+        client.force_login(people[person])
+    answer = client.post(PAGE, {"file": a_file(content=b"x" * 1_100_000)}, **{"wsgi.input": Unread()})
+
+    assert answer.status_code == status
+
+
+def test_an_editors_body_over_the_limit_is_refused_unread(visit, editor, settings):
+    settings.KEBAB_UPLOAD_LIMIT_BYTES = settings.KEBAB_ARCHIVE_LIMIT_BYTES = 100_000
+    file = a_file(content=b"x" * 1_200_000)
+    answer = visit(editor).post(PAGE, {"file": file}, **{"wsgi.input": Unread()})
+
+    assert answer.status_code == 413
+    assert "limit of 100000 bytes" in text_of(answer)
 
 
 def test_the_limits_are_told_before_anything_is_sent(visit, editor, settings):
