@@ -1,6 +1,12 @@
-import pytest
+import threading
 
+import pytest
+from django.db import connection
+
+from ingest.jobs.run import run_job
+from ingest.models import Job
 from kebab.people.models import Role, Workspace
+from kebab.tenancy.acting import acting_everywhere
 from tests.browsing import browser, open_page  # noqa: F401  fixtures
 from tests.pages.shelf import make_member
 
@@ -39,3 +45,22 @@ def visit(client):
         return client
 
     return visit
+
+
+@pytest.fixture
+def worker(transactional_db):
+    """Runs the jobs that come, as a worker beside the web process."""
+    done = threading.Event()
+
+    def run():
+        with acting_everywhere():
+            while not done.wait(0.05):
+                for job in Job.objects.filter(state="queued", kind="ingest_document"):
+                    run_job(job.workspace_id, job.pk)
+        connection.close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    yield
+    done.set()
+    thread.join()

@@ -1,19 +1,15 @@
 """Files put in on the page: in one form without JavaScript, one by one with it."""
 
 import io
-import threading
 import zipfile
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db import connection
 from django.test import Client
 from playwright.sync_api import expect
 
-from ingest.jobs.run import run_job
 from ingest.models import Job
 from kebab.people.models import Group, User
-from kebab.tenancy.acting import acting_everywhere
 from search.corpus import ensure_source
 from search.models import Document
 from search.readers import restrict
@@ -165,25 +161,6 @@ def test_a_form_from_elsewhere_is_refused(editor):
 
     assert send(client, a_file()).status_code == 403
     assert not Job.objects.exists()
-
-
-@pytest.fixture
-def worker(transactional_db):
-    """Runs the jobs that come, as a worker beside the web process."""
-    done = threading.Event()
-
-    def run():
-        with acting_everywhere():
-            while not done.wait(0.05):
-                for job in Job.objects.filter(state="queued", kind="ingest_document"):
-                    run_job(job.workspace_id, job.pk)
-        connection.close()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    yield
-    done.set()
-    thread.join()
 
 
 @_in_browser
