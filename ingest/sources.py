@@ -92,6 +92,12 @@ def upload_source(workspace: Workspace, reader: Reader, name: str = UPLOADS) -> 
     return ensure_source(workspace, name, kind=SourceKind.UPLOAD)
 
 
+def takes_uploads(workspace: Workspace, reader: Reader, key: str) -> bool:
+    """Whether `upload_source` gives a source for this key, be it one that it makes."""
+    is_other = Source.objects.in_workspace(workspace).filter(key=key).exclude(kind=SourceKind.UPLOAD).exists()
+    return not is_other and not hidden_from(workspace, reader).filter(key=key).exists()
+
+
 def _key_taken(key: str) -> Conflict:
     # One wording, whether or not the caller may know of the source that has it.
     return Conflict(f"The key {key!r} is taken; choose another one.", code="source_exists")

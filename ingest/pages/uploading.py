@@ -17,7 +17,7 @@ from ingest.api.documents import DocumentsView, accept
 from ingest.api.parsers import UploadLimit, limit_upload
 from ingest.api.reading import readable_sources
 from ingest.models import Job
-from ingest.sources import UPLOADS
+from ingest.sources import UPLOADS, takes_uploads
 from kebab.api.errors import InvalidRequest, known_errors
 from kebab.api.problems import problem_of
 from kebab.api.serializers import validated
@@ -27,7 +27,7 @@ from search.models import SourceKind
 
 logger = logging.getLogger(__name__)
 
-# Upload sources that are offered.
+# Upload sources that are offered; others are named.
 _SHOWN_SOURCES = 200
 
 
@@ -43,10 +43,11 @@ class UploadPage(ActingPage):
     limit: UploadLimit
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Give the form; `source` is the one that is chosen at first."""
+        """Give the form; `source` is the one that is named at first, whether or not there is one yet."""
+        keys = self._keys()
         context = {
-            "sources": self._sources(),
-            "chosen": request.GET.get("source", UPLOADS),
+            "sources": keys,
+            "chosen": request.GET.get("source") or next(iter(keys), ""),
             "limit_bytes": settings.KEBAB_UPLOAD_LIMIT_BYTES,
             "archive_limit_bytes": settings.KEBAB_ARCHIVE_LIMIT_BYTES,
             "file_limit": settings.DATA_UPLOAD_MAX_NUMBER_FILES,
@@ -88,7 +89,9 @@ class UploadPage(ActingPage):
             messages.error(request, f"{file.name[:200]}: {problem.detail if problem else error}")
             return None
 
-    def _sources(self) -> list[str]:
-        areas = readable_sources(self.access).filter(kind=SourceKind.UPLOAD).order_by("key")
-        keys = list(areas.values_list("key", flat=True)[:_SHOWN_SOURCES])
-        return keys if UPLOADS in keys else [UPLOADS, *keys]
+    def _keys(self) -> list[str]:
+        """Give the keys that are offered, the one for what names none first if it is to be had."""
+        areas = readable_sources(self.access).filter(kind=SourceKind.UPLOAD).exclude(key=UPLOADS)
+        keys = areas.order_by("key").values_list("key", flat=True)[:_SHOWN_SOURCES]
+        has_default = takes_uploads(self.access.workspace, self.access.reader, UPLOADS)
+        return [*([UPLOADS] if has_default else []), *keys]

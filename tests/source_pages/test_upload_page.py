@@ -1,6 +1,7 @@
 """Files put in on the page: in one form without JavaScript, one by one with it."""
 
 import io
+import re
 import zipfile
 
 import pytest
@@ -11,7 +12,7 @@ from playwright.sync_api import expect
 from ingest.models import Job
 from kebab.people.models import Group, User
 from search.corpus import ensure_source
-from search.models import Document
+from search.models import Document, Source
 from search.readers import restrict
 from tests.browsing import needs_browser
 from tests.jobs.working import PICTURE, work
@@ -35,6 +36,14 @@ def send(client, *files, **fields):
 
 def text_of(response):
     return " ".join(response.content.decode().split())
+
+
+def offered(page):
+    return re.findall(r'<option value="([^"]*)">', page)
+
+
+def chosen(page):
+    return re.search(r'<input id="source" [^>]* value="([^"]*)"', page)[1]
 
 
 def told(client, answer):
@@ -141,10 +150,36 @@ def test_the_upload_sources_that_one_may_know_of_are_offered(visit, editor, work
     restrict(closed, [Group.objects.create(workspace=workspace, name="Board").pk])
     page = text_of(visit(editor).get(PAGE, {"source": "notes"}))
 
-    assert '<option value="notes" selected>' in page
-    assert '<option value="uploads">' in page
-    assert "docs</option>" not in page
+    assert 'name="source" type="text" list="sources" value="notes"' in page
+    assert offered(page) == ["uploads", "notes"]
     assert "salaries" not in page
+
+
+def test_the_source_that_is_asked_for_is_the_one_that_is_named_however_many_there_are(
+    visit, editor, workspace
+):
+    Source.objects.bulk_create(
+        Source(workspace=workspace, key=f"area-{number:03}", kind="upload", library_id=f"/a/{number}")
+        for number in range(210)
+    )
+    page = text_of(visit(editor).get(PAGE, {"source": "area-209"}))
+
+    assert chosen(page) == "area-209"
+    assert len(offered(page)) == 201
+
+
+@pytest.mark.parametrize("is_hidden", [True, False])
+def test_the_usual_source_is_not_offered_where_it_takes_no_uploads(visit, editor, workspace, is_hidden):
+    kind = {"kind": "upload"} if is_hidden else {"kind": "folder", "config": {"path": "/d"}}
+    taken = ensure_source(workspace, "uploads", **kind)
+    if is_hidden:
+        restrict(taken, [Group.objects.create(workspace=workspace, name="Board").pk])
+    client = visit(editor)
+    assert (chosen(text_of(client.get(PAGE))), offered(text_of(client.get(PAGE)))) == ("", [])
+    ensure_source(workspace, "notes", kind="upload")
+    page = text_of(client.get(PAGE))
+
+    assert (chosen(page), offered(page)) == ("notes", ["notes"])
 
 
 def test_viewers_may_not_upload(visit, viewer):

@@ -160,6 +160,17 @@ def test_what_is_dropped_beside_the_box_is_not_opened(page, name):
     assert not is_opened
 
 
+def test_files_go_into_a_new_source_that_is_named_and_nowhere_without_a_name(page):
+    page.get_by_label("Into the source").fill("No Key")
+    choose(page, "a.md")
+    expect(rows(page)).to_have_count(0)
+    page.get_by_label("Into the source").fill("minutes-2026")
+    choose(page, "b.md")
+
+    expect(rows(page).locator(".state")).to_have_text("being read")
+    assert Job.objects.get().source.key == "minutes-2026"
+
+
 def test_a_refused_file_is_named_however_many_came_before(page):
     page.locator("form[data-upload]").evaluate("form => (form.dataset.limit = 3)")
     choose(page, *(f"{number}.md" for number in range(501)))

@@ -209,7 +209,7 @@ async function addFolder(reader) {
 }
 
 function chosen(event) {
-  for (const file of event.target.files) add(file, file.webkitRelativePath);
+  if (form.elements.source.reportValidity()) for (const file of event.target.files) add(file, file.webkitRelativePath);
   event.target.value = "";
 }
 
@@ -238,6 +238,7 @@ drop.addEventListener("dragleave", () => drop.classList.remove("over"));
 drop.addEventListener("drop", (event) => {
   event.preventDefault();
   drop.classList.remove("over");
+  if (!form.elements.source.reportValidity()) return;
   const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
   if (entries.length) entries.forEach(addEntry);
   else for (const file of event.dataTransfer.files) add(file, "");
