@@ -11,7 +11,7 @@ from django.utils import timezone
 from ingest.errors import JobNotOpen
 from ingest.jobs.ended_uploads import note_ended_uploads
 from ingest.jobs.hints import hint_on_commit
-from ingest.jobs.retention import check_kept, is_by_members, unfinished
+from ingest.jobs.retention import hold_kept, is_by_members, unfinished, why_not_kept
 from ingest.models import OPEN_STATES, UPLOAD_KINDS, ItemState, Job, JobItem, JobKind, JobState
 from search.evaluation.runs import end_run, reopen_run
 from search.models import Run, RunState, RunTopic, Source, SourceKind, SourceVersion
@@ -228,13 +228,34 @@ def retry(job: Job, *, requested_by: str = "") -> Job:
 
     Raises JobNotOpen when the job is still open, or nothing in it failed.
     """
+    _refuse(_why_no_retry(job))
+    return _again(job, list(_failed(job).order_by("id").values_list("path", flat=True)), requested_by)
+
+
+def can_retry(job: Job) -> bool:
+    """Whether `retry` would give a job now."""
+    return not _why_no_retry(job)
+
+
+def _why_no_retry(job: Job) -> str:
     if not job.is_finished:
-        raise JobNotOpen(f"Job {job.pk} is still {job.state}; wait for its end or cancel it.")
-    failed = JobItem.objects.in_workspace(job.workspace_id).filter(job=job, state=ItemState.FAILED)
-    paths = list(failed.order_by("id").values_list("path", flat=True))
-    if job.state == JobState.SUCCEEDED and not paths:
-        raise JobNotOpen(f"Nothing failed in job {job.pk}; there is nothing to retry.")
-    return _again(job, paths, requested_by)
+        return f"Job {job.pk} is still {job.state}; wait for its end or cancel it."
+    if job.state == JobState.SUCCEEDED and not _failed(job).exists():
+        return f"Nothing failed in job {job.pk}; there is nothing to retry."
+    if job.kind == JobKind.EVALUATE:
+        return _why_no_run(job, _runs(job).first())
+    if job.source is None and job.kind not in (JobKind.EMBED, JobKind.GATE):
+        return f"The source of job {job.pk} is gone; there is nothing to retry."
+    return why_not_kept(job) if job.kind in UPLOAD_KINDS else ""
+
+
+def _refuse(why: str) -> None:
+    if why:
+        raise JobNotOpen(why)
+
+
+def _failed(job: Job) -> QuerySet[JobItem]:
+    return JobItem.objects.in_workspace(job.workspace_id).filter(job=job, state=ItemState.FAILED)
 
 
 @transaction.atomic
@@ -245,8 +266,7 @@ def _again(job: Job, failed_paths: list[str], requested_by: str) -> Job:
         return _evaluation_again(job, requested_by)
     if job.kind == JobKind.GATE:
         return request_gate(job.workspace_id, job.payload, requested_by=requested_by)
-    if job.source is None:
-        raise JobNotOpen(f"The source of job {job.pk} is gone; there is nothing to retry.")
+    assert job.source is not None  # noqa: S101  # its caller has looked
     if job.kind == JobKind.DELETE_SOURCE:
         return request_source_deletion(job.source, requested_by=requested_by)
     if job.kind == JobKind.DELETE_VERSION:
@@ -260,7 +280,8 @@ def _again(job: Job, failed_paths: list[str], requested_by: str) -> Job:
             requested_by=requested_by,
         )
     if job.kind in UPLOAD_KINDS:
-        check_kept(job)
+        hold_kept(job)
+        _refuse(why_not_kept(job))
     if job.kind == JobKind.INGEST_DOCUMENT:
         return request_document(job.source, {**job.payload, "anew": True}, requested_by=requested_by)
     if job.kind == JobKind.INGEST_ARCHIVE:
@@ -272,13 +293,22 @@ def _again(job: Job, failed_paths: list[str], requested_by: str) -> Job:
 
 def _evaluation_again(job: Job, requested_by: str) -> Job:
     """Give a job that goes on with the run: what it has asked it doesn't ask again."""
-    runs = Run.objects.in_workspace(job.workspace_id).filter(pk=job.payload["run"])
-    run = runs.select_for_update().first()
-    if run is None:
-        raise JobNotOpen(f"The run of job {job.pk} is gone; there is nothing to retry.")
-    if run.state not in (RunState.FAILED, RunState.CANCELLED):
-        raise JobNotOpen(f"Its run is {run.state} under job {run.job_id}; there is nothing to retry.")
+    run = _runs(job).select_for_update().first()
+    _refuse(_why_no_run(job, run))
+    assert run is not None  # noqa: S101  # else it is refused
     return request_evaluation(run, requested_by=requested_by)
+
+
+def _runs(job: Job) -> QuerySet[Run]:
+    return Run.objects.in_workspace(job.workspace_id).filter(pk=job.payload["run"])
+
+
+def _why_no_run(job: Job, run: Run | None) -> str:
+    if run is None:
+        return f"The run of job {job.pk} is gone; there is nothing to retry."
+    if run.state not in (RunState.FAILED, RunState.CANCELLED):
+        return f"Its run is {run.state} under job {run.job_id}; there is nothing to retry."
+    return ""
 
 
 def _archive_again(job: Job, requested_by: str) -> Job:

@@ -21,7 +21,6 @@ from ingest.blobs import (
     release_blobs,
     unneeded_blobs,
 )
-from ingest.errors import JobNotOpen
 from ingest.models import OPEN_STATES, UPLOAD_KINDS, ItemState, Job, JobItem, JobKind, JobState
 from kebab.people.models import Workspace
 from search.blobs import blobs_before, has_blob, hold_blobs, list_blobs
@@ -97,24 +96,27 @@ def _kept_for_retry(workspace_id: uuid.UUID, hashes: set[str]) -> set[str]:
     return {*wholes.values_list("payload__blob", flat=True), *members.values_list("blob", flat=True)}
 
 
-def check_kept(job: Job) -> None:
-    """Hold the bytes of an upload that this transaction tries again; see `search.blobs.hold_blobs`.
+def hold_kept(job: Job) -> None:
+    """Hold the bytes of an upload that this transaction tries again; see `search.blobs.hold_blobs`."""
+    if not is_by_members(job):
+        hold_blobs(job.workspace_id, _own(job))
 
-    Raises JobNotOpen when they are not kept any more. Of an archive's members, which can be thousands, the
-    bytes are not looked at: those that are gone fail by themselves.
+
+def why_not_kept(job: Job) -> str:
+    """Give why an ended upload can't be tried again; '' while its bytes are kept.
+
+    Of an archive's members, which can be thousands, the bytes are not looked at: those that are gone fail by
+    themselves.
     """
     if is_by_members(job):
         members = unfinished(_items(job))
         is_kept = members.exists() and not members.filter(blob="").exists()
     else:
-        own = _own(job)
-        hold_blobs(job.workspace_id, own)
-        is_kept = any(has_blob(job.workspace_id, blob) for blob in own)
-    if not is_kept:
-        days = settings.KEBAB_KEEP_UPLOAD_DAYS
-        raise JobNotOpen(
-            f"The bytes of this upload are gone, which are kept for {days} days at most; upload it again."
-        )
+        is_kept = any(has_blob(job.workspace_id, blob) for blob in _own(job))
+    if is_kept:
+        return ""
+    days = settings.KEBAB_KEEP_UPLOAD_DAYS
+    return f"The bytes of this upload are gone, which are kept for {days} days at most; upload it again."
 
 
 def _expired() -> Any:

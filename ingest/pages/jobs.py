@@ -9,7 +9,9 @@ from django.shortcuts import redirect
 from ingest.api.jobs import JobsView
 from ingest.api.reading import one_job, readable_jobs
 from ingest.job_changes import cancel_job, retry_job
+from ingest.jobs.quarantine import KILLED, REASON
 from ingest.jobs.report import ingest_report
+from ingest.jobs.request import can_retry
 from ingest.models import OPEN_STATES, READS_DOCUMENTS, Job, JobState
 from ingest.pages.reports import Report, report_of
 from ingest.pages.rights import CHANGE, READ, may
@@ -19,7 +21,8 @@ from kebab.pages.page import Act, WorkspacePage
 from kebab.people.models import Workspace
 
 _TAB = "jobs"
-_UNFINISHED = (JobState.FAILED, JobState.CANCELLED)
+# Why a file failed that is in quarantine.
+_QUARANTINED = (REASON, KILLED)
 
 
 class JobsPage(WorkspacePage):
@@ -51,7 +54,6 @@ class JobPage(WorkspacePage):
         """Give the page. Raises NotFound."""
         job = one_job(self.access, job_id)
         report = _report(job)
-        has_failed = job.state in _UNFINISHED or (report is not None and bool(report.failed))
         context = {
             "job": job,
             "path": job.payload.get("path", job.payload.get("archive")),
@@ -60,7 +62,9 @@ class JobPage(WorkspacePage):
             "report": report,
             "is_open": not job.is_finished,
             "may_cancel": not job.is_finished and may(self.access, CHANGE),
-            "may_retry": has_failed and may(self.access, CHANGE),
+            "may_retry": may(self.access, CHANGE) and can_retry(job),
+            "has_quarantined": report is not None
+            and any(each.name in _QUARANTINED for each in report.failed),
         }
         return self.render(request, "ingest/job.html", **context)
 

@@ -122,15 +122,52 @@ def test_an_ended_jobs_page_gives_each_reason_in_words(visit, viewer, failed):
     assert "data-job-events" not in page
 
 
-def test_trying_again_is_offered_where_something_failed(visit, editor, running, failed):
+@pytest.fixture
+def synced(workspace):
+    """A sync that came to its end, with a file that failed and one that lies in quarantine."""
+    source = ensure_source(workspace, "docs", kind="folder", config={"path": "/d"})
+    counts = {"failed": {"damaged": 1, "quarantined": 1}, "skipped": {}, "examples": {}}
+    counts |= {"new": 0, "updated": 0, "unchanged": 0, "deleted": 0}
+    job = make_job(
+        workspace,
+        source=source,
+        kind="sync_source",
+        payload={},
+        state="succeeded",
+        finished_at=timezone.now(),
+        counts=counts,
+    )
+    JobItem.objects.create(
+        workspace=workspace, job=job, path="a.md", action="ingest", state="failed", outcome="failed"
+    )
+    return job
+
+
+def test_trying_again_is_offered_where_something_failed_that_can_be_tried(visit, editor, running, synced):
     client = visit(editor)
     assert "/retry" not in text_of(client.get(page_of(running)))
-    assert "/retry" in text_of(client.get(page_of(failed)))
-    Job.objects.filter(pk=failed.pk).update(state="succeeded")
-    assert "/retry" in text_of(client.get(page_of(failed)))
-    Job.objects.filter(pk=failed.pk).update(counts=failed.counts | {"failed": {}})
+    assert "/retry" in text_of(client.get(page_of(synced)))
+    JobItem.objects.all().delete()
+    page = text_of(client.get(page_of(synced)))
+
+    assert "/retry" not in page
+    assert 'href="/w/handbook/quarantine?source=docs"' in page
+    assert client.post(f"{page_of(synced)}/retry").status_code == 409
+
+
+def test_trying_again_is_not_offered_once_the_bytes_are_gone(visit, editor, failed):
+    client = visit(editor)
 
     assert "/retry" not in text_of(client.get(page_of(failed)))
+    assert client.post(f"{page_of(failed)}/retry").status_code == 409
+
+
+def test_trying_again_is_not_offered_once_the_source_is_gone(visit, admin, editor, synced):
+    Job.objects.filter(pk=synced.pk).update(state="failed")
+    assert "/retry" in text_of(visit(editor).get(page_of(synced)))
+    synced.source.delete()
+
+    assert "/retry" not in text_of(visit(admin).get(page_of(synced)))
 
 
 def test_an_editor_cancels_a_job(visit, editor, running):
@@ -149,13 +186,13 @@ def test_an_ended_job_can_not_be_cancelled(visit, editor, failed):
     assert answer.status_code == 409
 
 
-def test_viewers_are_offered_no_act_and_refused_it(visit, viewer, running, failed):
+def test_viewers_are_offered_no_act_and_refused_it(visit, viewer, running, synced):
     client = visit(viewer)
 
     assert "/cancel" not in text_of(client.get(page_of(running)))
-    assert "/retry" not in text_of(client.get(page_of(failed)))
+    assert "/retry" not in text_of(client.get(page_of(synced)))
     assert client.post(f"{page_of(running)}/cancel").status_code == 403
-    assert client.post(f"{page_of(failed)}/retry").status_code == 403
+    assert client.post(f"{page_of(synced)}/retry").status_code == 403
     running.refresh_from_db()
     assert not running.cancel_requested
 
