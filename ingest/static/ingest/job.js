@@ -1,4 +1,5 @@
 // Follows a job by its events; once it has ended the page is loaded again, with the report.
+const AGAIN_MS = 3000;
 const followed = document.querySelector("[data-job-events]");
 
 function place(name) {
@@ -32,6 +33,15 @@ function show(job) {
   }
 }
 
+// Loads the page again as soon as the server answers: what the stream told in the meantime is lost.
+async function loadAgain() {
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    const answer = await fetch(location.href, { method: "HEAD" }).catch(() => null);
+    if (answer && answer.status < 500 && answer.status !== 429) return location.reload();
+  }
+}
+
 if (followed) {
   const events = new EventSource(followed.dataset.jobEvents);
   events.addEventListener("progress", (event) => show(JSON.parse(event.data)));
@@ -39,5 +49,9 @@ if (followed) {
     events.close();
     location.reload();
   });
+  events.addEventListener("error", () => {
+    if (events.readyState === EventSource.CLOSED) loadAgain(); // else it is opened again by itself
+  });
   addEventListener("pagehide", () => events.close());
+  addEventListener("pageshow", (event) => event.persisted && location.reload());
 }
