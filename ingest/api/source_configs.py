@@ -63,12 +63,7 @@ class GitConfig(StrictSerializer):
 
     def validate_tags(self, patterns: list[str]) -> list[str]:
         """Give them. Raises ValidationError."""
-        try:
-            for pattern in patterns:
-                compile_glob(pattern)
-        except InvalidGlob as error:
-            raise serializers.ValidationError(str(error)) from error
-        return patterns
+        return _checked_patterns(patterns)
 
 
 class SiteConfig(StrictSerializer):
@@ -110,13 +105,30 @@ class SiteConfig(StrictSerializer):
         help_text="Names that tell pages apart; the rest of every query is dropped.",
     )
 
+    def validate_include(self, patterns: list[str]) -> list[str]:
+        """Give them. Raises ValidationError."""
+        return _checked_patterns(patterns)
+
+    def validate_exclude(self, patterns: list[str]) -> list[str]:
+        """Give them. Raises ValidationError."""
+        return _checked_patterns(patterns)
+
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Give them. Raises ValidationError."""
         try:
             WebConfig.read(attrs)
-        except (ValueError, InvalidGlob) as error:
+        except ValueError as error:
             raise serializers.ValidationError(str(error)) from error
         return attrs
+
+
+def _checked_patterns(patterns: list[str]) -> list[str]:
+    try:
+        for pattern in patterns:
+            compile_glob(pattern)
+    except InvalidGlob as error:
+        raise serializers.ValidationError(str(error)) from error
+    return patterns
 
 
 #: Without one, sources of the kind take none.

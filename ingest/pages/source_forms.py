@@ -26,6 +26,7 @@ _FIELDS: Mapping[str, str] = {
     "default_tags": "tags",
     "default_trust": "trust",
     "sync_every_minutes": "schedule",
+    "config": "url",
     "config.tags": "version_tags",
     "config.credentials": "token",
     "credentials": "token",

@@ -1,12 +1,15 @@
 """One way to call an address, with arguments that aim at what is hidden.
 
-Names in braces stand for ids of `Target`; arguments of the address are filled in by their names.
+Names in braces stand for ids of `Target`; arguments of the address are filled in by their names. Bytes in a
+body are a file.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from django.core.files.uploadedfile import SimpleUploadedFile
 
 from tests.leaks.canaries import CLOSED, THEIRS, Target
 from tests.leaks.routes import Route
@@ -112,6 +115,8 @@ def _texts(value: Any) -> Iterator[str]:
 def _filled(value: Any, ids: Mapping[str, str]) -> Any:
     if isinstance(value, str):
         return value.format_map(ids)
+    if isinstance(value, bytes):
+        return SimpleUploadedFile("fresh.md", value)
     if isinstance(value, Mapping):
         return {name: _filled(each, ids) for name, each in value.items()}
     return [_filled(each, ids) for each in value] if isinstance(value, list) else value

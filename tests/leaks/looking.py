@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
+from django.contrib.messages import get_messages
+
 from tests.leaks.canaries import STEMS, Target
 
 _TOKEN = re.compile(r"[A-Za-z0-9_=.-]{16,}")
@@ -59,7 +61,7 @@ class Answer:
         return cls(
             status=response.status_code,
             headers={name: unquote(value) for name, value in response.headers.items()},
-            text=_body(response).decode("utf-8", errors="replace"),
+            text="\n".join((_body(response).decode("utf-8", errors="replace"), *_messages(response))),
             given=given,
         )
 
@@ -124,6 +126,12 @@ class _Keeping(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self._lines.append(self.format(record))
+
+
+def _messages(response: Any) -> list[str]:
+    """What the page tells that an act leads to."""
+    is_redirect = 300 <= response.status_code < 400
+    return [str(message) for message in get_messages(response.wsgi_request)] if is_redirect else []
 
 
 def _body(response: Any) -> bytes:

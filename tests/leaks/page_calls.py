@@ -160,8 +160,10 @@ def _source_pages() -> Iterator[Call]:
     yield Call(route="source-delete", method="post", shown=NONE)
     yield Call(route="upload", query="source={sourcekey}", shown=NONE)
     # A key that is taken can't be given again: that much is told.
-    into_key = {"source": "{sourcekey}", "folder": "{stem}"}
+    into_key = {"source": "{sourcekey}", "folder": "{stem}", "file": b"# Fresh"}
     yield Call(route="upload", method="post", body=into_key, shown=NONE, compared=ONLY_THEIRS)
+    into_source = {"source": "{source}", "file": b"# Fresh"}
+    yield Call(route="upload", method="post", body=into_source, shown=NONE)
     yield from _job_pages()
 
 

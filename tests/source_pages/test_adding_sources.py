@@ -97,7 +97,8 @@ def test_a_folder_outside_the_allowed_ones_is_refused_beside_its_field_and_nothi
     [
         ("git", {"url": "ftp://x"}, "url"),
         ("git", {"url": "https://git.example.org/a.git", "version_tags": "[" * 300}, "version_tags"),
-        ("web", {"url": "not an address"}, ""),
+        ("web", {"url": "not an address"}, "url"),
+        ("web", {"url": "https://docs.example.org/", "include": "[" * 300}, "include"),
         ("web", {"url": "https://docs.example.org/", "max_pages": "99999999"}, "max_pages"),
         ("git", {"url": "https://git.example.org/a.git", "key": "No Key"}, "key"),
         ("git", {"url": "https://git.example.org/a.git", "username": "only"}, "token"),
@@ -109,7 +110,7 @@ def test_what_is_wrong_is_told_beside_its_field(visit, editor, kind, fields, fie
 
     assert answer.status_code in (400, 422)
     assert 'role="alert"' in text_of(answer)
-    assert f'id="id_{field}_error"' in text_of(answer) or not field
+    assert f'id="id_{field}_error"' in text_of(answer)
     assert not Source.objects.exists()
 
 
