@@ -1,6 +1,7 @@
 """The pages on which a source is added, and what is said of one is changed."""
 
 import uuid
+from collections.abc import Collection
 from typing import Any
 
 from django.contrib import messages
@@ -47,12 +48,13 @@ class _FormPage(ActingPage):
         response.status_code = 400
         return response
 
-    def groups(self) -> list[Group] | None:
-        """Give the groups that may be chosen of; None for whom readers are not to choose."""
+    def groups(self, chosen: Collection[uuid.UUID] = ()) -> list[Group] | None:
+        """Give the groups that may be chosen of, those that are `chosen` too; None for who may not choose."""
         if not may(self.access, ADMINS):
             return None
         groups = Group.objects.filter(workspace=self.access.workspace).order_by("name")
-        return list(groups[:_SHOWN_GROUPS])
+        shown = list(groups[:_SHOWN_GROUPS])
+        return [*shown, *groups.filter(pk__in=set(chosen) - {group.pk for group in shown})]
 
 
 class NewSourcePage(_FormPage):
@@ -113,7 +115,8 @@ class EditSourcePage(_FormPage):
         return self.render(request, "ingest/edit_source.html", form=form, source=self.source)
 
     def _form(self, sent: Any = None) -> SourceForm:
-        return SourceForm(sent, source=self.source, groups=self.groups(), initial=_said(self.source))
+        groups = self.groups(readers_of(self.source) or ())
+        return SourceForm(sent, source=self.source, groups=groups, initial=_said(self.source))
 
 
 # As many as a source may name, and as many again.
@@ -125,7 +128,7 @@ def _said(source: Source) -> dict[str, Any]:
     return {
         "title": source.title or source.key,
         "description": source.description,
-        "tags": ", ".join(source.default_tags),
+        "tags": source.default_tags,
         "trust": source.default_trust,
         "schedule": source.sync_every_minutes,
         "watch": source.watch,

@@ -3,6 +3,7 @@
 The forms give shape alone: what may be is decided where the API's bodies are checked.
 """
 
+import csv
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
@@ -19,6 +20,7 @@ from search.models.source import MAX_TITLE_CHARS
 _INTERVALS = (15, 60, 24 * 60, 7 * 24 * 60)
 # After what a kind has of its own, and before who reads it.
 _SAID = ("description", "tags", "trust", "schedule", "watch")
+_CREDENTIALS = ("username", "token")
 _NO_SCHEDULE = "Only when somebody asks"
 # The API's names of fields, and of errors that name none, to those of the forms.
 _FIELDS: Mapping[str, str] = {
@@ -37,17 +39,45 @@ _FIELDS: Mapping[str, str] = {
 }
 
 
+class ListField(forms.Field):
+    """A list whose entries stand between commas; in quotes an entry may have commas itself."""
+
+    widget = forms.TextInput
+
+    def prepare_value(self, value: Any) -> str:
+        """Give the text for a list; text as it is."""
+        return value if isinstance(value, str) else ", ".join(map(_quoted, value or ()))
+
+    def to_python(self, value: str | None) -> list[str]:
+        """Give the list, without empty entries. Raises ValidationError."""
+        line = (value or "").replace("\n", " ").replace("\r", " ")
+        try:
+            entries = next(csv.reader([line], skipinitialspace=True), [])
+        except csv.Error as error:
+            raise forms.ValidationError("It can’t be read as a list; shorten it.") from error
+        return list(filter(None, map(str.strip, entries)))
+
+
+class LinesField(forms.CharField):
+    """Text of several lines, each ended as it is stored, not as browsers send it."""
+
+    widget = forms.Textarea(attrs={"rows": 3})
+
+    def to_python(self, value: Any) -> str:
+        """Give the text."""
+        return super().to_python(value).replace("\r\n", "\n")
+
+
 class DescriptionForm(forms.Form):
     """What is said of any source."""
 
     title = forms.CharField(max_length=MAX_TITLE_CHARS, label="Title")
-    description = forms.CharField(
+    description = LinesField(
         required=False,
         max_length=10_000,
-        widget=forms.Textarea(attrs={"rows": 3}),
         help_text="What is in it, for those who choose where to search.",
     )
-    tags = forms.CharField(
+    tags = ListField(
         required=False,
         help_text="Between commas. Documents that are read from now on get them, unless they say others.",
     )
@@ -73,7 +103,7 @@ class DescriptionForm(forms.Form):
         clean = self.cleaned_data
         body = {
             "description": clean["description"],
-            "default_tags": list(_between_commas(clean["tags"])),
+            "default_tags": clean["tags"],
             "default_trust": clean["trust"],
         }
         if "is_restricted" in self.fields:
@@ -160,17 +190,9 @@ class NewFolderForm(NewSourceForm):
         return {**super().said(), "watch": self.cleaned_data["watch"]}
 
 
-class NewGitForm(NewSourceForm):
-    """A git repository."""
+class CredentialsForm(forms.Form):
+    """What a repository is read with, which is never shown."""
 
-    kind = SourceKind.GIT
-    url = forms.CharField(label="Address", help_text="https://…, or git@host:path by ssh.")
-    branch = forms.CharField(required=False, help_text="Left empty: the default branch.")
-    version_tags = forms.CharField(
-        required=False,
-        label="Tags that are versions",
-        help_text="Patterns between commas, such as v*: a tag that matches becomes a version.",
-    )
     username = forms.CharField(required=False, help_text="For a private repository, if its host wants one.")
     token = forms.CharField(
         required=False,
@@ -178,14 +200,31 @@ class NewGitForm(NewSourceForm):
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
         help_text="For a private repository. It is stored encrypted and never shown again.",
     )
-    field_order = ("url", "title", "key", "branch", "version_tags", "username", "token", *_SAID)
+
+    def credentials(self) -> dict[str, str]:
+        """Give what was filled in of them."""
+        return {name: self.cleaned_data[name] for name in _CREDENTIALS if self.cleaned_data[name]}
+
+
+class NewGitForm(CredentialsForm, NewSourceForm):
+    """A git repository."""
+
+    kind = SourceKind.GIT
+    url = forms.CharField(label="Address", help_text="https://…, or git@host:path by ssh.")
+    branch = forms.CharField(required=False, help_text="Left empty: the default branch.")
+    version_tags = ListField(
+        required=False,
+        label="Tags that are versions",
+        help_text="Patterns between commas, such as v*: a tag that matches becomes a version.",
+    )
+    field_order = ("url", "title", "key", "branch", "version_tags", *_CREDENTIALS, *_SAID)
 
     def config(self) -> dict[str, Any]:
         """Give what it reads."""
         clean = self.cleaned_data
-        given = {"branch": clean["branch"], "tags": list(_between_commas(clean["version_tags"]))}
+        given = {"branch": clean["branch"], "tags": clean["version_tags"]}
         config = {"url": clean["url"], **{name: value for name, value in given.items() if value}}
-        credentials = {name: clean[name] for name in ("username", "token") if clean[name]}
+        credentials = self.credentials()
         return {**config, **({"credentials": credentials} if credentials else {})}
 
 
@@ -194,12 +233,12 @@ class NewSiteForm(NewSourceForm):
 
     kind = SourceKind.WEB
     url = forms.CharField(label="Address", help_text="The page to begin with; what lies below it is read.")
-    include = forms.CharField(
+    include = ListField(
         required=False,
         label="Only these pages",
         help_text="Patterns of paths between commas, such as docs/**.",
     )
-    exclude = forms.CharField(
+    exclude = ListField(
         required=False, label="Not these pages", help_text="Patterns of paths between commas."
     )
     max_pages = forms.IntegerField(required=False, min_value=1, label="At most so many pages")
@@ -208,28 +247,46 @@ class NewSiteForm(NewSourceForm):
     def config(self) -> dict[str, Any]:
         """Give what it reads."""
         clean = self.cleaned_data
-        patterns = {name: list(_between_commas(clean[name])) for name in ("include", "exclude")}
-        given = {**patterns, "max_pages": clean["max_pages"]}
+        given = {name: clean[name] for name in ("include", "exclude", "max_pages")}
         return {"url": clean["url"], **{name: value for name, value in given.items() if value}}
 
 
-class SourceForm(SyncedForm):
+class SourceForm(CredentialsForm, SyncedForm):
     """What may be changed of a source; fields that its kind doesn't have are left out."""
 
     watch = forms.BooleanField(required=False, label="Sync soon after something in it has changed")
-    field_order = ("title", *_SAID)
+    is_forgetting = forms.BooleanField(required=False, label="Forget the access token that is stored")
+    field_order = ("title", *_SAID, *_CREDENTIALS, "is_forgetting")
 
     def __init__(self, *args: Any, source: Source, **options: Any) -> None:
         super().__init__(*args, **options)
-        if source.kind != SourceKind.FOLDER:
-            del self.fields["watch"]
-        if source.kind == SourceKind.UPLOAD:
-            del self.fields["schedule"]
+        for name in _lacking(source):
+            del self.fields[name]
+        if source.sealed_credentials:
+            self.fields["token"].help_text = "One is stored. Left empty, it stays; it is never shown."
 
     def body(self) -> dict[str, Any]:
-        """Give the API's body that changes it."""
-        watch = {"watch": self.cleaned_data["watch"]} if "watch" in self.fields else {}
-        return {"title": self.cleaned_data["title"], **self.said(), **watch}
+        """Give the API's body that changes it, with what was changed in the form and nothing else."""
+        clean, changed = self.cleaned_data, {*self.changed_data}
+        if "is_restricted" in changed:
+            changed.add("readers")
+        said = {"title": clean["title"], "watch": clean.get("watch"), **self.said()}
+        body = {name: value for name, value in said.items() if _FIELDS.get(name, name) in changed}
+        return {**body, **({"credentials": self.credentials() or None} if changed & _STATING else {})}
+
+
+# What is filled in or ticked where other credentials are stated.
+_STATING = frozenset({*_CREDENTIALS, "is_forgetting"})
+
+
+def _lacking(source: Source) -> set[str]:
+    """Give the fields that a source of this kind, or without credentials, doesn't have."""
+    lacking = set() if source.kind == SourceKind.FOLDER else {"watch"}
+    if source.kind == SourceKind.UPLOAD:
+        lacking.add("schedule")
+    if source.kind != SourceKind.GIT:
+        return lacking | _STATING
+    return lacking if source.sealed_credentials else lacking | {"is_forgetting"}
 
 
 #: By kind, in the order in which they are offered.
@@ -238,8 +295,9 @@ NEW: Mapping[str, type[NewSourceForm]] = {
 }
 
 
-def _between_commas(text: str) -> Iterable[str]:
-    return filter(None, (part.strip() for part in text.split(",")))
+def _quoted(entry: str) -> str:
+    is_plain = "," not in entry and not entry.startswith('"')
+    return entry if is_plain else '"' + entry.replace('"', '""') + '"'
 
 
 def _field(name: str) -> str:

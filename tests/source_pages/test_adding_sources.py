@@ -3,7 +3,7 @@
 import pytest
 
 from ingest.models import Job
-from kebab.people.models import Group
+from kebab.people.models import AuditEvent, Group
 from search.models import Source
 from search.readers import readers_of, restrict, with_readers
 from tests.jobs.working import fill
@@ -162,6 +162,88 @@ def test_what_is_said_of_a_source_is_changed(visit, editor, docs):
     assert 'value="Docs"' in shown
     assert (docs.title, docs.default_tags, docs.default_trust) == ("Guides", ["a", "b"], "secondary")
     assert (docs.sync_every_minutes, docs.watch) == (1440, False)
+
+
+def test_what_was_not_touched_is_not_written(visit, admin, docs, board):
+    said = {"description": "One\nline and another", "default_tags": ["Paris, France", "b"], "title": ""}
+    Source.objects.filter(pk=docs.pk).update(**said)
+    client = visit(admin)
+    shown = client.get(f"/w/handbook/sources/{docs.pk}/edit").context["form"]
+    sent = {field.html_name: field.value() for field in shown if field.value()}
+    edit(client, docs, **{**sent, "description": "One\r\nline and another", "trust": "primary"})
+    docs.refresh_from_db()
+
+    assert sent["tags"] == '"Paris, France", b'
+    assert AuditEvent.objects.get(action="source.changed").detail["fields"] == ["default_trust"]
+    assert (docs.default_tags, docs.title, docs.watch) == (["Paris, France", "b"], "", True)
+
+
+def test_a_tag_with_a_comma_stands_in_quotes(visit, editor, docs):
+    edit(visit(editor), docs, tags='"Paris, France",  "say ""hi""", plain')
+    docs.refresh_from_db()
+
+    assert docs.default_tags == ["Paris, France", 'say "hi"', "plain"]
+
+
+def test_a_list_that_can_not_be_read_is_told_beside_its_field(visit, editor, docs):
+    answer = edit(visit(editor), docs, tags="x" * 200_000)
+
+    assert answer.status_code == 400
+    assert 'id="id_tags_error"' in text_of(answer)
+
+
+@pytest.fixture
+def code(workspace):
+    return Source.objects.create(
+        workspace=workspace,
+        key="code",
+        kind="git",
+        title="Code",
+        config={"url": "https://git.example.org/a.git"},
+    )
+
+
+def test_the_token_of_a_repository_is_replaced_kept_and_forgotten_and_never_shown(visit, editor, code):
+    client = visit(editor)
+    edit(client, code, title="Code", token="s3cret", username="bot")
+    code.refresh_from_db()
+    stored, page = code.sealed_credentials, text_of(client.get(f"/w/handbook/sources/{code.pk}/edit"))
+    assert stored
+    assert "One is stored." in page
+    assert "s3cret" not in page
+    edit(client, code, title="Ours")
+    code.refresh_from_db()
+    assert (code.title, code.sealed_credentials) == ("Ours", stored)
+    edit(client, code, title="Ours", is_forgetting="on")
+    code.refresh_from_db()
+
+    assert code.sealed_credentials == ""
+
+
+def test_credentials_that_are_wrong_are_told_beside_the_token(visit, editor, code):
+    answer = edit(visit(editor), code, title="Code", username="bot")
+
+    assert answer.status_code == 400
+    assert 'id="id_token_error"' in text_of(answer)
+
+
+def test_only_repositories_are_asked_for_a_token(visit, editor, docs):
+    edit(visit(editor), docs, token="s3cret")
+    docs.refresh_from_db()
+
+    assert "Access token" not in text_of(visit(editor).get(f"/w/handbook/sources/{docs.pk}/edit"))
+    assert docs.sealed_credentials == ""
+
+
+def test_readers_beyond_the_groups_that_are_offered_stay(visit, admin, workspace, docs, monkeypatch):
+    monkeypatch.setattr("ingest.pages.source_editing._SHOWN_GROUPS", 1)
+    first, last = (Group.objects.create(workspace=workspace, name=name) for name in ("Aft", "Watch"))
+    restrict(docs, [last.pk])
+    client = visit(admin)
+    assert str(last.pk) in text_of(client.get(f"/w/handbook/sources/{docs.pk}/edit"))
+    edit(client, docs, is_restricted="on", readers=[str(first.pk), str(last.pk)])
+
+    assert set(readers_of(the_source())) == {first.pk, last.pk}
 
 
 def test_an_unusual_schedule_stays_one_of_the_choices(visit, editor, docs):
