@@ -83,6 +83,7 @@ def _people_pages() -> Iterator[Call]:
     yield Call(route="person")
     yield Call(route="person", method="post", body={"role": "editor"}, shown=NONE)
     yield Call(route="person-groups", method="post", body={"groups": ["{group}"]}, shown=NONE)
+    yield Call(route="person-groups", method="post", body={"offered": ["{group}"]}, shown=NONE)
     yield Call(route="person-removal", method="post", shown=NONE)
     yield Call(route="invitation-withdrawal", method="post", shown=NONE)
     yield Call(route="invitation-again", method="post", shown=NONE)

@@ -1,14 +1,17 @@
 """The members of a workspace on pages: who is there, their roles, how they come and go."""
 
+import uuid
+
 import pytest
 from django.core import mail
 
-from kebab.people.groups import create_group
+from kebab.people.groups import add_to_group, create_group
 from kebab.people.models import Group, GroupMember, Invitation, Membership, Role
 from kebab.people.operator import the_operator
 from tests.pages.shelf import make_member
 
 PEOPLE = "/w/handbook/people"
+MANY_GROUPS = [str(uuid.UUID(int=number)) for number in range(101)]
 REAL_MAIL = "tests.people_pages.mailing.TakenBackend"
 
 
@@ -124,21 +127,31 @@ def test_a_member_is_put_into_groups_and_taken_out(at, viewer, workspace, legal)
     def groups():
         return set(GroupMember.objects.filter(membership__user=viewer).values_list("group", flat=True))
 
-    at.post(address, {"groups": [str(legal.pk), str(board.pk)]})
+    offered = [str(legal.pk), str(board.pk)]
+    at.post(address, {"groups": offered, "offered": offered})
     assert groups() == {legal.pk, board.pk}
-    at.post(address, {"groups": [str(board.pk)]})
+    at.post(address, {"groups": [str(board.pk)], "offered": offered})
     assert groups() == {board.pk}
-    at.post(address)
+    at.post(address, {"offered": offered})
     assert groups() == set()
 
 
-def test_a_group_that_was_not_offered_stays(at, viewer, workspace, legal, monkeypatch):
+def test_a_group_that_was_not_offered_stays(at, viewer, workspace, legal):
+    address = f"{PEOPLE}/{viewer.pk}"
+    form = at.get(address).context["groups_form"]
+    assert f'<input type="hidden" name="offered" value="{legal.pk}"' in at.get(address).content.decode()
     board = create_group(the_operator(workspace), "Board")
-    at.post(f"{PEOPLE}/{viewer.pk}/groups", {"groups": [str(legal.pk)]})
-    monkeypatch.setattr("kebab.people.pages.forms.OFFERED_GROUPS", 1)
-    at.post(f"{PEOPLE}/{viewer.pk}/groups", {"groups": [str(board.pk)]})
+    add_to_group(the_operator(workspace), board.pk, viewer.pk)  # since the form was shown
+    at.post(f"{address}/groups", {"groups": [str(legal.pk)], "offered": form["offered"].value()})
 
     assert GroupMember.objects.filter(membership__user=viewer).count() == 2
+
+
+@pytest.mark.parametrize("field", ["groups", "offered"])
+def test_groups_that_are_none_are_told(at, viewer, text_of, field):
+    answer = at.post(f"{PEOPLE}/{viewer.pk}/groups", {field: ["x"]}, follow=True)
+
+    assert "x is not one of the available choices" in text_of(answer)
 
 
 @pytest.mark.parametrize("below", ["", "/groups", "/remove"])
@@ -213,6 +226,7 @@ def test_an_operator_sees_the_link_once_in_the_answer_alone(as_person, operator_
         ({"email": "no address"}, 400, "Enter a valid email address."),
         ({"email": "vera@example.org"}, 409, "vera@example.org is a member already, as viewer."),
         ({"role": "king"}, 400, "king is not one of the available choices"),
+        ({"groups": MANY_GROUPS}, 400, "Choose at most 100 groups."),
         ({"groups": ["x"]}, 400, "x is not one of the available choices"),
     ],
 )

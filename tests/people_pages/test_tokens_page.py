@@ -1,6 +1,7 @@
 """Tokens on pages: made, replaced, revoked; a secret is shown once."""
 
 import re
+import uuid
 from datetime import timedelta
 
 import pytest
@@ -62,6 +63,7 @@ def test_the_secret_is_in_the_answer_alone_and_kept_nowhere(at):
         ({"scopes": []}, "Choose at least one: a token without a scope may do nothing."),
         ({"scopes": ["root"]}, "root is not one of the available choices"),
         ({"expires_in_days": "1000000"}, "1000000 is not one of the available choices"),
+        ({"groups": [str(uuid.UUID(int=n)) for n in range(101)]}, "Choose at most 100 groups."),
         ({"name": "x" * 201}, "at most 200 characters"),
     ],
 )

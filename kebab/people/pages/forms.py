@@ -20,16 +20,19 @@ _ROLES = {
 
 
 class GroupsField(forms.MultipleChoiceField):
-    """Ids of groups, offered by name; whether they are there is for the domain to say."""
+    """Ids of `most` groups at most, offered by name; whether they are there is for the domain to say."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(required=False, widget=forms.CheckboxSelectMultiple, **options)
+    widget = forms.CheckboxSelectMultiple
+
+    def __init__(self, *, most: int = MAX_GROUPS, **options: Any) -> None:
+        super().__init__(required=False, **options)
+        self._most = most
 
     def clean(self, value: Any) -> list[uuid.UUID]:
         """Give the ids, each once. Raises ValidationError for what is none, and for too many."""
         given = sorted(set(super().clean(value)))
-        if len(given) > max(MAX_GROUPS, OFFERED_GROUPS):
-            raise forms.ValidationError(f"Choose at most {MAX_GROUPS} groups.")
+        if len(given) > self._most:
+            raise forms.ValidationError(f"Choose at most {self._most} groups.")
         return [uuid.UUID(each) for each in given]
 
     def valid_value(self, value: str) -> bool:
@@ -81,14 +84,16 @@ class InvitationForm(RoleForm):
 
 
 class MemberGroupsForm(forms.Form):
-    """The groups that a member is in."""
+    """The groups that a member is in, and which ones the form has offered: it says nothing of others."""
 
-    groups = GroupsField(label="In which ones")
+    groups = GroupsField(label="In which ones", most=OFFERED_GROUPS)
+    offered = GroupsField(widget=forms.MultipleHiddenInput, most=OFFERED_GROUPS)
 
     def __init__(self, workspace: Workspace, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        offered: Any = self.fields["groups"]
-        offered.choices = offered_groups(workspace)
+        groups: Any = self.fields["groups"]
+        groups.choices = offered_groups(workspace)
+        self.initial["offered"] = [group_id for group_id, _ in groups.choices]
 
 
 class GroupForm(forms.Form):

@@ -15,7 +15,7 @@ from kebab.people.invitation_mail import invite_by_mail
 from kebab.people.members import change_role, members_of, one_member, remove_member, usable_tokens_made_by
 from kebab.people.models import Membership, Role, Workspace
 from kebab.people.pages.form_page import FormPage, PeopleAct
-from kebab.people.pages.forms import InvitationForm, MemberGroupsForm, RoleForm, names_of, offered_groups
+from kebab.people.pages.forms import InvitationForm, MemberGroupsForm, RoleForm, names_of
 from kebab.people.pages.invitations import open_invitations, say_sent
 from kebab.site_address import site_address
 
@@ -102,11 +102,11 @@ class PersonGroups(PeopleAct):
         member = one_member(workspace, user_id)
         form = MemberGroupsForm(workspace, request.POST)
         if form.is_valid():
-            offered = [uuid.UUID(group_id) for group_id, _ in offered_groups(workspace)]
-            set_groups(self.access, user_id, form.cleaned_data["groups"], among=offered)
+            chosen = form.cleaned_data
+            set_groups(self.access, user_id, chosen["groups"], among=chosen["offered"])
             messages.success(request, f"The groups of {member.user.email} are saved.")
         else:
-            messages.error(request, " ".join(form.errors["groups"]))
+            messages.error(request, " ".join(error for each in form.errors.values() for error in each))
         return redirect("person", workspace.slug, user_id)
 
 
