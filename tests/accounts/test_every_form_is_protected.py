@@ -32,7 +32,7 @@ def address_of(route):
 def operator(db):
     """Somebody whom nothing else would refuse."""
     user = User.objects.create_superuser("root@example.org")
-    workspace = Workspace.objects.create(slug="1", name="One")
+    workspace = Workspace.objects.create(pk=uuid.UUID(_VALUES[0]), slug="one", name="One")
     Membership.objects.create(workspace=workspace, user=user, role=Role.OWNER)
     return user
 

@@ -48,7 +48,7 @@ def test_conversations_are_listed_newest_first_by_their_first_question(visitor, 
     page = html_of(visitor.get(at("ask")))
     listed = re.findall(r"/conversations/([0-9a-f-]{36})\"", page)
 
-    assert [each for each in listed if set(each) > {"0", "-"}] == [
+    assert [each for each in listed if set(each) - {"0", "-"}] == [
         str(new.conversation_id),
         str(old.conversation_id),
     ]
@@ -111,7 +111,7 @@ def test_an_answer_is_deleted_and_the_rest_of_its_conversation_stays(visitor, an
     assert "The answer was deleted." in text_of(response)
     assert list(KeptAnswer.objects.values_list("pk", flat=True)) == [later.pk]
     assert visitor.post(at(f"answers/{first.pk}/delete")).status_code == 404
-    assert visitor.get(at(f"answers/{later.pk}/delete")).status_code == 405
+    assert visitor.get(at(f"answers/{later.pk}/delete"))["Location"] == at(f"answers/{later.pk}")
 
 
 def test_only_askers_and_reviewers_delete(client, workspace, answered):
