@@ -29,7 +29,8 @@ def list_page(
 
     `ordering` is total, as `KeysetPage` wants it. A cursor is good for its page, workspace and person alone.
     """
-    salt = f"kebab.page:{type(view).__qualname__}:{view.access.workspace.pk}:{view.access.identity}"
+    name = view.list_name or type(view).__qualname__
+    salt = f"kebab.page:{name}:{view.access.workspace.pk}:{view.access.identity}"
     page = KeysetPage.behind(request.GET.get("cursor"), ordering=ordering, limit=ROWS, salt=salt)
     rows, cursor = page.cut(queryset)
     return ListPage(rows=rows, next_address=None if cursor is None else _with_cursor(request, cursor))

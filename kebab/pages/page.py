@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.urls import Resolver404, resolve
 from django.utils.decorators import method_decorator
 from django.views import View
 from django.views.decorators.cache import never_cache
@@ -38,6 +39,13 @@ class Page(LoginRequiredMixin, View):
         with ExitStack() as self.acting:
             return self._answer(request, *args, **kwargs)
 
+    def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Lead who only looks at an act's address, as after logging in anew, to the page it belongs to."""
+        if request.method not in ("GET", "HEAD"):
+            return super().http_method_not_allowed(request, *args, **kwargs)
+        query = request.META["QUERY_STRING"]
+        return redirect(_page_above(request.path) + (f"?{query}" if query else ""))
+
     def _answer(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:
             return super().dispatch(request, *args, **kwargs)
@@ -63,6 +71,8 @@ class WorkspacePage(Page):
     need: ClassVar[Need] = Need(role=Role.VIEWER, scope="any")
     #: The route of the tab that it belongs to; '' for none.
     tab: ClassVar[str] = ""
+    #: What cursors of its list are bound to; '' for the name of its class.
+    list_name: ClassVar[str] = ""
     #: None until the person is known to be a member.
     workspace: Workspace | None = None
     #: As whom; set before the page is shown.
@@ -113,6 +123,18 @@ class Act(ActingPage):
     """An act without a page of its own: a form elsewhere posts to it."""
 
     http_method_names = ("post",)
+
+
+def _page_above(path: str) -> str:
+    """Give the path of the nearest page that `path` lies below."""
+    while path := path.rpartition("/")[0]:
+        try:
+            view = getattr(resolve(path).func, "view_class", object)
+        except Resolver404:
+            continue
+        if issubclass(view, Page) and "get" in view.http_method_names:
+            return path
+    return "/"
 
 
 def told(response: HttpResponse, problem: Problem) -> HttpResponse:

@@ -4,8 +4,10 @@ import pytest
 from django.contrib.auth import get_user
 from django.db import OperationalError
 from django.test import Client
+from django.urls import resolve
 
 from kebab.people.models import Membership, Workspace
+from tests.leaks.routes import routes
 from tests.pages.shelf import make_member, shelve
 
 
@@ -115,6 +117,22 @@ def test_pages_are_kept_by_no_cache(visitor, workspace, guide):
 def test_pages_are_only_read(visitor, workspace, guide):
     assert visitor.post("/w/handbook/search", {"q": "deploy"}).status_code == 405
     assert visitor.delete(document_page(workspace, guide)).status_code == 405
+
+
+_ACTS = [route for route in routes() if route.pattern.startswith("w/") and route.methods == ("post",)]
+_ID = "4ec3c1a6-0c5e-4f0a-9f0b-3d0f6a1f8a11"
+
+
+@pytest.mark.parametrize("act", _ACTS, ids=lambda route: route.name)
+def test_who_only_looks_at_an_acts_address_is_led_to_the_page_it_belongs_to(visitor, act):
+    numbers = {"user_id": "1", "entry_id": "1", "n": "1"}
+    arguments = {name: numbers.get(name, _ID) for name in act.arguments} | {"slug": "handbook"}
+    path = act.path(arguments)
+    page = visitor.get(path + "?cursor=x")["Location"]
+
+    assert page.endswith("?cursor=x")
+    assert path.startswith(page.partition("?")[0] + "/")
+    assert {"get", "head"} <= set(resolve(page.partition("?")[0]).func.view_class.http_method_names)
 
 
 def test_an_outage_is_told_on_a_page(visitor, monkeypatch):

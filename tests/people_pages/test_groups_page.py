@@ -2,7 +2,7 @@
 
 import pytest
 
-from kebab.people.groups import create_group
+from kebab.people.groups import add_to_group, create_group
 from kebab.people.models import Group, GroupMember, TokenGroup
 from kebab.people.operator import the_operator
 from kebab.people.tokens import mint_token
@@ -82,6 +82,20 @@ def test_a_group_shows_the_tokens_in_it(at, legal, one, workspace):
     token, _ = mint_token(workspace, scopes=["search"], name="Wiki bot", groups=[legal])
 
     assert f'<a href="/w/handbook/tokens/{token.pk}">Wiki bot</a>' in at.get(one).content.decode()
+
+
+def test_the_members_of_a_group_are_paged_through_after_a_refused_addition_too(
+    at, legal, one, workspace, viewer, owner, monkeypatch
+):
+    for person in (viewer, owner):
+        add_to_group(the_operator(workspace), legal.pk, person.pk)
+    monkeypatch.setattr("kebab.pages.lists.ROWS", 1)
+    refused = at.post(f"{one}/members", {"email": "nobody@example.org"})
+    following = at.get(f"{one}/members{refused.context['list'].next_address}", follow=True)
+
+    assert (refused.status_code, following.status_code) == (400, 200)
+    listed = [row.user for answer in (refused, following) for row in answer.context["list"].rows]
+    assert sorted(listed, key=str) == sorted([viewer, owner], key=str)
 
 
 def test_a_group_is_deleted_and_asked_about_before(at, legal, one, text_of):

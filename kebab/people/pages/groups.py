@@ -1,7 +1,7 @@
 """Groups on pages: whom the reading of single sources is narrowed to."""
 
 import uuid
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -58,6 +58,8 @@ class GroupsPage(FormPage):
 
 class GroupPage(FormPage):
     """One group: its name, its members, the tokens in it."""
+
+    list_name: ClassVar[str] = "members of a group"
 
     def show(self, request: HttpRequest, workspace: Workspace, group_id: uuid.UUID) -> HttpResponse:
         """Give the page. Raises NotFound, InvalidCursor."""
