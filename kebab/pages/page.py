@@ -12,6 +12,7 @@ from django.urls import Resolver404, resolve
 from django.utils.decorators import method_decorator
 from django.views import View
 from django.views.decorators.cache import never_cache
+from django_htmx.http import HttpResponseClientRefresh
 
 from kebab.api.errors import Problem
 from kebab.api.permissions import Need
@@ -38,6 +39,11 @@ class Page(LoginRequiredMixin, View):
         """Answer. Errors that a caller is told become pages; the rest is Django's to report."""
         with ExitStack() as self.acting:
             return self._answer(request, *args, **kwargs)
+
+    def handle_no_permission(self) -> HttpResponse:
+        """Send nobody to log in; a part of a page that asks for itself has the whole page do so."""
+        is_part = self.request.htmx  # type: ignore[attr-defined]  # the middleware adds it
+        return HttpResponseClientRefresh() if is_part else super().handle_no_permission()
 
     def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Lead who only looks at an act's address, as after logging in anew, to the page it belongs to."""

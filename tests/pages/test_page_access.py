@@ -24,6 +24,13 @@ def test_nobody_sees_a_page_without_logging_in(client, workspace, guide):
         assert response["Location"].startswith("/login?next=/")
 
 
+def test_a_part_of_a_page_has_the_page_sent_to_log_in(client, workspace):
+    response = client.get("/w/handbook/jobs", headers={"HX-Request": "true"})
+
+    assert response["HX-Refresh"] == "true"
+    assert response.content == b""
+
+
 def test_logging_in_leads_to_the_page_that_was_asked_for(client, member, password):
     form = {"username": "Ada@Example.org", "password": password, "next": "/w/handbook/search"}
     response = client.post("/login", form)

@@ -171,7 +171,7 @@ def test_who_was_logged_out_meanwhile_is_sent_to_log_in(open_page, member, guide
     page.context.clear_cookies()
     page.get_by_role("searchbox").press_sequentially("restart")
 
-    expect(page).to_have_url(re.compile("/login"))
+    expect(page).to_have_url(re.compile("/login.*next=.*search.*q%3Dr"))
 
 
 def test_a_request_that_was_cancelled_is_no_error(open_page, member, guide):

@@ -1,5 +1,6 @@
 """The list of jobs, a job's page, cancelling and trying again from it."""
 
+import re
 import uuid
 from datetime import timedelta
 
@@ -234,3 +235,14 @@ def test_the_list_shows_that_a_job_has_ended_without_being_reloaded(
 
     expect(page.locator("#job-list .state")).to_have_text("succeeded")
     expect(page.locator("#job-list[hx-trigger]")).to_have_count(0)
+
+
+@_in_browser
+def test_who_was_logged_out_meanwhile_is_sent_to_log_in_from_the_list(
+    open_page, transactional_db, viewer, running
+):
+    page = open_page(viewer)
+    page.goto(f"{LIST}?state=running")
+    page.context.clear_cookies()
+
+    expect(page).to_have_url(re.compile(r"/login\?next=/w/handbook/jobs%3Fstate%3Drunning"))

@@ -31,7 +31,14 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// A refused search is told where the hits would stand. Another page, as after the session's end, is opened.
+// After the session's end the search is asked for as a page, which leads to logging in and back to it.
+document.addEventListener("htmx:beforeOnLoad", (event) => {
+  if (event.detail.xhr.getResponseHeader("HX-Refresh") !== "true") return;
+  event.preventDefault();
+  form.requestSubmit();
+});
+
+// A refused search is told where the hits would stand. Another page is opened.
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { xhr } = event.detail;
   unreachable.hidden = true;
