@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.db.models import Count, Max
+from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.text import slugify
@@ -18,10 +18,12 @@ from kebab.people.access import Access, Caller, caller_of, member_access, readab
 from kebab.people.pages.form_page import tell
 from kebab.people.workspaces import MAX_NAME_CHARS, create_workspace
 from kebab.tenancy.acting import acting_everywhere, acting_in
-from search.rights import documents_of
+from search.rights import documents_of, sources_of
 
 #: How many workspaces are shown at once: each is counted by itself.
 CARDS = 24
+#: How far the documents of one are counted.
+COUNTED = 10_000
 _PLAIN = forms.TextInput(attrs={"autocomplete": "off"})
 
 
@@ -30,9 +32,10 @@ class Card:
     """A workspace as its member sees it."""
 
     access: Access
-    #: Of the documents that there are for the member.
+    #: Of the documents that there are for the member, COUNTED at most.
     document_count: int
-    last_change: datetime | None
+    has_more: bool
+    last_indexed: datetime | None
 
 
 class NewWorkspaceForm(forms.Form):
@@ -90,13 +93,16 @@ class WorkspacesPage(Page):
         return render(request, "search/home.html", context, status=status)
 
     def _cards(self, request: HttpRequest) -> list[Card]:
+        return [_card(access) for access in self._listed(request)]
+
+    def _listed(self, request: HttpRequest) -> list[Access]:
         caller = self._caller(request)
         salt = f"kebab.home:{caller.identity}"
         after = request.GET.get("cursor")
         listed = KeysetPage.behind(after, ordering=("workspace__slug",), limit=CARDS, salt=salt)
         with acting_everywhere():
             rows, self.next_cursor = listed.cut(readable_memberships(caller.user))
-        return [_card(member_access(caller, row)) for row in rows]
+        return [member_access(caller, row) for row in rows]
 
     def _caller(self, request: HttpRequest) -> Caller:
         caller: Any = caller_of(request)
@@ -110,14 +116,20 @@ class HomePage(WorkspacesPage):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         """Give the page, or the way to the only workspace."""
-        cards = self._cards(request)
-        if len(cards) == 1 and "cursor" not in request.GET:
-            return redirect("search", cards[0].access.workspace.slug)
-        return self.page(request, cards)
+        listed = self._listed(request)
+        if len(listed) == 1 and "cursor" not in request.GET:
+            return redirect("search", listed[0].workspace.slug)
+        return self.page(request, [_card(access) for access in listed])
 
 
 def _card(access: Access) -> Card:
     with acting_in(access.workspace.pk):
-        documents = documents_of(access.workspace, access.reader).order_by()
-        found = documents.aggregate(count=Count("pk"), last=Max("indexed_at"))
-    return Card(access=access, document_count=found["count"], last_change=found["last"])
+        found = documents_of(access.workspace, access.reader).order_by()[: COUNTED + 1].count()
+        sources = sources_of(access.workspace, access.reader).order_by()
+        last_indexed = sources.aggregate(last=Max("last_indexed_at"))["last"]
+    return Card(
+        access=access,
+        document_count=min(found, COUNTED),
+        has_more=found > COUNTED,
+        last_indexed=last_indexed,
+    )

@@ -1,6 +1,8 @@
 """Home: the workspaces of a person, and how one is made."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from kebab.people.groups import create_group
 from kebab.people.models import Membership, Role, Workspace
@@ -21,20 +23,37 @@ def card_of(page, name):
     return page.content.decode().partition(f">{name}</a>")[2].partition("</li>")[0]
 
 
-def test_a_workspace_is_shown_with_role_documents_and_last_change(at, two, workspace):
-    document = shelve(workspace, "a.md", "words")
-    type(document).objects.in_workspace(workspace).update(indexed_at="2024-05-06T07:08:00Z")
+def test_a_workspace_is_shown_with_role_documents_and_when_it_was_indexed(at, two, workspace):
+    shelve(workspace, "a.md", "words")
+    Source.objects.in_workspace(workspace).update(last_indexed_at="2024-05-06T07:08:00Z")
     page = at.get("/")
 
-    assert "You are owner. 1 document, last change" in card_of(page, "Team handbook")
+    assert "You are owner. 1 document, last indexed" in card_of(page, "Team handbook")
     assert "6 May 2024" in card_of(page, "Team handbook")
     assert "You are viewer. 0 documents." in card_of(page, "Board papers")
+
+
+def test_documents_are_counted_so_far(at, two, workspace, monkeypatch):
+    monkeypatch.setattr("search.pages.home.COUNTED", 2)
+    for path in ("a.md", "b.md", "c.md"):
+        shelve(workspace, path, "words")
+
+    assert "You are owner. More than 2 documents." in card_of(at.get("/"), "Team handbook")
+
+
+def test_nothing_is_counted_on_the_way_to_the_only_workspace(at, workspace):
+    with CaptureQueriesContext(connection) as queries:
+        assert at.get("/").status_code == 302
+
+    assert not [query for query in queries if "search_document" in query["sql"]]
 
 
 def test_documents_that_one_may_not_read_are_not_counted(at, two, other_workspace):
     shelve(other_workspace, "a.md", "words")
     group = create_group(the_operator(other_workspace), "Board")
-    restrict(Source.objects.in_workspace(other_workspace).get(), [group.pk])
+    closed = Source.objects.in_workspace(other_workspace).get()
+    Source.objects.filter(pk=closed.pk).update(last_indexed_at="2024-05-06T07:08:00Z")
+    restrict(closed, [group.pk])
 
     assert "You are viewer. 0 documents." in card_of(at.get("/"), "Board papers")
 
