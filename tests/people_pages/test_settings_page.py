@@ -195,8 +195,16 @@ def test_the_access_of_a_member_and_of_a_token_is_told_with_reasons(at, viewer, 
     assert "This token lacks the scope ask." in tool
 
 
-def test_a_source_that_is_not_there_is_not_found_in_an_access_page(at, viewer, workspace):
-    assert at.get(f"/w/handbook/people/{viewer.pk}/access", {"source": "none"}).status_code == 404
+def test_a_source_that_is_not_there_is_told_on_an_access_page_and_can_be_typed_again(
+    at, viewer, workspace, text_of
+):
+    Source.objects.create(workspace=workspace, key="wiki", kind="upload")
+    answer = at.get(f"/w/handbook/people/{viewer.pk}/access", {"source": "wikki"})
+
+    assert answer.status_code == 200
+    assert "No source has the key or id wikki" in text_of(answer)
+    assert 'value="wikki"' in answer.content.decode()
+    assert "There is no source yet." not in text_of(answer)
 
 
 def test_the_access_of_who_is_not_here_is_not_told(at, other_workspace):

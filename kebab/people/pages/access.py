@@ -23,11 +23,15 @@ class AccessPage(WorkspacePage):
     tab: ClassVar[str] = "people"
 
     def report(self, request: HttpRequest, caller: Caller, back: str) -> HttpResponse:
-        """Give the page of `caller`, whose own page is `back`. Raises NotFound for a source named wrongly."""
+        """Give the page of `caller`, whose own page is `back`; of a `source` that isn't there it says so."""
         workspace = self.access.workspace
         source = request.GET.get("source", "").strip()[:63]
-        told = explain_access(workspace, caller, source=source or None)
-        return self.render(request, "people/pages/access.html", report=told, back=back, source=source)
+        try:
+            told, is_unknown = explain_access(workspace, caller, source=source or None), False
+        except NotFound:
+            told, is_unknown = explain_access(workspace, caller), True
+        context = {"report": told, "back": back, "source": source, "is_unknown": is_unknown}
+        return self.render(request, "people/pages/access.html", **context)
 
 
 class PersonAccess(AccessPage):
