@@ -94,7 +94,7 @@ def leaks_in(text: str, target: Target, given: Iterable[str]) -> list[str]:
         for value in known:
             lowered = _alone(value.lower()).sub("", lowered)
         found += re.findall(rf"\w*{target.stem}[\w.-]*", lowered)
-        found += [value for value in target.ids.values() if len(value) >= 32 and value in lowered]
+        found += [value for value in target.ids.values() if _stands_in(value, lowered)]
     return found
 
 
@@ -150,6 +150,13 @@ async def _streamed(response: Any) -> bytes:
             async for piece in response.streaming_content:
                 pieces.append(piece)
     return b"".join(pieces)
+
+
+def _stands_in(value: str, text: str) -> bool:
+    """Whether an id that can't stand there by chance does: a long one, or a number of so many digits."""
+    if value.isdecimal():
+        return len(value) >= 10 and _alone(value).search(text) is not None
+    return len(value) >= 32 and value in text
 
 
 def _alone(value: str) -> re.Pattern[str]:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.leaks.calls import CALLS, OPEN
-from tests.leaks.canaries import CLOSED, NOWHERE, THEIRS
+from tests.leaks.canaries import CLOSED, NOWHERE, THEIRS, Target
 from tests.leaks.looking import leaks_in, logged, shows
 from tests.leaks.playing import ROUTES, play, send_undone
 from tests.leaks.routes import routes
@@ -107,6 +107,14 @@ def test_those_who_may_see_it_do(played, call):
         assert answer.status < 500
         if stem in call.shown:
             assert shows(answer, target), (name, stem, answer.status, answer.text[:500])
+
+
+def test_a_number_of_many_digits_is_told_where_it_stands_alone():
+    target = Target(stem=THEIRS, ids={"user": "1234567890", "entry": "77"})
+
+    assert leaks_in('<a href="/people/1234567890"> 77', target, ()) == ["1234567890"]
+    assert leaks_in("91234567890", target, ()) == []
+    assert leaks_in("/people/1234567890", target, ["1234567890"]) == []
 
 
 @pytest.mark.parametrize("name", sorted(OPEN))
