@@ -1,23 +1,20 @@
 """Code in colours: each line as HTML, its words in elements of a few classes, within limits of size and time.
 
-Pygments says what a word is. Its lexers are regular expressions, some of which take long over hostile text:
-a page has one allowance of time, and what comes after it stays plain.
+What a word is, a process with limits says (`search.lexing`); what it says nothing of stays plain.
 """
 
 import re
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
-from pygments.lexers import get_lexer_by_name
-from pygments.token import Comment, Generic, Keyword, Name, Number, Operator, String, _TokenType
+
+from search.lexing.spans import Span, spans_of
 
 #: Longer text isn't coloured at all, longer lines aren't either: data and minified code.
 MAX_CHARS, MAX_LINE_CHARS = 100_000, 1_000
-ALLOWANCE_S = 0.5
 
 #: Names of lexers with what files and fences call the language, beside the name itself.
 _LANGUAGES: Final[Mapping[str, str]] = {
@@ -56,27 +53,6 @@ _LANGUAGES: Final[Mapping[str, str]] = {
 _LEXER_OF: Final = {
     called: lexer for lexer, names in _LANGUAGES.items() for called in (lexer, *names.split())
 }
-#: The class of an element by what the word is; the first that holds.
-_CLASSES: Final[Sequence[tuple[_TokenType, str]]] = (
-    (Comment, "c"),
-    (Keyword.Constant, "n"),
-    (Keyword, "k"),
-    (Operator.Word, "k"),
-    (String, "s"),
-    (Number, "n"),
-    (Name.Function, "f"),
-    (Name.Class, "f"),
-    (Name.Namespace, "f"),
-    (Name.Tag, "k"),
-    (Name.Attribute, "t"),
-    (Name.Builtin, "t"),
-    (Name.Decorator, "t"),
-    (Name.Constant, "n"),
-    (Generic.Deleted, "d"),
-    (Generic.Inserted, "i"),
-    (Generic.Heading, "f"),
-    (Generic.Subheading, "f"),
-)
 _NAMED = re.compile(r"[\w+#.-]+")
 
 
@@ -92,38 +68,40 @@ def language_of_fence(info: str) -> str:
     return _LEXER_OF.get(named[0].lower(), "") if named else ""
 
 
-class Colours:
-    """The colours of one page: what all its pieces of code take together is bounded."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Code:
+    """Lines of code, and the lexer of their language; '' when it isn't known."""
 
-    def __init__(self, allowance_s: float = ALLOWANCE_S) -> None:
-        self._left_s = allowance_s
+    lines: Sequence[str]
+    language: str
 
-    def lines(self, lines: Sequence[str], language: str) -> list[SafeString]:
-        """Give each line as HTML, in the colours of a language that this module knows."""
-        is_long = sum(map(len, lines)) > MAX_CHARS or any(len(line) > MAX_LINE_CHARS for line in lines)
-        if not language or is_long or self._left_s <= 0:
-            return [escape(line) for line in lines]
-        started = time.monotonic()
-        written = _written(self._words("\n".join(lines), language, started))
-        self._left_s -= time.monotonic() - started
-        return written
+    @property
+    def text(self) -> str:
+        """The lines as one text."""
+        return "\n".join(self.lines)
 
-    def _words(self, text: str, language: str, started: float) -> Iterator[tuple[str, str]]:
-        for at, kind, word in _lexer(language).get_tokens_unprocessed(text):
-            if time.monotonic() - started > self._left_s:
-                yield "", text[at:]
-                return
-            yield _class_of(kind), word
+    @property
+    def is_to_colour(self) -> bool:
+        """Whether the language is known, and the code not too long."""
+        longest = max(map(len, self.lines), default=0)
+        return bool(self.language) and longest <= MAX_LINE_CHARS and sum(map(len, self.lines)) <= MAX_CHARS
 
 
-@cache
-def _lexer(language: str) -> Any:
-    return get_lexer_by_name(language)
+def coloured(pieces: Sequence[Code]) -> list[list[SafeString]]:
+    """Give the lines of each piece of code on a page as HTML. What they take together is bounded."""
+    found = iter(spans_of([(code.language, code.text) for code in pieces if code.is_to_colour]))
+    return [_written(_words(code.text, next(found) if code.is_to_colour else ())) for code in pieces]
 
 
-@cache
-def _class_of(kind: _TokenType) -> str:
-    return next((name for of, name in _CLASSES if kind in of), "")
+def _words(text: str, spans: Sequence[Span]) -> Iterator[tuple[str, str]]:
+    """Cut the text into (class, word)s, the class '' where no span is."""
+    at = 0
+    for start, end, name in spans:
+        if start >= at:
+            yield "", text[at:start]
+            yield name, text[start:end]
+            at = end
+    yield "", text[at:]
 
 
 def _written(words: Iterator[tuple[str, str]]) -> list[SafeString]:

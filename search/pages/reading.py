@@ -15,7 +15,7 @@ from search.cues import NoCues
 from search.lines import LineWindow, read_lines
 from search.models import Chunk, Document, MediaKind
 from search.pages.cited import Cited
-from search.pages.colours import Colours, language_of_path
+from search.pages.colours import Code, coloured, language_of_path
 from search.pages.markdown.parsing import is_markdown
 from search.pages.neighbours import Neighbours
 from search.pages.places import (
@@ -158,7 +158,8 @@ def _read_lines(document: Document, cited: Cited) -> Reading:
 
 def _coloured(window: LineWindow, path: str) -> tuple[ShownLine, ...]:
     """Give the window's lines. What began before it, like a long comment, isn't known to have begun."""
-    written = Colours().lines([line.text for line in window.lines], language_of_path(path))
+    code = Code(lines=[line.text for line in window.lines], language=language_of_path(path))
+    [written] = coloured([code])
     return tuple(
         ShownLine(number=line.number, html=html, is_cut=line.is_cut)
         for line, html in zip(window.lines, written, strict=True)

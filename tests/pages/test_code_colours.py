@@ -6,12 +6,21 @@ from pathlib import Path
 
 import pytest
 
+from search.lexing.child import spans
 from search.pages import colours
-from search.pages.colours import Colours, language_of_fence, language_of_path
+from search.pages.colours import Code, coloured, language_of_fence, language_of_path
 from tests.pages.shelf import Passage, shelve
 
 CODE = '# note\ndef run(n):\n    """Of\n    two lines."""\n    return "<b>" + n\n'
+# For each continued line, Pygments' lexer of C takes twice as long, within one match: this would take years.
+HOSTILE_C = ["int x//\\", *["//\\"] * 60, ";"]
+PYTHON = Code(lines=["def run(): pass"], language="python")
 SHEETS = ("kebab/pages/static/kebab/site.css", "search/static/search/document.css")
+
+
+def lines_of(lines, language):
+    [written] = coloured([Code(lines=lines, language=language)])
+    return written
 
 
 def plain(line):
@@ -21,7 +30,7 @@ def plain(line):
 @pytest.mark.parametrize("language", ["", *sorted(colours._LANGUAGES)])
 def test_colours_change_no_text_and_escape_it(language):
     lines = [*CODE.split("\n"), "<script>alert('x')</script>", "\tשלום 🎉 \x0b \x0c &amp; </span>", ""]
-    written = Colours().lines(lines, language)
+    written = lines_of(lines, language)
 
     assert [plain(line) for line in written] == lines
     assert not any("<script" in line or "<b>" in line for line in written)
@@ -29,7 +38,7 @@ def test_colours_change_no_text_and_escape_it(language):
 
 
 def test_words_have_the_class_of_what_they_are():
-    note, definition, begun, ended, returned, _ = Colours().lines(CODE.split("\n"), "python")
+    note, definition, begun, ended, returned, _ = lines_of(CODE.split("\n"), "python")
 
     assert note == '<span class="c"># note</span>'
     assert '<span class="k">def</span> <span class="f">run</span>' in definition
@@ -56,14 +65,50 @@ def test_the_line_that_opens_a_fence_says_the_language(info, language):
 
 @pytest.mark.parametrize("lines", [["x = 1 "] * 20_000, ["x" * 1_001]])
 def test_long_code_stays_plain(lines):
-    assert Colours().lines(lines, "python") == lines
+    assert lines_of(lines, "python") == lines
 
 
 def test_what_comes_after_the_allowance_of_time_stays_plain():
-    page = Colours(allowance_s=1e-9)
-    page.lines(["def run(): pass"], "python")
+    assert list(spans("python", "def run(): pass", ends_at=float("inf")))
+    assert list(spans("python", "def run(): pass", ends_at=0)) == []
 
-    assert page.lines(["def run(): pass"], "python") == ["def run(): pass"]
+
+@pytest.mark.parametrize("language", ["c", "cpp"])
+def test_a_word_that_takes_for_ever_takes_only_the_colours_of_what_comes_after_it(language, caplog):
+    hostile = Code(lines=HOSTILE_C, language=language)
+    before, within, after = coloured([PYTHON, hostile, PYTHON])
+
+    assert before == ['<span class="k">def</span> <span class="f">run</span>(): <span class="k">pass</span>']
+    assert within == HOSTILE_C
+    assert after == PYTHON.lines
+    assert "without colours" in caplog.text
+
+
+def test_what_the_lexer_says_changes_no_text():
+    spans_of_a_lexer = [(0, 3, "k"), (2, 5, "s"), (4, 99, "c")]
+
+    assert list(colours._words("def run", spans_of_a_lexer)) == [
+        ("", ""),
+        ("k", "def"),
+        ("", " "),
+        ("c", "run"),
+        ("", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "mime", "text"),
+    [
+        ("a.c", "text/x-c", "\n".join(HOSTILE_C)),
+        ("a.md", "text/markdown", "\n".join(["```cpp", *HOSTILE_C, "```"])),
+    ],
+)
+def test_a_page_of_code_that_takes_for_ever_is_answered(visitor, workspace, path, mime, text):
+    media = "text" if path.endswith(".md") else "code"
+    document = shelve(workspace, path, text, media=media, mime=mime, passages=[Passage(text="x")])
+    page = visitor.get(f"/w/handbook/documents/{document.doc_id.hex}").content.decode()
+
+    assert "int x//" in page
 
 
 def test_code_is_shown_in_colours_by_line(visitor, workspace):

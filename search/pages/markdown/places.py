@@ -6,7 +6,7 @@ from markdown_it.token import Token
 
 #: What is marked as a whole when a cited line lies in it; of a fence it is the lines.
 _MARKED = frozenset({"paragraph_open", "heading_open", "tr_open", "html_block", "hr"})
-_CODE = frozenset({"fence", "code_block"})
+CODE = frozenset({"fence", "code_block"})
 
 
 def mark_places(tokens: Sequence[Token], *, first: int, last: int, cited: range) -> list[Token]:
@@ -15,7 +15,7 @@ def mark_places(tokens: Sequence[Token], *, first: int, last: int, cited: range)
     for token in tokens:
         if token.map is None:
             continue
-        if token.type in _CODE:
+        if token.type in CODE:
             token.meta = token.meta | {"cited": cited, "first": _first_code_line(token)}
             taken |= set(_code_lines(token))
         elif token.type in _MARKED:

@@ -10,9 +10,9 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
-from search.pages.colours import Colours, language_of_fence
+from search.pages.colours import Code, coloured, language_of_fence
 from search.pages.markdown.links import HEADING_PREFIX
-from search.pages.markdown.places import code_lines
+from search.pages.markdown.places import CODE, code_lines
 
 _COMMENT = re.compile(r"\s*<!--.*?-->\s*", re.DOTALL)
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
@@ -35,16 +35,18 @@ Tokens = Sequence[Token]
 
 def written(tokens: Tokens) -> SafeString:
     """Give the HTML of tokens, whose links are resolved and whose places are marked."""
-    html = _Writer().render(tokens, _OPTIONS, {})
+    html = _Writer(tokens).render(tokens, _OPTIONS, {})
     return mark_safe(html)  # noqa: S308  every rule below escapes what the document says
 
 
 class _Writer(RendererHTML):
     """The rules that differ from CommonMark's own; each is called by the type of a token."""
 
-    def __init__(self) -> None:
+    def __init__(self, tokens: Tokens) -> None:
         super().__init__()
-        self.colours = Colours()
+        fences = {index: _code(token) for index, token in enumerate(tokens) if token.type in CODE}
+        #: The lines of each fence, by its index.
+        self.coloured = dict(zip(fences, coloured(list(fences.values())), strict=True))
 
     def anchors(self, tokens: Tokens, index: int, options: OptionsDict, env: Any) -> str:
         return "".join(f'<span class="at" id="L{line}"></span>' for line in tokens[index].meta["lines"])
@@ -81,10 +83,9 @@ class _Writer(RendererHTML):
     def fence(self, tokens: Tokens, index: int, options: OptionsDict, env: Any) -> str:
         token = tokens[index]
         first, cited = token.meta["first"], token.meta["cited"]
-        coloured = self.colours.lines(code_lines(token.content), language_of_fence(token.info))
         lines = (
             _code_line(number, html, is_cited=number in cited)
-            for number, html in enumerate(coloured, start=first)
+            for number, html in enumerate(self.coloured[index], start=first)
         )
         return f'<pre class="fence" tabindex="0" translate="no"><code>{"".join(lines)}</code></pre>\n'
 
@@ -101,6 +102,10 @@ class _Writer(RendererHTML):
         if _BREAK.fullmatch(text):
             return "<br>"
         return "" if _COMMENT.fullmatch(text) else _raw(text)
+
+
+def _code(token: Token) -> Code:
+    return Code(lines=code_lines(token.content), language=language_of_fence(token.info))
 
 
 def _code_line(number: int, html: str, *, is_cited: bool) -> str:
