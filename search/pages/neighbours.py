@@ -4,6 +4,7 @@ import posixpath
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain, islice, zip_longest
 from urllib.parse import unquote, urlsplit
 
 from django.db.models import QuerySet
@@ -15,7 +16,7 @@ from search.models import Document, SourceVersion
 
 #: A link to a page of a built site names the file that it was built from, more or less.
 _ENDINGS = ("", ".md", ".mdx", "/index.md", "/README.md", "/index.mdx")
-#: More paths are not looked up for one page.
+#: More paths are not looked up for one page; a link has up to eight.
 MAX_PATHS = 1_000
 #: The newest, of a source with more versions.
 MAX_VERSIONS = 50
@@ -34,8 +35,10 @@ class Neighbours:
     def linked(self, links: Iterable[str]) -> dict[str, Document]:
         """Give the documents of the same source and version that relative links lead to, by link."""
         candidates = {link: candidate_paths(self.document.path, link) for link in links}
-        wanted = [path for paths in candidates.values() for path in paths][:MAX_PATHS]
-        there = self._at(dict.fromkeys(wanted))
+        # the likeliest of each link before any less likely one
+        wanted = dict.fromkeys(chain.from_iterable(zip_longest(*candidates.values())))
+        wanted.pop(None, None)
+        there = self._at(islice(wanted, MAX_PATHS))
         return {
             link: next(there[path] for path in paths if path in there)
             for link, paths in candidates.items()

@@ -129,6 +129,10 @@ HOSTILE = [
     "[a](//evil.example/x)",
     "![a](//evil.example/x)",
     "[a](/admin/)",
+    "[a](https://[host:port]/path)",
+    "![a](https://[host:port]/path)",
+    "<http://[2001:db8::x]/>",
+    "[a](//[x/y)",
     '[a](x "y" onmouseover=alert(1))',
     '```"><script>alert(1)</script>\nx\n```',
     '# <b onmouseover=alert(1)> "><script>',
@@ -177,6 +181,30 @@ def test_relative_links_lead_to_the_neighbours_that_there_are(visitor, add):
         (address(install), "c"),
     ]
     assert " d e</p>" in page
+
+
+def test_all_of_many_links_lead_to_their_neighbours(visitor, add):
+    names = [f"{n}.md" for n in range(300)]
+    for name in names[::30]:
+        add("# x", path=f"docs/{name}")
+    page = rendered(opened(visitor, add(" ".join(f"[{name}]({name})" for name in names))))
+
+    assert re.findall(r">(\d+\.md)</a>", page) == names[::30]
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("<!-- a -->", ""),
+        ("<!-- a\nb --> <!-- c -->", ""),
+        ("<!-- a --> Important <!-- b -->", "Important"),
+    ],
+)
+def test_comments_are_not_shown_but_what_stands_between_them_is(visitor, add, written, shown):
+    page = rendered(opened(visitor, add(f"# A\n\n{written}\n\nEnd.")))
+
+    assert ("Important" in page) is bool(shown)
+    assert ("&lt;!--" in page) is bool(shown)
 
 
 def test_a_picture_beside_the_document_is_shown(visitor, add):

@@ -33,7 +33,8 @@ class Links:
     @classmethod
     def of(cls, tokens: Sequence[Token], neighbours: Neighbours, headings: frozenset[str]) -> "Links":
         """Look up, at once, what all links of the tokens lead to."""
-        named = {link for child in _children(tokens) if (link := _link_of(child)) and not _scheme(link)}
+        links = filter(None, map(_link_of, _children(tokens)))
+        named = {link for link in links if _scheme(link) is None}
         return cls(neighbours=neighbours, there=neighbours.linked(sorted(named)), headings=headings)
 
     def address(self, link: str) -> str | None:

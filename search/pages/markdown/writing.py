@@ -14,7 +14,7 @@ from search.pages.colours import Code, coloured, language_of_fence
 from search.pages.markdown.links import HEADING_PREFIX
 from search.pages.markdown.places import CODE, code_lines
 
-_COMMENT = re.compile(r"\s*<!--.*?-->\s*", re.DOTALL)
+_COMMENT = re.compile(r"\s*(?:<!--(?:(?!-->).)*-->\s*)+", re.DOTALL)
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _ALIGNED = {"text-align:right": "right", "text-align:center": "center"}
 _OPTIONS = OptionsDict(
