@@ -18,7 +18,7 @@ from search.models import Document, SourceVersion
 _ENDINGS = ("", ".md", ".mdx", "/index.md", "/README.md", "/index.mdx")
 #: More paths are not looked up for one page; a link has up to eight.
 MAX_PATHS = 1_000
-#: The newest, of a source with more versions.
+#: The newest, of a source with more versions, beside the document's own.
 MAX_VERSIONS = 50
 
 
@@ -49,7 +49,8 @@ class Neighbours:
         """Give what is at the same path in the versions of the source, itself among it, newest first."""
         made = SourceVersion.objects.in_workspace(self.workspace).filter(source=self.document.source)
         tags = list(made.order_by("-created_at", "tag").values_list("tag", flat=True)[:MAX_VERSIONS])
-        ids = [self._id(tag, self.document.path) for tag in tags]
+        own = self.document.version.tag
+        ids = [self._id(tag, self.document.path) for tag in (tags if own in tags else (*tags, own))]
         there = {row.doc_id: row for row in self.readable.filter(doc_id__in=ids).select_related("version")}
         return [there[doc_id] for doc_id in ids if doc_id in there]
 
