@@ -18,8 +18,6 @@ from search.retrieval.filters import SearchFilters
 from search.rights import sources_of
 from search.scope import resolve_scope
 
-__all__ = ["FACETS", "Facets", "count_facets", "source_titles"]
-
 #: Values of one filter that are given, at most.
 MAX_VALUES = 10
 
@@ -38,6 +36,8 @@ class Facets:
 
     #: Whether documents with any of the words count; else those with a passage that has all of them.
     is_relaxed: bool
+    #: Documents that all filters let through.
+    total: int
     by_filter: Mapping[str, tuple[FacetValue, ...]]
 
 
@@ -67,7 +67,7 @@ def count_facets(
     }
     known = source_titles(workspace, reader, [each.value for each in by_filter["source"]])
     by_filter["source"] = tuple(each for each in by_filter["source"] if each.value in known)
-    return Facets(is_relaxed=counted.is_relaxed, by_filter=by_filter)
+    return Facets(is_relaxed=counted.is_relaxed, total=counted.total, by_filter=by_filter)
 
 
 def source_titles(workspace: Workspace, reader: Reader, named: Iterable[str]) -> dict[str, str]:

@@ -27,6 +27,8 @@ class Counted:
 
     #: Whether a document counts that has any of the words; else it has a chunk with all of them.
     is_relaxed: bool
+    #: Documents that all filters let through.
+    total: int
     #: By filter: (value, documents), the most first, then by value. Of `trust_min` each value counts those
     #: that are better, too; moments of `ingested_after` are as they were given.
     by_filter: dict[str, tuple[tuple[str, int], ...]]
@@ -47,6 +49,7 @@ def count_documents(reading: MirrorReading, text: str, moments: dict[str, float]
         every = rows.every[passes[rows.every]]
         is_relaxed = len(every) < _FEW_CHUNKS and rows.some is not None
         matched = rows.some if is_relaxed and rows.some is not None else rows.every
+        total = _documents(collection, matched[passes[matched]])
         by_filter = {}
         for name in FACETS:
             if reading.is_late():
@@ -58,7 +61,7 @@ def count_documents(reading: MirrorReading, text: str, moments: dict[str, float]
             )
             matching = _documents(collection, matched[own[matched]])
             by_filter[name] = tuple(_counts(attributes, name, matching, moments))
-    return Counted(is_relaxed=is_relaxed, by_filter=by_filter)
+    return Counted(is_relaxed=is_relaxed, total=int(total.sum()), by_filter=by_filter)
 
 
 def _passes(scope: Scope, connection: apsw.Connection, collection: Collection) -> np.ndarray:

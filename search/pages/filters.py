@@ -99,7 +99,7 @@ def shown_filters(
             if (name, each.value) in asked.filters
             or (each.documents and (name, each.value) != _LETS_ALL_THROUGH)
         )
-        if _is_choice(name, shown):
+        if _is_choice(name, shown, facets.total):
             found.append(ShownFilter(label=_LABELS[name], values=shown))
     return found
 
@@ -109,15 +109,11 @@ def _toggled(asked: Asked, name: str, value: str) -> Asked:
     return asked.without_filter(name, value) if is_chosen else asked.with_filter(name, value)
 
 
-def _is_choice(name: str, values: tuple[ShownValue, ...]) -> bool:
-    """Say whether choosing would change anything: not where all documents have the one value there is."""
-    if any(each.is_chosen for each in values):
-        return True
+def _is_choice(name: str, values: tuple[ShownValue, ...], total: int) -> bool:
+    """Say whether choosing would change anything: not where each value has all the documents there are."""
     if name in ("tags_any", "version"):
         return bool(values)
-    return len({each.documents for each in values}) > 1 or (
-        len(values) > 1 and name not in ("trust_min", "ingested_after")
-    )
+    return any(each.is_chosen or (each.documents or 0) < total for each in values)
 
 
 def _label(name: str, value: str, labels: Mapping[str, str]) -> str:

@@ -6,7 +6,8 @@ import re
 import pytest
 
 from kebab.people.models import Group
-from search.models import Source
+from search import node
+from search.models import Document, Source
 from search.readers import restrict
 from tests.pages.shelf import index, shelve
 
@@ -47,6 +48,37 @@ def test_values_are_counted_and_chosen_by_links(visitor, shelf):
     assert hits(chosen) == ["Part 2"]
     assert counted(chosen, "English") == 2
     assert counted(chosen, "tag0") is None
+
+
+def trusted(workspace, levels):
+    for n, level in enumerate(levels):
+        shelve(workspace, f"{n}.md", f"restart worker {n}", title=f"Part {n}", trust_level=level)
+    index(workspace)
+
+
+def test_trust_is_a_filter_as_soon_as_some_are_trusted_less(transactional_db, visitor, workspace):
+    trusted(workspace, ["primary", "unknown", "unknown"])
+    page = search_page(visitor, q="restart")
+
+    assert counted(page, "Primary") == 1
+    assert hits(visitor.get(links(page)["Primary"]).content.decode()) == ["Part 0"]
+
+
+def test_trust_is_no_filter_where_all_are_trusted_alike(transactional_db, visitor, workspace):
+    trusted(workspace, ["primary", "primary"])
+
+    assert "Primary" not in links(search_page(visitor, q="restart"))
+
+
+def test_dates_are_a_filter_where_some_are_older_than_all_of_them(visitor, workspace, shelf):
+    assert "Yesterday" not in links(search_page(visitor, q="restart"))
+    Document.objects.in_workspace(workspace).filter(path="0.md").update(indexed_at="2001-02-03T04:05:06Z")
+    node.mirror_files(workspace.pk).remove_all()
+    index(workspace)
+    page = search_page(visitor, q="restart")
+
+    assert counted(page, "Yesterday") == counted(page, "A year ago") == 2
+    assert "Part 0" not in hits(visitor.get(links(page)["Yesterday"]).content.decode())
 
 
 def test_a_second_value_of_a_filter_widens_and_the_same_again_leaves_it_out(visitor, shelf):

@@ -141,3 +141,13 @@ def test_without_a_mirror_or_time_there_are_no_counts(library, settings, monkeyp
 def test_what_is_no_syntax_is_refused(library):
     with pytest.raises(InvalidQuery, match="is not FTS5 syntax"):
         counts(library, "'\"'")
+
+
+def test_the_total_is_that_of_all_filters(library):
+    def total(**filters):
+        text = "'apple AND tree'"
+        return count_facets(library, text, SearchFilters(**filters), reader=Reader()).total
+
+    assert total() == 4
+    assert total(media=("code",)) == 1
+    assert total(media=("code",), lang=("de",)) == 0
