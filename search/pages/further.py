@@ -6,7 +6,7 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
-from django_htmx.http import reswap
+from django_htmx.http import reswap, retarget
 
 from kebab.api.errors import Problem
 from kebab.api.permissions import Need
@@ -27,17 +27,23 @@ class MoreHits(SearchingPage):
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
         """Give them. Raises SearchError, among them StaleCursor."""
-        asked = Asked.in_address(request.GET)
-        result = self._next(workspace, asked, request.GET.get("cursor", ""))
+        asked, cursor = Asked.in_address(request.GET), request.GET.get("cursor", "")
+        pages = self._pages(workspace, asked, cursor)
+        further = pages if cursor else pages[1:]
+        # What was shown while somebody typed was no list that can go on: it is shown again, as it stands now.
+        shown = [hit for page in (pages if is_partial(request) else further) for hit in page.hits]
         context: dict[str, Any] = {
-            "result": result,
-            "hits": () if result is None else shown_hits(workspace, asked, result.hits),
-            "more": None if result is None else more_address(workspace, asked, result.next_cursor),
+            "result": pages[-1],
+            "hits": shown_hits(workspace, asked, shown),
+            "added": sum(len(page.hits) for page in further),
+            "more": more_address(workspace, asked, pages[-1].next_cursor),
             "is_further": True,
+            "cursor": cursor,
         }
-        if is_partial(request):
-            return self.render(request, "search/appended.html", asked=asked, **context)
-        return self.answered(request, asked=asked, **context)
+        if not is_partial(request):
+            return self.answered(request, asked=asked, **context, **self.counted(asked))
+        response = self.render(request, "search/appended.html", asked=asked, **context)
+        return response if cursor else reswap(retarget(response, ".hits"), "innerHTML")
 
     def refusal(self, request: HttpRequest, problem: Problem) -> HttpResponse:
         """Give what was wrong, with the way to the first hits."""
@@ -47,12 +53,14 @@ class MoreHits(SearchingPage):
         response = self.render(request, "search/appended.html", asked=asked, problem=problem)
         return told(reswap(response, "outerHTML"), problem)
 
-    def _next(self, workspace: Workspace, asked: Asked, cursor: str) -> SearchResult | None:
-        """Give the next page; without a cursor, as while somebody types, the second. None: there is none."""
+    def _pages(self, workspace: Workspace, asked: Asked, cursor: str) -> list[SearchResult]:
+        """Give the next page; without a cursor, as while somebody types, the first, and the second if any."""
         reader, caller = self.access.reader, self.access.identity
-        if not cursor:
-            cursor = search(workspace, asked.query(), reader=reader, caller=caller).next_cursor or ""
-        return next_page(workspace, cursor, caller, reader=reader) if cursor else None
+        if cursor:
+            return [next_page(workspace, cursor, caller, reader=reader)]
+        first = search(workspace, asked.query(), reader=reader, caller=caller)
+        following = first.next_cursor
+        return [first, next_page(workspace, following, caller, reader=reader)] if following else [first]
 
 
 class VoteForm(forms.Form):
@@ -68,6 +76,8 @@ class VoteForm(forms.Form):
     #: The query string of the search that showed the hit, and its place there.
     asked = forms.CharField(strip=False, required=False)
     rank = forms.IntegerField(required=False, min_value=1)
+    #: Of the page that showed it, where that wasn't the first.
+    cursor = forms.CharField(required=False, empty_value=None)
 
 
 class Vote(Act):
@@ -92,4 +102,5 @@ class Vote(Act):
         messages.success(request, f"Noted: {given['citation']} {said} “{given['query'][:80]}”.")
         asked = Asked.in_address(QueryDict(given["asked"]))
         place = f"#hit-{given['rank']}" if given["rank"] else ""
-        return redirect(search_address(workspace, asked) + place)
+        page = more_address(workspace, asked, given["cursor"]) or search_address(workspace, asked)
+        return redirect(page + place)

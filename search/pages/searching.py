@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django_htmx.http import replace_url
+from django_htmx.http import replace_url, reswap
 
 from kebab.api.errors import Problem
 from kebab.pages.page import WorkspacePage, told
@@ -18,6 +18,7 @@ from search.models import Door
 from search.pages.asked import Asked
 from search.pages.filters import filters_in_use, moments, shown_filters
 from search.pages.hits import shown_hits
+from search.retrieval.errors import InvalidQuery
 from search.retrieval.types import Mode
 
 
@@ -43,13 +44,17 @@ class SearchingPage(WorkspacePage):
         return replace_url(response, search_address(self.access.workspace, asked))
 
     def counted(self, asked: Asked) -> dict[str, Any]:
-        """Give the filters to choose from, None where they can't be counted now. Raises SearchError."""
+        """Give the filters to choose from, or that they can't be counted now. Raises InvalidFilter."""
         workspace, reader, since = self.access.workspace, self.access.reader, moments()
-        facets = count_facets(
-            workspace, asked.text, asked.search_filters(), reader=reader, moments=since.values()
-        )
-        shown = None if facets is None else shown_filters(workspace, reader, asked, facets, since)
-        return {"filters": shown, "is_relaxed": facets is not None and facets.is_relaxed}
+        narrowed = asked.search_filters()
+        try:
+            facets = count_facets(workspace, asked.text, narrowed, reader=reader, moments=since.values())
+        except InvalidQuery:  # whose words are counted; a search by meaning alone doesn't mind
+            return {}
+        if facets is None:
+            return {"is_uncounted": True}
+        shown = shown_filters(workspace, reader, asked, facets, since)
+        return {"filters": shown, "is_relaxed": facets.is_relaxed}
 
 
 class SearchPage(SearchingPage):
@@ -91,7 +96,8 @@ class CountedFilters(SearchingPage):
         if self.workspace is None:
             return super().refusal(request, problem)
         asked = Asked.in_address(request.GET)
-        return told(self.render(request, "search/filters.html", asked=asked), problem)
+        response = self.render(request, "search/filters.html", asked=asked)
+        return told(reswap(response, "innerHTML"), problem)
 
 
 def is_partial(request: Any) -> bool:

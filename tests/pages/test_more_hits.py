@@ -61,8 +61,27 @@ def test_more_hits_are_appended_while_one_types(visitor, entries):
 
     assert "<html" not in part
     assert part.lstrip().startswith('<li class="hit">')
-    assert len({*paths(typed), *paths(part)}) == 20
-    assert more(part) is not None
+    assert len(set(paths(part))) == 20
+    assert "10 more hits" in part
+    assert len({*paths(part), *paths(get(visitor, more(part), **TYPING))}) == 25
+
+
+def test_what_was_shown_while_one_typed_is_shown_again_with_more(visitor, workspace, entries):
+    typed = get(visitor, "/w/handbook/search?q=entry&mode=lexical", **TYPING)
+    shelve(workspace, "new.md", "entry entry entry")
+    index(workspace)
+    response = visitor.get(more(typed), headers=TYPING)
+
+    assert (response["HX-Retarget"], response["HX-Reswap"]) == (".hits", "innerHTML")
+    assert "new.md" in paths(response.content.decode())
+    assert re.findall(r'id="hit-(\d+)"', response.content.decode()) == [str(rank) for rank in range(1, 21)]
+
+
+def test_more_hits_have_their_filters(visitor, entries):
+    more_hits = more(get(visitor, "/w/handbook/search?q=entry&mode=lexical&lang=en"))
+
+    assert 'class="facet"' in get(visitor, more_hits)
+    assert "can’t be counted" not in get(visitor, more_hits)
 
 
 def test_no_list_is_kept_for_each_key(visitor, entries, monkeypatch):

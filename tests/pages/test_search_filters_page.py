@@ -32,7 +32,7 @@ def links(page):
 
 
 def hits(page):
-    return re.findall(r'id="hit-\d+"><a href="[^"]+">(Part \d)', page)
+    return re.findall(r'id="hit-\d+"><a [^>]+>(Part \d)', page)
 
 
 def counted(page, label):
@@ -156,6 +156,25 @@ def test_counts_that_would_take_too_long_are_left_out(visitor, shelf, settings):
 
     assert "The filters can’t be counted right now." in page
     assert len(hits(page)) == 3
+    part = visitor.get("/w/handbook/search/filters", {"q": "restart"}, headers={"hx-request": "true"})
+    assert "The filters can’t be counted right now." in part.content.decode()
+
+
+def test_a_query_whose_words_make_no_sense_is_searched_for_by_meaning_without_counts(visitor, shelf):
+    page = search_page(visitor, q="'\"'", mode="vector")
+
+    assert len(hits(page)) == 3
+    assert 'class="facet"' not in page
+    assert "can’t be counted" not in page
+
+
+def test_refused_filters_take_the_place_of_those_before(visitor, shelf):
+    address = "/w/handbook/search/filters?q=restart&trust_min=best"
+    response = visitor.get(address, headers={"hx-request": "true"})
+
+    assert response.status_code == 400
+    assert response["HX-Reswap"] == "innerHTML"
+    assert response.content.decode().strip() == ""
 
 
 def test_a_source_that_is_hidden_is_called_what_it_was_called_by(visitor, workspace, shelf):

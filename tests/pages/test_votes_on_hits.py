@@ -38,6 +38,14 @@ def test_what_is_said_of_a_hit_is_kept_and_the_hits_are_shown_again(visitor, wor
     assert told == ["Noted: ops/deploy.md#L3 answers “restart workers”."]
 
 
+def test_a_vote_on_a_further_page_leads_back_to_it(visitor, workspace, guide):
+    response = visitor.post(VOTE, said(rank="11", cursor="abc:10"))
+
+    assert response.url == (
+        "/w/handbook/search/more?cursor=abc%3A10&q=restart+workers&mode=lexical&k=10&lang=en#hit-11"
+    )
+
+
 def test_who_thinks_better_of_it_replaces_what_was_said(visitor, workspace, guide):
     visitor.post(VOTE, said())
     visitor.post(VOTE, said(is_relevant="no"))
