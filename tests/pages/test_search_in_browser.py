@@ -140,6 +140,7 @@ def test_more_hits_and_votes_need_no_javascript(open_page, member, workspace, li
     page.get_by_role("button", name="Hit 11 doesn’t answer the query").click()
 
     expect(page.get_by_text("Noted: many.md")).to_be_visible()
+    expect(page.locator("#hit-11")).to_be_in_viewport()
     assert not Feedback.objects.in_workspace(workspace).get().is_relevant
 
 
@@ -153,16 +154,102 @@ def test_a_citation_is_copied_and_that_is_said(open_page, member, guide):
     assert page.evaluate("navigator.clipboard.readText()") == "ops/deploy.md#L3"
 
 
-def test_a_server_that_is_gone_is_said(browser, live_server, member, guide):
-    context = browser.new_context(base_url=live_server.url)  # its console may complain
+@pytest.fixture
+def unwatched_page(browser, live_server, member):
+    """A page whose console may complain, as browsers do when a server refuses."""
+    context = browser.new_context(base_url=live_server.url)
     context.add_cookies([session_cookie(member, live_server.url)])
-    page = context.new_page()
-    page.goto("/w/handbook/search")
-    page.route("**/search?**", lambda route: route.abort())
-    page.get_by_role("searchbox").press_sequentially("restart")
+    yield context.new_page()
+    context.close()
+
+
+@pytest.mark.parametrize("status", [None, 404, 429, 500])
+def test_hits_that_cannot_be_fetched_are_said_while_the_former_stay(unwatched_page, guide, status):
+    page = unwatched_page
+    page.goto("/w/handbook/search?q=restart&mode=lexical")
+    answer = {"status": status, "body": "<p>no</p>"}
+    page.route("**/search?**", lambda route: route.abort() if status is None else route.fulfill(**answer))
+    page.get_by_role("searchbox").fill("workers")
 
     expect(page.get_by_role("alert")).to_contain_text("could not be fetched")
-    context.close()
+    expect(page.get_by_role("article")).to_have_count(1)
+    page.unroute("**/search?**")
+    page.get_by_role("searchbox").fill("roll back")
+    expect(page.locator("#undone")).to_be_hidden()
+
+
+def test_a_vote_that_is_refused_is_said(unwatched_page, workspace, guide):
+    page = unwatched_page
+    page.goto("/w/handbook/search?q=restart&mode=lexical")
+    page.locator(".vote [name=csrfmiddlewaretoken]").evaluate("token => { token.value = 'x' }")
+    page.get_by_role("button", name="Hit 1 answers the query").click()
+
+    expect(page.get_by_role("alert")).to_contain_text("Your vote was not kept")
+    assert not Feedback.objects.in_workspace(workspace).exists()
+
+
+def test_filters_that_cannot_be_counted_are_said_and_the_former_go(unwatched_page, tagged):
+    page = unwatched_page
+    page.goto("/w/handbook/search?q=entry")
+    page.route("**/search/filters?**", lambda route: route.fulfill(status=500, body="no"))
+    page.get_by_role("searchbox").fill("entry of")
+
+    expect(page.get_by_role("alert")).to_contain_text("filters could not be counted")
+    expect(page.locator(".facet")).to_have_count(0)
+
+
+def test_what_is_wrong_with_the_query_is_said_of_the_box_until_it_is_mended(unwatched_page, guide):
+    page = unwatched_page
+    box = page.get_by_role("searchbox")
+    page.goto("/w/handbook/search")
+    box.fill("'\"'")
+    expect(box).to_have_attribute("aria-invalid", "true")
+    expect(box).to_have_accessible_description(re.compile("is not FTS5 syntax"))
+    box.fill("restart")
+
+    expect(page.get_by_role("article").first).to_be_visible()
+    expect(box).not_to_have_attribute("aria-invalid", "true")
+
+
+def test_counts_of_the_query_before_come_too_late(open_page, member, tagged):
+    page, held = open_page(member), []
+    page.goto("/w/handbook/search")
+    page.route("**/search/filters?**", lambda route: held.append(route))
+    with page.expect_request("**/search/filters?**"):
+        page.get_by_role("searchbox").fill("entry")
+    with page.expect_event("requestfailed"):
+        page.get_by_role("searchbox").fill("")
+
+    expect(page).to_have_url(re.compile("/search$"))
+    expect(page.locator("#filters")).to_be_hidden()
+    assert len(held) == 1
+
+
+def test_the_focus_stays_on_its_hit_when_others_come(open_page, member, tagged):
+    page, held = open_page(member), []
+    page.goto("/w/handbook/search?q=entry&mode=lexical")
+    page.route(re.compile(r"/search\?q=entry(\+|%20)of"), lambda route: held.append(route))
+    with page.expect_request(re.compile(r"/search\?q=entry(\+|%20)of")):
+        page.get_by_role("searchbox").fill("entry of")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(hit_links(page).nth(1)).to_be_focused()
+    held[0].continue_()
+
+    expect(page).to_have_url(re.compile(r"q=entry\+of"))
+    expect(hit_links(page).nth(1)).to_be_focused()
+
+
+def test_more_hits_of_what_was_typed_repeat_none(open_page, member, list_of_entries):
+    page = open_page(member)
+    page.goto("/w/handbook/search?mode=lexical")
+    page.get_by_role("searchbox").press_sequentially("entry")
+    page.get_by_role("link", name="More hits").press("Enter")
+
+    expect(hit_links(page)).to_have_count(20)
+    expect(hit_links(page).nth(10)).to_be_focused()
+    citations = page.locator("[data-copy]").evaluate_all("all => all.map(each => each.dataset.copy)")
+    assert len(set(citations)) == 20
 
 
 def test_who_was_logged_out_meanwhile_is_sent_to_log_in(open_page, member, guide):

@@ -2,7 +2,9 @@
 // searched for by htmx; here is what becomes of answers that aren't hits, and how a citation is copied.
 const box = document.querySelector("[data-search-box]");
 const form = box.closest("form");
-const unreachable = document.getElementById("unreachable");
+const undone = document.getElementById("undone");
+const filters = document.getElementById("filters");
+const filterLists = document.getElementById("filter-lists");
 
 const hitLinks = () => [...document.querySelectorAll(".hit h2 a")];
 
@@ -38,39 +40,63 @@ document.addEventListener("htmx:beforeOnLoad", (event) => {
   form.requestSubmit();
 });
 
+// What is told when it could not be done, by what a request was for.
+const UNDONE = {
+  hits: "The hits could not be fetched; those shown may be of an earlier query. Check the connection, then press Enter to search again.",
+  counts: "The filters could not be counted.",
+  vote: "Your vote was not kept. Reload the page and vote again.",
+};
+const purpose = (event) => event.detail.requestConfig.elt.dataset.asksFor || "hits";
+
 // A refused search is told where the hits would stand. Another page is opened.
 document.addEventListener("htmx:beforeSwap", (event) => {
-  const { xhr } = event.detail;
-  unreachable.hidden = true;
-  if (new URL(xhr.responseURL).pathname !== new URL(event.detail.requestConfig.path, location.href).pathname) {
+  const { xhr, requestConfig } = event.detail;
+  if (purpose(event) !== "counts") undone.hidden = true;
+  if (new URL(xhr.responseURL).pathname !== new URL(requestConfig.path, location.href).pathname) {
     event.detail.shouldSwap = false;
     form.requestSubmit();
   } else if (xhr.getResponseHeader("HX-Replace-Url") || xhr.getResponseHeader("HX-Reswap")) {
     event.detail.shouldSwap = true;
+    event.detail.isError = false;
   }
+  // Counts that are still under way are those of the query before.
+  if (requestConfig.elt === box) htmx.trigger(filters, "htmx:abort");
 });
 
-// Filters are of a search: without one there is nothing to open.
-const filters = document.getElementById("filters");
-const showFilters = () => { filters.hidden = !document.querySelector("#filter-lists .facet"); };
-document.addEventListener("htmx:afterSettle", showFilters);
+for (const failure of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) {
+  document.addEventListener(failure, (event) => {
+    if (purpose(event) === "counts") filterLists.replaceChildren();
+    undone.textContent = UNDONE[purpose(event)];
+    undone.hidden = false;
+  });
+}
+
+// Filters are of a search: without one there is nothing to open; and what is wrong with it is said of the box.
+document.addEventListener("htmx:afterSettle", () => {
+  filters.hidden = !filterLists.childElementCount;
+  if (document.getElementById("problem")) {
+    box.setAttribute("aria-invalid", "true");
+    box.setAttribute("aria-describedby", "problem");
+  } else {
+    box.removeAttribute("aria-invalid");
+    box.removeAttribute("aria-describedby");
+  }
+});
 
 // A request that the next key made needless is no error, which htmx would write onto the console.
 htmx.logger = (element, name, detail) => {
   if (name === "htmx:sendAbort" || name === "htmx:afterRequest") delete detail.error;
 };
 
-for (const failure of ["htmx:sendError", "htmx:timeout"]) {
-  document.addEventListener(failure, () => { unreachable.hidden = false; });
-}
-
 // The way to more hits is gone with the click: the focus goes on to the first of them.
 let shownBefore = 0;
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (event.target.closest("#more")) shownBefore = hitLinks().length;
 });
-document.addEventListener("htmx:afterSettle", () => {
-  if (shownBefore && hitLinks().length > shownBefore) focusHit(hitLinks()[shownBefore]);
+document.addEventListener("htmx:afterSettle", (event) => {
+  if (!shownBefore || !event.target.closest(".hits")) return;
+  const links = hitLinks();
+  focusHit(links[Math.min(shownBefore, links.length - 1)]);
   shownBefore = 0;
 });
 
