@@ -13,7 +13,8 @@ from search.charset import is_damaged_utf8, likeliest_charset, marked_charset, w
 _BLOCK_BYTES = 1 << 20
 #: More of a line is not shown: minified files are one line of megabytes.
 MAX_LINE_CHARS = 2_000
-_HEAD_BYTES = 80
+#: What is given of a line, unless more is asked for.
+HEAD_BYTES = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +53,8 @@ def read_lines(
     return LineWindow(lines=tuple(lines), total=gathered.total)
 
 
-def line_heads(content: BinaryIO) -> Iterator[tuple[bytes, int]]:
-    """Give of each line, in order, its first 80 bytes and how many it has, its end apart.
+def line_heads(content: BinaryIO, *, head_bytes: int = HEAD_BYTES) -> Iterator[tuple[bytes, int]]:
+    """Give of each line, in order, its first bytes and how many it has, its end apart.
 
     What isn't read is not waited for: who has seen enough lines stops.
     """
@@ -61,9 +62,9 @@ def line_heads(content: BinaryIO) -> Iterator[tuple[bytes, int]]:
     for block in _unix_line_ends(_as_utf8(content.read(_BLOCK_BYTES), content)):
         *ended, rest = block.split(b"\n")
         for piece in ended:
-            yield (head + piece[:_HEAD_BYTES])[:_HEAD_BYTES], length + len(piece)
+            yield (head + piece[:head_bytes])[:head_bytes], length + len(piece)
             head, length = b"", 0
-        head, length = (head + rest[:_HEAD_BYTES])[:_HEAD_BYTES], length + len(rest)
+        head, length = (head + rest[:head_bytes])[:head_bytes], length + len(rest)
     if length:
         yield head, length
 

@@ -1,14 +1,16 @@
 """A Markdown document as it is meant to be read: a stretch of it, rendered, with the cited lines marked."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import BinaryIO, ClassVar
 
 from django.utils.safestring import SafeString
 
 from search.blobs import open_blob
 from search.lines import LineWindow, read_lines
+from search.models import Document
 from search.pages.cited import Cited
 from search.pages.markdown.headings import lower_headings
+from search.pages.markdown.landmarks import MAX_BYTES, Landmarks, landmarks_of
 from search.pages.markdown.links import Links, resolve
 from search.pages.markdown.parsing import parse
 from search.pages.markdown.places import mark_places
@@ -62,9 +64,10 @@ def read_rendered(neighbours: Neighbours, cited: Cited) -> RenderedReading:
         content.seek(0)
         count = stretch.last - stretch.first + 1
         window = read_lines(content, first=stretch.first, count=count, max_line_chars=MAX_LINE_CHARS)
+        landmarks = _landmarks(content, document, is_all=count == window.total)
     return RenderedReading(
         cited=cited,
-        html=_rendered(stretch, window, neighbours, cited),
+        html=_rendered(stretch, window, landmarks, neighbours, cited),
         first=stretch.first,
         last=stretch.last,
         total=window.total,
@@ -73,11 +76,30 @@ def read_rendered(neighbours: Neighbours, cited: Cited) -> RenderedReading:
     )
 
 
-def _rendered(stretch: Stretch, window: LineWindow, neighbours: Neighbours, cited: Cited) -> SafeString:
-    is_mdx = neighbours.document.mime == "text/mdx"
-    lines = [line.text for line in window.lines]
-    tokens = parse(lines, first=stretch.first, opening=stretch.opening, is_mdx=is_mdx)
+def _landmarks(content: BinaryIO, document: Document, *, is_all: bool) -> Landmarks:
+    """Look for what lies outside of the stretch, if anything does."""
+    if is_all or document.size_bytes > MAX_BYTES:
+        return Landmarks()
+    content.seek(0)
+    return landmarks_of(content)
+
+
+def _rendered(
+    stretch: Stretch, window: LineWindow, landmarks: Landmarks, neighbours: Neighbours, cited: Cited
+) -> SafeString:
+    tokens = parse(
+        [line.text for line in window.lines],
+        first=stretch.first,
+        opening=stretch.opening,
+        references=landmarks.references,
+        is_mdx=neighbours.document.mime == "text/mdx",
+    )
     headings = lower_headings(tokens)
-    resolve(tokens, Links.of(tokens, neighbours, headings))
+
+    def elsewhere() -> dict[str, str]:
+        lines = landmarks.lines_by_name()
+        return {name: f"?{cited.address(line)}#L{line}" for name, line in lines.items()}
+
+    resolve(tokens, Links.of(tokens, neighbours, headings, elsewhere))
     marked = range(cited.start, (cited.end or cited.start) + 1) if cited.start else range(0)
     return written(mark_places(tokens, first=stretch.first, last=stretch.last, cited=marked))

@@ -270,6 +270,45 @@ def test_a_deep_link_opens_the_stretch_that_holds_the_line(visitor, add):
     assert "cited" in rendered(page)
 
 
+def test_links_lead_to_headings_and_by_references_that_are_not_shown(visitor, add):
+    links = "[a](#part-390) [b](#set-ext) [c](#part-1-1) [d](#no-heading) [e][Far] [f] [g][text]\n\n"
+    end = [
+        *(
+            "Set *ext*",
+            "===",
+            "",
+            "## Part 1",
+            "",
+            "```",
+            "# No heading",
+            "[f]: https://f.example/",
+            "```",
+            "",
+        ),
+        *("[far]: https://e.example/ 'Title'", "[js]: javascript:x", "", "so", "[text]: https://g.example/"),
+    ]
+    text = links + long_guide() + "\n".join(end)
+    lines = text.split("\n")
+    page = rendered(opened(visitor, add(text), start=3, end=3))
+    ways = [html.unescape(way) for way in re.findall(r'<a href="([^"]+)"[^>]*>[a-g]</a>', page)]
+    places = [lines.index(written) + 1 for written in ("## Part 390", "Set *ext*")]
+    places.append(len(lines) - lines[::-1].index("## Part 1"))
+
+    assert ways[:-1] == [f"?start=3&end=3&from={place}#L{place}" for place in places]
+    assert ways[-1] == "https://e.example/"
+    assert 'title="Title"' in page
+    assert "d e" not in page and "[f] [g][text]" in page
+
+
+def test_a_heading_elsewhere_is_there_where_its_link_leads(visitor, add):
+    document = add("[a](#part-390)\n\n" + long_guide())
+    way = html.unescape(re.search(r'<a href="([^"]+)">a</a>', rendered(opened(visitor, document)))[1])
+    query, _, place = way.partition("#")
+
+    there = visitor.get(address(document, query)).content.decode()
+    assert re.search(rf'<h\d[^>]* id="{place}"[^>]*>.*?Part 390</h', there)
+
+
 def test_a_fence_longer_than_a_stretch_goes_on_as_code(visitor, add):
     code = "\n".join(f"*line* {n}" for n in range(1500))
     document = add(f"# Log\n\n```text\n{code}\n```\n\nThe *end*.")
@@ -292,6 +331,9 @@ def test_a_fence_longer_than_a_stretch_goes_on_as_code(visitor, add):
         "- " * 50_000,
         "|" + "a|" * 5_000 + "\n|" + "-|" * 5_000 + ("\n|" + "b|" * 5_000) * 20,
         "# " + "t" * 200_000,
+        "[a](#b)\n\n" + ("# " + "[" * 190 + "\n") * 5_000,
+        "[a](#b)\n\n" + ("# " + "[" * 990 + "\n") * 1_900,
+        "[a]\n\n" + ("[a]: " + "<" * 990 + "\n") * 1_900,
         "\n".join(" " * n + "- a" for n in range(300)),
         "`" * 3 + "\n" * 100_000,
     ],

@@ -26,11 +26,12 @@ def lower_headings(tokens: Sequence[Token]) -> frozenset[str]:
             tag = f"h{min(len(above) + 1, _DEEPEST)}"
             token.tag = tokens[index + 2].tag = tag
             token.attrJoin("class", f"level-{level}")
-            token.meta = {"name": _name(plain_text(tokens[index + 1]), names)}
+            token.meta = {"name": heading_name(plain_text(tokens[index + 1]), names)}
     return frozenset(names)
 
 
-def _name(heading: str, names: Counter[str]) -> str:
+def heading_name(heading: str, names: Counter[str]) -> str:
+    """Give the name that links call a heading by, other than those before it; `names` keeps count."""
     slug = slug_of(heading)
     name = f"{slug}-{names[slug]}" if names[slug] else slug
     names[slug] += 1

@@ -3,7 +3,7 @@
 Nothing is loaded from another host: a picture from there becomes a link to it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -29,22 +29,36 @@ class Links:
     there: Mapping[str, Document]
     #: Names of the headings that are shown.
     headings: frozenset[str]
+    #: The addresses of others by their names.
+    elsewhere: Mapping[str, str]
 
     @classmethod
-    def of(cls, tokens: Sequence[Token], neighbours: Neighbours, headings: frozenset[str]) -> "Links":
-        """Look up, at once, what all links of the tokens lead to."""
+    def of(
+        cls,
+        tokens: Sequence[Token],
+        neighbours: Neighbours,
+        headings: frozenset[str],
+        elsewhere: Callable[[], Mapping[str, str]],
+    ) -> "Links":
+        """Look up, at once, what all links lead to; `elsewhere` is asked where a name is not shown."""
         links = filter(None, map(_link_of, _children(tokens)))
         named = {link for link in links if _scheme(link) is None}
-        return cls(neighbours=neighbours, there=neighbours.linked(sorted(named)), headings=headings)
+        is_elsewhere = any(link.startswith("#") and _name(link) not in headings for link in named)
+        return cls(
+            neighbours=neighbours,
+            there=neighbours.linked(sorted(named)),
+            headings=headings,
+            elsewhere=elsewhere() if is_elsewhere else {},
+        )
 
     def address(self, link: str) -> str | None:
         """Give where a link leads; None when nowhere."""
         scheme = _scheme(link)
         if scheme is not None:
             return link if scheme in _OUTSIDE else None
-        name = unquote(urlsplit(link).fragment).lower()
+        name = _name(link)
         if link.startswith("#"):
-            return f"#{HEADING_PREFIX}{name}" if name in self.headings else None
+            return f"#{HEADING_PREFIX}{name}" if name in self.headings else self.elsewhere.get(name)
         document = self.there.get(link)
         if document is None:
             return None
@@ -66,6 +80,10 @@ def _scheme(link: str) -> str | None:
     except ValueError:
         return ""
     return parts.scheme if parts.scheme or parts.netloc else None
+
+
+def _name(link: str) -> str:
+    return unquote(urlsplit(link).fragment).lower()
 
 
 def _children(tokens: Sequence[Token]) -> Iterator[Token]:

@@ -14,14 +14,24 @@ _FRONT_MATTER = {"---": ("---", "..."), "+++": ("+++",)}
 _MAX_FRONT_MATTER_LINES = 400
 
 
-def parse(lines: Sequence[str], *, first: int, opening: str = "", is_mdx: bool = False) -> list[Token]:
+def parse(
+    lines: Sequence[str],
+    *,
+    first: int,
+    opening: str = "",
+    references: Sequence[str] = (),
+    is_mdx: bool = False,
+) -> list[Token]:
     """Give the tokens of lines that begin with number `first`; maps are line numbers, from 1, both included.
 
-    `opening` is the line that opened a fence before them, as `Stretch` says. The header of a file is a fence.
+    `opening` is the line that opened a fence before them, as `Stretch` says; `references` are lines that say
+    where references lead. The header of a file is a fence.
     """
     header = _front_matter_lines(lines) if first == 1 else 0
     source = [*([opening] if opening else ()), *lines[header:]]
-    tokens = _parser(is_mdx=is_mdx).parse("\n".join(source))
+    parser, known = _parser(is_mdx=is_mdx), {}
+    parser.parse("\n".join(references), known)
+    tokens = parser.parse("\n".join(source), known)
     shift = first + header - (1 if opening else 0)
     for token in tokens:
         if token.map is not None:

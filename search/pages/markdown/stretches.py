@@ -74,12 +74,12 @@ def _stretches(content: BinaryIO) -> Iterator[Stretch]:
             open_ = _Open(first=open_.last + 1, last=open_.last, earlier=open_.first, opening=fence)
         open_.last += 1
         open_.size_bytes += min(length, MAX_LINE_CHARS)
-        fence, was_blank = _fence_after(head, fence), not head.strip()
+        fence, was_blank = fence_after(head, fence), not head.strip()
     if open_.last >= open_.first:
         yield open_.stretch()
 
 
-def _fence_after(head: bytes, fence: bytes) -> bytes:
+def fence_after(head: bytes, fence: bytes) -> bytes:
     """Give the line that opened the fence which is open after the line `head`; empty when none is."""
     found = _FENCE.match(head)
     if found is None:
