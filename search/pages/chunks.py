@@ -9,8 +9,9 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from kebab.people.models import Workspace
-from search.models import Chunk
+from search.models import Chunk, Document, MediaKind
 from search.pages.cited import Cited
+from search.retrieval.citation import Citation
 
 #: More of a chunk's text isn't shown; a chunk that an embedder reads whole has less.
 MAX_CHARS = 6_000
@@ -55,6 +56,15 @@ def shown_chunks(workspace: Workspace, chunks: Iterable[Chunk], cited: Cited) ->
         )
         for chunk in chunks
     ]
+
+
+def cited_uri(document: Document, cited: Cited) -> str:
+    """Give the citation of the place that an address names; '' where it names none."""
+    chunks = Chunk.objects.in_workspace(document.workspace_id).select_related("document")
+    chunk = chunks.filter(document=document, chunk_id=cited.chunk_id).first() if cited.chunk_id else None
+    if chunk is None and cited.start and document.media in (MediaKind.TEXT, MediaKind.CODE):
+        return Citation(kind="line", path=document.path, start=cited.start, end=cited.end).uri
+    return "" if chunk is None else chunk.citation.uri
 
 
 def _address(workspace: Workspace, chunk: Chunk) -> str:

@@ -15,7 +15,7 @@ from search.api.reading import chunks_of
 from search.blobs import open_blob, read_blob
 from search.models import Document, MediaKind
 from search.pages.asked import Asked
-from search.pages.chunks import from_cited, shown_chunks
+from search.pages.chunks import cited_uri, from_cited, shown_chunks
 from search.pages.cited import Cited
 from search.pages.neighbours import Neighbours
 from search.pages.outline import outline_of
@@ -45,6 +45,7 @@ class DocumentPage(WorkspacePage):
             "reading": reading,
             "views": views_of(document, cited),
             "outline": outline_of(document, cited, reading.shown),
+            "citation": cited_uri(document, cited),
             "versions": neighbours.versions(),
             "kept": parse_qsl(asked.address),
         }

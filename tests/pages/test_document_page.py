@@ -48,6 +48,19 @@ def test_the_text_is_shown_with_the_cited_lines_marked(visitor, guide):
     assert "Push the image, then restart the workers one by one." in page
 
 
+def test_the_citation_of_the_place_is_there_to_copy(visitor, workspace, guide):
+    chunk = Chunk.objects.in_workspace(workspace).get(document=guide, ordinal=1)
+
+    def citation(**parameters):
+        page = text_of(open_page(visitor, guide, **parameters))
+        return re.findall(r'id="citation">([^<]+)<', page)
+
+    assert citation() == []
+    assert citation(chunk=chunk.chunk_id.hex) == ["ops/deploy.md#L3"]
+    assert citation(start=3, end=5) == ["ops/deploy.md#L3-L5"]
+    assert citation(chunk="0" * 32) == []
+
+
 def test_what_is_known_of_the_document_is_shown(visitor, workspace):
     document = shelve(workspace, "ops/a.md", "text", title="The title", tags=("alpha",), lang="de")
     page = text_of(open_page(visitor, document))

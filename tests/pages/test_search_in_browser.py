@@ -154,6 +154,15 @@ def test_a_citation_is_copied_and_that_is_said(open_page, member, guide):
     assert page.evaluate("navigator.clipboard.readText()") == "ops/deploy.md#L3"
 
 
+def test_a_document_gives_the_citation_of_its_cited_place(open_page, member, guide):
+    page = open_page(member, permissions=["clipboard-read", "clipboard-write"])
+    page.goto(f"/w/handbook/documents/{guide.doc_id.hex}?start=3&end=3")
+    page.get_by_role("button", name="Copy the citation").click()
+
+    expect(page.get_by_role("status")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == "ops/deploy.md#L3"
+
+
 @pytest.fixture
 def unwatched_page(browser, live_server, member):
     """A page whose console may complain, as browsers do when a server refuses."""
