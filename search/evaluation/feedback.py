@@ -69,6 +69,18 @@ def give_feedback(
     return Feedback.objects.in_workspace(access.workspace).get(**once)
 
 
+def own_feedback(access: Access, query: str) -> dict[tuple[str, str, str], bool]:
+    """Give what the caller said of the hits of `query`, by (source, version tag, citation)."""
+    try:
+        key = query_key(_folded(_checked_query(query)))
+    except InvalidQuery:  # of which nothing can have been said
+        return {}
+    own = Feedback.objects.in_workspace(access.workspace).filter(creator=access.identity, query_key=key)
+    return {
+        (row.source.key, row.version, _citation(row)): row.is_relevant for row in own.select_related("source")
+    }
+
+
 def visible_feedback(access: Access) -> "QuerySet[Feedback]":
     """Give the feedback that there is for the caller, newest first.
 
@@ -168,10 +180,14 @@ def _said_of_document(rows: Sequence[Feedback]) -> SaidOfDocument:
     first, relevant = rows[0], sum(row.is_relevant for row in rows)
     return SaidOfDocument(
         source=first.source.key,
-        citation=f"{first.path}#{first.fragment}" if first.fragment else first.path,
+        citation=_citation(first),
         relevant=relevant,
         irrelevant=len(rows) - relevant,
     )
+
+
+def _citation(row: Feedback) -> str:
+    return f"{row.path}#{row.fragment}" if row.fragment else row.path
 
 
 def _topic(key: uuid.UUID, rows: Sequence[Feedback]) -> JudgedTopic:

@@ -34,7 +34,7 @@ class MoreHits(SearchingPage):
         shown = [hit for page in (pages if is_partial(request) else further) for hit in page.hits]
         context: dict[str, Any] = {
             "result": pages[-1],
-            "hits": shown_hits(workspace, asked, shown),
+            "hits": shown_hits(self.access, asked, shown),
             "added": sum(len(page.hits) for page in further),
             "more": more_address(workspace, asked, pages[-1].next_cursor),
             "is_further": True,

@@ -8,7 +8,9 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from kebab.people.access import Access
 from kebab.people.models import Workspace
+from search.evaluation.feedback import own_feedback
 from search.pages.asked import Asked
 from search.retrieval.snippet import Highlight
 from search.retrieval.types import Mode, RetrievalDetail, SearchHit
@@ -56,17 +58,21 @@ class ShownHit:
     address: str
     pieces: tuple[Piece, ...]
     legs: tuple[LegBar, ...]
+    #: Whether the caller said that it answers the query; None: nothing was said of it.
+    is_relevant: bool | None
 
 
-def shown_hits(workspace: Workspace, asked: Asked, hits: Sequence[SearchHit]) -> list[ShownHit]:
+def shown_hits(access: Access, asked: Asked, hits: Sequence[SearchHit]) -> list[ShownHit]:
     """Give the hits for the page, in their order."""
+    said = own_feedback(access, asked.text) if hits else {}
     return [
         ShownHit(
             hit=hit,
             headings=_below_title(hit),
-            address=document_address(workspace, hit, asked),
+            address=document_address(access.workspace, hit, asked),
             pieces=tuple(_without_blank_lines(pieces(hit.snippet, hit.highlights))),
             legs=_leg_bars(hit.retrieval),
+            is_relevant=said.get((hit.source, hit.version or "", hit.citation.uri)),
         )
         for hit in hits
     ]

@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 from django_htmx.http import replace_url, reswap
 
@@ -72,7 +73,7 @@ class SearchPage(SearchingPage):
         is_full = caller is None and len(result.hits) == int(asked.k)
         context: dict[str, Any] = {
             "result": result,
-            "hits": shown_hits(workspace, asked, result.hits),
+            "hits": shown_hits(self.access, asked, result.hits),
             "more": more_address(workspace, asked, "" if is_full else result.next_cursor),
             "meant": replace(asked, text=result.did_you_mean or "").address,
             "hybrid": replace(asked, mode=Mode.HYBRID).address,
@@ -86,8 +87,10 @@ class CountedFilters(SearchingPage):
     """The filters of a search with their counts, which are fetched once its hits are shown."""
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Give them, a part of the search page. Raises SearchError."""
+        """Give them, a part of the search page; who opens it as a page is sent there. Raises SearchError."""
         asked = Asked.in_address(request.GET)
+        if request.headers.get("Sec-Fetch-Dest") == "document":
+            return redirect(search_address(workspace, asked))
         counted = {} if asked.is_blank else self.counted(asked)
         return self.render(request, "search/filters.html", asked=asked, **counted)
 

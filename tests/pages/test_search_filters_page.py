@@ -177,6 +177,14 @@ def test_refused_filters_take_the_place_of_those_before(visitor, shelf):
     assert response.content.decode().strip() == ""
 
 
+def test_filters_that_are_opened_as_a_page_lead_to_the_search(visitor, shelf):
+    headers = {"sec-fetch-dest": "document"}
+    response = visitor.get("/w/handbook/search/filters", {"q": "restart", "lang": "de"}, headers=headers)
+
+    assert response.status_code == 302
+    assert response.url == "/w/handbook/search?q=restart&mode=hybrid&k=10&lang=de"
+
+
 def test_a_source_that_is_hidden_is_called_what_it_was_called_by(visitor, workspace, shelf):
     source = Source.objects.get(workspace=workspace)
     restrict(source, [Group.objects.create(workspace=workspace, name="few").pk])

@@ -1,11 +1,14 @@
 """Thumbs on a hit: whether it answers the query."""
 
+import re
+
 import pytest
 from django.contrib.messages import get_messages
 
 from kebab.people.models import Group
 from search.models import Feedback, Source
 from search.readers import restrict
+from tests.pages.shelf import make_member
 
 VOTE = "/w/handbook/search/vote"
 
@@ -51,6 +54,20 @@ def test_who_thinks_better_of_it_replaces_what_was_said(visitor, workspace, guid
     visitor.post(VOTE, said(is_relevant="no"))
 
     assert [row[3] for row in kept(workspace)] == [False]
+
+
+def test_what_one_said_before_is_shown_with_the_hits_and_to_nobody_else(client, visitor, workspace, guide):
+    def pressed():
+        page = client.get("/w/handbook/search", {"q": "Restart  workers", "mode": "lexical"}).content.decode()
+        return re.findall(r'aria-label="Hit 1 ([^"]+) the query" aria-pressed="true"', page)
+
+    assert pressed() == []
+    visitor.post(VOTE, said())
+    assert pressed() == ["answers"]
+    visitor.post(VOTE, said(is_relevant="no"))
+    assert pressed() == ["doesn’t answer"]
+    client.force_login(make_member(workspace, "bob@example.org"))
+    assert pressed() == []
 
 
 def test_the_page_offers_what_can_be_said_of_each_hit(visitor, workspace, guide):
