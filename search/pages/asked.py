@@ -32,6 +32,8 @@ FILTERS = (
 )
 #: Of these an address has one value, the last.
 SINGLE = frozenset({"trust_min", "ingested_after"})
+# Two links of each hit have it.
+_MAX_CARRIED_CHARS = 2_000
 #: Values of all filters together.
 _MAX_VALUES = 100
 
@@ -73,7 +75,17 @@ class Asked:
     @property
     def address(self) -> str:
         """The query string that asks this again."""
-        return urlencode([("q", self.text), ("mode", self.mode), ("k", self.k), *self.filters])
+        return f"{urlencode({'q': self.text})}&{self.manner}"
+
+    @property
+    def manner(self) -> str:
+        """The query string without the query: how it is searched, and with which filters."""
+        return urlencode([("mode", self.mode), ("k", self.k), *self.filters])
+
+    @property
+    def carried(self) -> str:
+        """The query string for each hit's link to its document, to lead back here; '' for a long one."""
+        return self.address if len(self.address) <= _MAX_CARRIED_CHARS else ""
 
     @property
     def without_filters(self) -> "Asked":

@@ -1,5 +1,6 @@
 """What is behind the hits that a page shows, and what people say of hits."""
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from django import forms
@@ -73,7 +74,7 @@ class VoteForm(forms.Form):
     is_relevant = forms.TypedChoiceField(
         choices=(("yes", "yes"), ("no", "no")), coerce=lambda said: said == "yes"
     )
-    #: The query string of the search that showed the hit, and its place there.
+    #: The query string of the search that showed the hit, without the query, and its place there.
     asked = forms.CharField(strip=False, required=False)
     rank = forms.IntegerField(required=False, min_value=1)
     #: Of the page that showed it, where that wasn't the first.
@@ -100,7 +101,7 @@ class Vote(Act):
             return self.render(request, "search/voted.html", **given)
         said = "answers" if given["is_relevant"] else "doesn’t answer"
         messages.success(request, f"Noted: {given['citation']} {said} “{given['query'][:80]}”.")
-        asked = Asked.in_address(QueryDict(given["asked"]))
+        asked = replace(Asked.in_address(QueryDict(given["asked"])), text=given["query"])
         place = f"#hit-{given['rank']}" if given["rank"] else ""
         page = more_address(workspace, asked, given["cursor"]) or search_address(workspace, asked)
         return redirect(page + place)

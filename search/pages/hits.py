@@ -105,8 +105,12 @@ def document_address(workspace: Workspace, hit: SearchHit, asked: Asked) -> str:
     citation = hit.citation
     if citation.kind == "line":
         place: dict[str, object] = {"start": citation.start, "end": citation.end, "chunk": hit.chunk_id}
-        return f"{page}?{urlencode(place)}&{asked.address}#L{citation.start}"
-    return f"{page}?{urlencode({'chunk': hit.chunk_id})}&{asked.address}#chunk-{hit.chunk_id}"
+        return f"{page}?{_with(place, asked.carried)}#L{citation.start}"
+    return f"{page}?{_with({'chunk': hit.chunk_id}, asked.carried)}#chunk-{hit.chunk_id}"
+
+
+def _with(place: dict[str, object], carried: str) -> str:
+    return f"{urlencode(place)}&{carried}" if carried else urlencode(place)
 
 
 def _leg_bars(retrieval: RetrievalDetail) -> tuple[LegBar, ...]:

@@ -30,7 +30,13 @@ def _search_pages() -> Iterator[Call]:
     yield Call(route="search-filters", query="q={word}")
     for narrowed in ("", "&source={source}", "&cursor=00"):
         yield Call(route="search-more", query=f"q=the+workers&mode=lexical{narrowed}", shown=NONE)
-    said = {"query": "x", "source": "{sourcekey}", "citation": "{path}", "is_relevant": "yes", "asked": "q=x"}
+    said = {
+        "query": "x",
+        "source": "{sourcekey}",
+        "citation": "{path}",
+        "is_relevant": "yes",
+        "asked": "k=10",
+    }
     yield Call(route="search-vote", method="post", body=said, shown=NONE)
 
 

@@ -72,6 +72,20 @@ def test_so_many_hits_are_shown_as_asked_for(transactional_db, visitor, workspac
         assert text_of(search_page(visitor, q="entry", k=k)).count('<li class="hit">') == k
 
 
+def test_a_long_query_is_not_repeated_for_each_hit(transactional_db, visitor, workspace):
+    shelve(workspace, "many.md", "\n\n".join(f"שלום {n}" for n in range(60)))
+    index(workspace)
+    page = text_of(search_page(visitor, q="שלום " * 400, k=50, mode="lexical"))
+
+    assert page.count('<li class="hit">') == 50
+    assert len(page.encode()) < 600_000
+    assert "&amp;q=" not in re.search(r'<h2 id="hit-1"><a href="([^"]+)"', page)[1]
+    assert (
+        "&amp;q="
+        in re.search(r'<h2 id="hit-1"><a href="([^"]+)"', text_of(search_page(visitor, q="שלום")))[1]
+    )
+
+
 def test_what_cannot_be_searched_for_is_said_above_the_form(visitor, guide):
     messages = [
         ({"mode": "<psychic>"}, "&#x27;&lt;psychic&gt;&#x27; is not one of lexical, vector, hybrid"),

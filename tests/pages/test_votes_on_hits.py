@@ -20,7 +20,7 @@ def said(**changed):
         "version": "",
         "citation": "ops/deploy.md#L3",
         "is_relevant": "yes",
-        "asked": "q=restart+workers&mode=lexical&k=10&lang=en",
+        "asked": "mode=lexical&k=10&lang=en",
         "rank": "1",
     }
     return fields | changed
@@ -78,7 +78,7 @@ def test_the_page_offers_what_can_be_said_of_each_hit(visitor, workspace, guide)
         'name="query" value="restart"',
         'name="source" value="handbook"',
         'name="citation" value="ops/deploy.md#L3"',
-        'name="asked" value="q=restart&amp;mode=lexical&amp;k=10"',
+        'name="asked" value="mode=lexical&amp;k=10"',
     ):
         assert f'<input type="hidden" {field}>' in page
 
@@ -121,7 +121,7 @@ def test_what_may_not_be_read_is_like_what_is_not_there(visitor, workspace, guid
 def test_nobody_is_sent_to_another_site(visitor, workspace, guide):
     response = visitor.post(VOTE, said(asked="//evil.example/?q=x", rank="1"))
 
-    assert response.url == "/w/handbook/search#hit-1"
+    assert response.url == "/w/handbook/search?q=restart+workers&mode=hybrid&k=10#hit-1"
 
 
 def test_who_is_no_member_can_say_nothing(client, workspace, guide, django_user_model):
