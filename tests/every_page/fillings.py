@@ -11,6 +11,7 @@ from search.corpus import ensure_source, ensure_version
 from search.models import Document, Feedback, Judgement, Run, RunTopic, Source, Topic
 from tests.answers.making import make_answer
 from tests.api.making import quarantine
+from tests.insight.making import make_query
 from tests.pages.shelf import Passage, passages_of, shelve
 from tests.unit.ingest.real_files import content_of
 
@@ -110,22 +111,9 @@ def _job(source: Source, kind: str, state: str, **fields: Any) -> Job:
 
 
 def fill_evaluation(workspace: Workspace, asker: User) -> dict[str, str]:
-    """Make a judged query, two runs that asked it, what somebody said of a hit, and an answer to `asker`."""
-    source = Source.objects.in_workspace(workspace).get(key="handbook")
-    own = {"workspace": workspace, "created_by": _ASKER, "creator": "user:0"}
-    place = {"path": _PLACE, "source": source, "place_key": source.pk}
-    topic = Topic.objects.create(topic_set="golden", topic_id="springs", text=_QUESTION, **own)
-    Judgement.objects.create(workspace=workspace, topic=topic, grade=1, **place)
-    runs = [_run(source, topic, number, own) for number in range(2)]
-    Feedback.objects.create(
-        workspace=workspace,
-        query=_QUESTION,
-        query_key=source.pk,
-        actor=_ASKER,
-        creator="user:0",
-        is_relevant=True,
-        **place,
-    )
+    """Make what `fill_topics` does, queries that were asked, and an answer to `asker`."""
+    ids = fill_topics(Source.objects.in_workspace(workspace).get(key="handbook"), _PLACE)
+    _ask_queries(workspace)
     document = Document.objects.in_workspace(workspace).select_related("source").get(path=_PLACE)
     answer = make_answer(
         document,
@@ -136,14 +124,39 @@ def fill_evaluation(workspace: Workspace, asker: User) -> dict[str, str]:
         creator=f"user:{asker.pk}",
         text="Two springs and a breast rope are the least [#1].",
     )
-    ids = {"topic_id": topic, "run_id": runs[0], "baseline": runs[1], "answer_id": answer}
-    return {name: str(row.pk) for name, row in ids.items()} | {
-        "conversation_id": str(answer.conversation_id),
-        "n": "1",
-    }
+    own = {"answer_id": str(answer.pk), "conversation_id": str(answer.conversation_id), "n": "1"}
+    return ids | own
 
 
-def _run(source: Source, topic: Topic, number: int, own: dict[str, Any]) -> Run:
+def fill_topics(source: Source, path: str) -> dict[str, str]:
+    """Make a query judged by the document at `path`, runs that asked it, and what somebody said of a hit."""
+    own = {"workspace": source.workspace, "created_by": _ASKER, "creator": "user:0"}
+    place = {"path": path, "source": source, "place_key": source.pk}
+    topic = Topic.objects.create(topic_set="golden", topic_id="springs", text=_QUESTION, **own)
+    Judgement.objects.create(workspace=source.workspace, topic=topic, grade=1, **place)
+    runs = [_run(source, topic, number, path, own) for number in range(2)]
+    Feedback.objects.create(
+        workspace=source.workspace,
+        query=_QUESTION,
+        query_key=source.pk,
+        actor=_ASKER,
+        creator="user:0",
+        is_relevant=True,
+        **place,
+    )
+    ids = {"topic_id": topic, "run_id": runs[0], "baseline": runs[1]}
+    return {name: str(row.pk) for name, row in ids.items()}
+
+
+def _ask_queries(workspace: Workspace) -> None:
+    """Keep queries of some days and both outcomes; one text breaks layouts."""
+    for number in range(8):
+        make_query(workspace, _QUESTION, days_ago=number, took_ms=10.0 + number)
+    make_query(workspace, "How deep is the lake?", hits=0, lexical_total=0, days_ago=2)
+    make_query(workspace, f"{HOSTILE_WORD} הרציף 👩‍✈️", mode="lexical", door="api", degraded=["vector"])
+
+
+def _run(source: Source, topic: Topic, number: int, path: str, own: dict[str, Any]) -> Run:
     figure = {"nDCG@10": 0.8 + number / 10}
     run = Run.objects.create(
         name=f"after change {number + 1}",
@@ -151,7 +164,7 @@ def _run(source: Source, topic: Topic, number: int, own: dict[str, Any]) -> Run:
         state="succeeded",
         settings={"mode": "hybrid", "k": 10},
         measures=["nDCG@10"],
-        figures={"measures": figure, "index_version": "lex-1"},
+        figures={"measures": figure, "index_version": "lex-1", "p50_ms": 4.0 + number, "p95_ms": 9.0},
         sources=[source.key],
         finished_at=timezone.now(),
         **own,
@@ -162,8 +175,8 @@ def _run(source: Source, topic: Topic, number: int, own: dict[str, Any]) -> Run:
         ordinal=0,
         topic_id="springs",
         text=_QUESTION,
-        judgements=[[source.key, "", _PLACE, "", 1]],
-        ranking=[[source.key, "", _PLACE, "L20-L21", 0.5]],
+        judgements=[[source.key, "", path, "", 1]],
+        ranking=[[source.key, "", path, "L20-L21", 0.5]],
         measures=figure,
         ms=3.0,
         is_empty=False,

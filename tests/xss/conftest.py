@@ -30,11 +30,15 @@ class Watched:
     page: object
     url: str
     faults: list[str] = field(default_factory=list)
+    #: Addresses that were not answered with a page of their own.
+    refused: list[str] = field(default_factory=list)
 
     def visit(self, path: str) -> str:
         """Open an address, note what ran or would run, and give the text that stands there."""
         response = self.page.goto(path)
         self.page.wait_for_load_state("load")
+        if response is not None and response.status >= 400:
+            self.refused.append(f"{path}: {response.status}")
         found = {
             "ran": self.page.evaluate(f"window.{MARK}"),
             "stopped": self.page.evaluate("window.__violations"),

@@ -1,52 +1,45 @@
 """Hostile text in all that is stored runs nowhere: every page and every admin page, in real Chromium."""
 
-import hashlib
-import secrets
-from datetime import timedelta
 from urllib.parse import quote
 
 import pytest
 from django.apps import apps
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth.tokens import default_token_generator
-from django.urls import reverse
 from django.utils import timezone
-from django.utils.http import urlsafe_base64_encode
 
 from ingest.models import Job, JobItem, JobState, WebPage
 from kebab.operating.site import site
-from kebab.people.models import AuditEvent, Invitation, Membership, Role, User, Workspace
+from kebab.people.models import AuditEvent, Group, GroupMember, Membership, Role, User, Workspace
 from kebab.people.tokens import mint_token
 from search import node
-from search.models import Document, KeptAnswer, Source
+from search.models import Feedback, Judgement, Run, RunTopic, Source, Topic
 from tests.answers.making import make_answer
 from tests.api.making import quarantine
 from tests.browsing import needs_browser
+from tests.every_page.fillings import fill_topics
+from tests.insight.making import make_query
 from tests.leaks.routes import routes
 from tests.leaks.stage import build_stage
 from tests.pages.shelf import Passage, index, shelve
 from tests.unit.ingest.real_files import content_of
+from tests.xss.addresses import NO_PAGES, ROUTES_OF_PAGES, pages
 from tests.xss.hostile import ADDRESS, MARK, hostile, poison
 
 pytestmark = [*needs_browser, pytest.mark.django_db(transaction=True)]
 
-_ROUTES_OF_PAGES = [route for route in routes() if not route.pattern.startswith(("admin/", "api/v1/"))]
 _ADMIN = [route for route in routes() if route.pattern.startswith("admin/")]
 # Ends the session that the others need.
 _LEFT_OUT = {"admin:logout", "admin/logout/", "admin:jsi18n"}
-# Answer with no page: for machines, pictures, or by sending on.
-_NO_PAGES = {
-    *("healthz", "readyz", "metrics", "version", "favicon.ico", "schema"),
-    *("document-sheet", "document-picture", "logout", "oidc", "openid_connect_callback"),
-    *("source-sync", "source-delete", "job-cancel", "job-retry", "quarantine-retry", "quarantine-delete"),
-    *("document-sheet", "document-picture", "answer-delete", "logout", "oidc", "openid_connect_callback"),
-}
 _MUST_BE_HOSTILE = {
     *("ingest.Job.counts", "ingest.Job.current_path", "ingest.Job.error", "ingest.Job.requested_by"),
     *("ingest.JobItem.detail", "ingest.JobItem.path", "ingest.JobItem.reason"),
     *("ingest.Unreadable.detail", "ingest.Unreadable.path", "ingest.Unreadable.reason"),
     *("people.ApiToken.name", "people.Group.name", "people.Invitation.email", "people.Invitation.invited_by"),
     *("people.User.display_name", "people.User.email", "people.Workspace.name"),
+    *("search.AskedQuery.text", "search.Feedback.path", "search.Feedback.query", "search.Judgement.path"),
+    *("search.Run.error", "search.Run.name", "search.Run.settings", "search.Run.topic_set"),
+    *("search.RunTopic.judgements", "search.RunTopic.ranking", "search.RunTopic.text"),
+    *("search.Topic.text", "search.Topic.topic_id", "search.Topic.topic_set"),
     *("search.Chunk.breadcrumb", "search.Chunk.heading_path", "search.Chunk.section_label"),
     *("search.Chunk.language", "search.Chunk.text", "search.Chunk.source_spans"),
     *("search.Document.metadata", "search.Document.path", "search.Document.tags", "search.Document.title"),
@@ -109,13 +102,18 @@ def everything(stage, shelf):
     operator = User.objects.create_superuser("root@example.org")
     for each in (stage.ours, stage.theirs, workspace):
         Membership.objects.create(workspace=each, user=operator, role=Role.OWNER)
-    mint_token(workspace, scopes=["search"], name=hostile(200))
+    mint_token(workspace, scopes=["search"], name=hostile(200), created_by=operator)
+    _put_into_a_group(workspace, operator)
     source = Source.objects.in_workspace(workspace).get()
     _leave_traces(workspace, source)
+    fill_topics(source, documents[0].path)
+    make_query(workspace, "restart", hits=0)
     answer = _hostile_answer(documents[0], operator)
     assert poison() >= _MUST_BE_HOSTILE
     answer.save()  # of its fields some name what a program knows
     _count_again(workspace)
+    _judge_again(workspace)
+    _measure_again(workspace)
     return User.objects.get(pk=operator.pk), workspace, documents
 
 
@@ -130,6 +128,34 @@ def _count_again(workspace):
     counts = {"new": 1, "updated": 0, "unchanged": 0, "deleted": 0, "skipped": {}, "failed": {"no_parser": 1}}
     counts["examples"] = {"no_parser": [hostile(1_000)]}
     Job.objects.in_workspace(workspace).filter(kind="sync_source").update(counts=counts)
+
+
+def _judge_again(workspace):
+    """A place, a filter and an unprintable name are refused where they are brought in."""
+    for model in (Feedback, Judgement):
+        model.objects.in_workspace(workspace).update(fragment="")
+    Topic.objects.in_workspace(workspace).update(topic_id=hostile(50), filters={})
+
+
+def _measure_again(workspace):
+    """Of a run, too, the numbers are measured, under names that are known."""
+    measures = {"nDCG@10": 0.5}
+    figures = {"measures": measures, "p50_ms": 5.0, "p95_ms": 9.0}
+    runs = Run.objects.in_workspace(workspace)
+    runs.update(topic_set=runs.first().topic_set, measures=list(measures), figures=figures)
+    for number, topic in enumerate(RunTopic.objects.in_workspace(workspace)):
+        same = {
+            "topic_id": hostile(50),
+            "text": hostile(),
+            "judgements": [[hostile(50), "", hostile(), "", 1]],
+        }
+        RunTopic.objects.filter(pk=topic.pk).update(measures={"nDCG@10": number / 2}, **same)
+
+
+def _put_into_a_group(workspace, operator):
+    group = Group.objects.create(workspace=workspace, name="a")
+    membership = Membership.objects.get(workspace=workspace, user=operator)
+    GroupMember.objects.create(workspace=workspace, group=group, membership=membership)
 
 
 def _leave_traces(workspace, source):
@@ -167,11 +193,12 @@ def test_what_a_page_does_not_escape_is_found(watched, transactional_db):
 
 def test_no_page_runs_what_is_stored(watched, everything):
     operator, workspace, documents = everything
-    pages, page, visitor = _pages(operator, workspace, documents), watched(operator), watched()
-    assert pages.keys() | _NO_PAGES == {route.name for route in _ROUTES_OF_PAGES}
-    shown = [path for paths in pages.values() for path in paths if f"{MARK}=" in page.visit(path)]
+    opened, page, visitor = pages(operator, workspace, documents), watched(operator), watched()
+    assert opened.keys() | NO_PAGES == {route.name for route in ROUTES_OF_PAGES}
+    shown = [path for paths in opened.values() for path in paths if f"{MARK}=" in page.visit(path)]
+    assert [path for path in page.refused if path.startswith("/w/")] == []
     for name in ("login", "password-reset-link", "invitation-link", "invitation"):
-        shown += [f"signed out: {path}" for path in pages[name] if f"{MARK}=" in visitor.visit(path)]
+        shown += [f"signed out: {path}" for path in opened[name] if f"{MARK}=" in visitor.visit(path)]
 
     assert [*page.faults, *visitor.faults] == []
     assert len(shown) >= len(documents) + 5
@@ -212,73 +239,6 @@ def test_no_admin_page_runs_what_is_stored(watched, everything):
 
     assert page.faults == []
     assert shown >= 20
-
-
-def _pages(operator, workspace, documents):
-    """The addresses to open, by the name of their route; the links of the mails before what they lead to."""
-    ours = [f"/w/{workspace.slug}/documents/{each.doc_id.hex}?q=restart" for each in documents]
-    others = Document.objects.exclude(workspace=workspace).filter(workspace__memberships__user=operator)[:12]
-    search = f"/w/{workspace.slug}/search?q=restart&k=50&mode="
-    plain = {route.name: ["/" + route.pattern] for route in _ROUTES_OF_PAGES if not route.arguments}
-    return {
-        "invitation-link": [_invitation_link(operator, workspace)],
-        "password-reset-link": [_reset_link(operator)],
-        **{name: paths for name, paths in plain.items() if name not in _NO_PAGES},
-        "search": [f"{search}{mode}" for mode in ("lexical", "vector", "hybrid")],
-        "document-chunks": [address.replace("?", "/chunks?") for address in ours],
-        **_pages_of_asking(workspace),
-        **_pages_of_sources(workspace),
-        "document": [*ours, *(f"/w/{each.workspace.slug}/documents/{each.doc_id.hex}" for each in others)],
-    }
-
-
-def _pages_of_asking(workspace):
-    """Those of an answer made from hostile text."""
-    answer = KeptAnswer.objects.in_workspace(workspace).get()
-    ask, answered = f"/w/{workspace.slug}/ask", f"/w/{workspace.slug}/answers/{answer.pk}"
-    return {
-        "ask": [ask],
-        "answer": [answered],
-        "answers": [f"/w/{workspace.slug}/answers"],
-        "answer-citation": [f"{answered}/citations/1"],
-        "answer-check": [f"{answered}/check"],
-        "conversation": [f"/w/{workspace.slug}/conversations/{answer.conversation_id}"],
-    }
-
-
-def _pages_of_sources(workspace):
-    """Those of the workspace's source and its jobs."""
-    at = f"/w/{workspace.slug}"
-    source = f"{at}/sources/{Source.objects.in_workspace(workspace).get().pk}"
-    jobs = Job.objects.in_workspace(workspace)
-    return {
-        "sources": [f"{at}/sources"],
-        "source": [source],
-        "source-edit": [f"{source}/edit"],
-        "new-source": [f"{at}/sources/new", f"{at}/sources/new?kind=git"],
-        "upload": [f"{at}/upload"],
-        "jobs": [f"{at}/jobs"],
-        "job": [f"{at}/jobs/{job.pk}" for job in jobs],
-        "quarantine": [f"{at}/quarantine"],
-    }
-
-
-def _invitation_link(operator, workspace):
-    """The way to the page on which a hostile owner invites somebody into a hostile workspace."""
-    secret = secrets.token_urlsafe(32)
-    Invitation.objects.create(
-        workspace=workspace,
-        email=f'"<img src=x onerror={MARK}=1>"@example.org',
-        secret_sha256=hashlib.sha256(secret.encode()).digest(),
-        invited_by=operator.email,
-        expires_at=timezone.now() + timedelta(days=1),
-    )
-    return f"/invitations/{secret}"
-
-
-def _reset_link(user):
-    uid = urlsafe_base64_encode(str(user.pk).encode())
-    return reverse("password-reset-link", args=[uid, default_token_generator.make_token(user)])
 
 
 def _admin_pages():
