@@ -33,7 +33,7 @@ def test_a_workspace_that_was_asked_nothing_says_where_to_ask(workspace):
 
     assert "Nothing was asked in the last 30 days" in found
     assert f'href="/w/{workspace.slug}/search"' in found
-    assert "<svg" not in found
+    assert '<svg class="plot"' not in found
 
 
 def test_figures_plots_and_the_table_beneath_say_the_same(workspace):
