@@ -164,3 +164,59 @@ def test_a_failure_of_the_model_is_the_answers_state(open_ask, use):  # noqa: F8
     expect(page.get_by_role("article", name=QUESTION)).to_contain_text("The model wrote nothing.")
     ask(page, "How do I restart all of the workers?")
     expect(page.get_by_text("Cited answer", exact=True)).to_be_visible()
+
+
+def test_a_link_within_the_page_leaves_the_answer_alone(open_ask, use):  # noqa: F811
+    stub = use(held("Restart them [#1]."))
+    page = open_ask()
+    ask(page)
+    expect(page.locator(".turn.live")).to_contain_text("Restart them")
+    page.get_by_role("link", name="Skip").focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("#"))
+    stub.released.set()
+
+    expect(page.get_by_text("Cited answer", exact=True)).to_be_visible()
+    page.go_back()
+    expect(page.get_by_text("Cited answer", exact=True)).to_have_count(0)
+
+
+def test_rare_separators_of_lines_break_no_event(open_ask, use):  # noqa: F811
+    stub = use(held("Restart\u2028them\u2029", "one by one [#1]."))
+    page = open_ask()
+    ask(page)
+    expect(page.locator(".turn.live")).to_contain_text(re.compile("Restart.them.one by one", re.DOTALL))
+    stub.released.set()
+
+    expect(page.get_by_text("Cited answer", exact=True)).to_be_visible()
+
+
+@pytest.mark.parametrize("fails", [lambda route: route.abort(), lambda route: route.fulfill(status=503)])
+def test_an_answer_whose_page_does_not_come_is_shown_with_the_way_to_it(open_ask, fails):
+    page = open_ask()
+    page.route("**/answers/*", fails)
+    ask(page)
+    live = page.locator(".turn.live")
+    expect(live).to_contain_text("The answer is kept, but its page didn’t come.")
+    row = KeptAnswer.objects.get()
+    expect(live.locator("[data-part=text]")).to_have_text(row.text)
+    expect(page.get_by_label("Go on")).to_have_value("")
+    page.unroute("**/answers/*")
+    live.get_by_role("link", name="The kept answer").click()
+
+    expect(page).to_have_url(re.compile(f"/answers/{row.pk}$"))
+    assert [text for text in open_ask.complaints if "Failed to load resource" not in text] == []
+    open_ask.complaints.clear()
+
+
+def test_closing_a_passage_leads_back_to_the_marker_that_opened_it(open_ask):
+    page = open_ask()
+    for question in (QUESTION, "And how do I roll back?"):
+        ask(page, question)
+        turn = page.get_by_role("article", name=question)
+        turn.locator(".marker").first.click()
+        expect(turn.locator(".here")).to_be_visible()
+    first = page.get_by_role("article", name=QUESTION)
+    first.locator("[data-close]").click()
+
+    expect(first.locator(".marker").first).to_be_focused()

@@ -9,14 +9,12 @@ if (box) {
   });
 }
 
-let opener = null;
-
 document.addEventListener("htmx:afterSwap", (event) => {
   const beside = event.detail.target;
   if (beside.matches(".cited-part")) tellChecks(event.detail.elt);
   if (!beside.matches(".beside")) return;
-  opener = event.detail.requestConfig.elt;
-  mark(beside.closest(".turn"), opener);
+  beside.opener = event.detail.requestConfig.elt;
+  mark(beside.closest(".turn"), beside.opener);
   beside.querySelector("[data-close]").hidden = false;
   const heading = beside.querySelector("h2");
   beside.scrollTop = 0;
@@ -37,14 +35,13 @@ document.addEventListener("keydown", (event) => {
 
 function tellChecks(section) {
   const states = [...section.querySelectorAll(".check .state")].map((state, at) => `${at + 1}: ${state.textContent}`);
-  const announced = document.querySelector("[data-announced]");
-  if (announced) announced.textContent = states.join(". ");
+  document.querySelector("[data-announced]").textContent = states.join(". ");
 }
 
 function close(beside) {
   beside.replaceChildren();
   mark(beside.closest(".turn"), null);
-  opener?.focus();
+  beside.opener?.focus();
 }
 
 function mark(turn, link) {

@@ -2,6 +2,7 @@
 const asker = document.querySelector("form[data-stream]");
 const NO_ID = "00000000-0000-0000-0000-000000000000";
 let asking = null; // ends the request that is under way
+let shownPath = location.pathname;
 
 if (asker) {
   asker.addEventListener("submit", (event) => {
@@ -9,7 +10,10 @@ if (asker) {
     if (!asking && asker.elements.question.value.trim()) ask(asker.elements.question.value);
   });
   addEventListener("pagehide", () => asking?.abort());
-  addEventListener("popstate", () => location.reload());
+  // Links within the page, too, tell of a new state.
+  addEventListener("popstate", () => {
+    if (location.pathname !== shownPath) location.reload();
+  });
 }
 
 async function ask(question) {
@@ -86,7 +90,7 @@ async function* eventsOf(body) {
     const blocks = (rest + value).split("\n\n");
     rest = blocks.pop();
     for (const block of blocks) {
-      const found = /^event: (.*)\ndata: (.*)$/.exec(block);
+      const found = /^event: ([^\n]*)\ndata: ([^\n]*)$/.exec(block);
       if (found) yield [found[1], JSON.parse(found[2])];
     }
   }
@@ -120,19 +124,37 @@ function show(live, text) {
 async function settle(live, answer) {
   const address = asker.dataset.answer.replace(NO_ID, answer.answer_id);
   const isLater = asker.elements.conversation_id.value !== "";
-  const response = await fetch(address, { headers: { "HX-Request": "true" } });
   goOn(answer.conversation_id);
-  if (!response.ok) {
-    show(live, answer.text);
-    end(live, answer.warnings.join(" ") || "This answer isn’t kept.");
-    return;
+  try {
+    const turn = await keptTurn(address);
+    if (turn) exchange(live, turn, isLater ? conversationOf(answer.conversation_id) : address);
+    else leave(live, answer, answer.warnings.join(" ") || "This answer isn’t kept.");
+  } catch {
+    link(live, address, "The kept answer");
+    leave(live, answer, "The answer is kept, but its page didn’t come.");
   }
-  const turn = new DOMParser().parseFromString(await response.text(), "text/html").querySelector("article");
+}
+
+// Nothing where it isn't kept.
+async function keptTurn(address) {
+  const response = await fetch(address, { headers: { "HX-Request": "true" } });
+  if (response.status === 404) return null;
+  if (!response.ok) throw new Error(`${response.status}`);
+  return new DOMParser().parseFromString(await response.text(), "text/html").querySelector("article");
+}
+
+function exchange(live, turn, address) {
   live.replaceWith(turn);
   htmx.process(turn);
-  history.pushState(null, "", isLater ? conversationOf(answer.conversation_id) : address);
+  history.pushState(null, "", address);
+  shownPath = location.pathname;
   announce(turn.querySelector(".verdict").textContent);
   if (document.activeElement === document.body) asker.elements.question.focus({ preventScroll: true });
+}
+
+function leave(live, answer, message) {
+  show(live, answer.text);
+  end(live, message);
 }
 
 function goOn(conversation) {
@@ -149,9 +171,15 @@ function stopped(live) {
   const conversation = live.dataset.conversation;
   if (!conversation) return "Stopped.";
   goOn(conversation);
-  part(live, "kept").href = conversationOf(conversation);
-  part(live, "kept").hidden = false;
+  link(live, conversationOf(conversation), "The conversation");
   return "Stopped. What had come is kept.";
+}
+
+function link(live, address, text) {
+  const kept = part(live, "kept");
+  kept.href = address;
+  kept.textContent = text;
+  kept.hidden = false;
 }
 
 function end(live, message) {
