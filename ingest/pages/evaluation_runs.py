@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
@@ -58,15 +59,22 @@ class RunPage(WorkspacePage):
     tab = "evaluation"
 
     def show(self, request: HttpRequest, workspace: Workspace, run_id: uuid.UUID) -> HttpResponse:
-        """Give the page. Raises NotFound, InvalidComparison."""
+        """Give the page, or to its script how far the run is. Raises NotFound, InvalidComparison."""
         run = run_of(self.access, run_id)
         topics = RunTopic.objects.in_workspace(workspace).filter(run=run)
-        listed = list_page(self, request, topics, ordering=("ordinal",))
-        columns = [name for name in run.measures if name in run.figures.get("measures", {})][:_COLUMNS]
-        context = {
+        standing = {
             "run": run,
             "asked": topics.filter(ranking__isnull=False).count(),
             "topics": topics.count(),
+        }
+        if request.htmx:  # type: ignore[attr-defined]
+            return self.render(request, "ingest/run_standing.html", **standing)
+        return self.render(request, "ingest/run.html", **standing, **self._shown(request, run, topics))
+
+    def _shown(self, request: HttpRequest, run: Run, topics: "QuerySet[RunTopic]") -> Mapping[str, Any]:
+        listed = list_page(self, request, topics, ordering=("ordinal",))
+        columns = [name for name in run.measures if name in run.figures.get("measures", {})][:_COLUMNS]
+        return {
             "measures": _means(run),
             "columns": columns,
             "list": listed,
@@ -74,7 +82,6 @@ class RunPage(WorkspacePage):
             "baselines": self._baselines(run),
             "beside": self._beside(request, run),
         }
-        return self.render(request, "ingest/run.html", **context)
 
     def _baselines(self, run: Run) -> Sequence[Run]:
         runs = visible_runs(self.access).filter(topic_set=run.topic_set, state=RunState.SUCCEEDED)

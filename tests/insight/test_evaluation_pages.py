@@ -167,7 +167,9 @@ class TestRuns:
         assert Job.objects.get(pk=run.job_id).kind == "evaluate"
         waiting = admin.get(address)
         assert "queued 0 of 1 queries asked" in text_of(waiting)
-        assert 'hx-trigger="every 2s"' in waiting.content.decode()
+        assert f'data-run="{address}"' in waiting.content.decode()
+        polled = admin.get(address, headers={"HX-Request": "true"})
+        assert text_of(polled).split() == ["queued", "0", "of", "1", "queries", "asked"]
         run_job(orchard.pk, run.job_id)
         done = admin.get(address)
         assert "nDCG@10 1.000" in text_of(done)

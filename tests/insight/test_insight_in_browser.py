@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from ingest.jobs.run import run_job
 from kebab.people.models import Role
-from search.models import Run
+from search.models import Run, RunTopic
 from tests.api_plumbing.actors import make_member, make_workspace
 from tests.browsing import needs_browser
 from tests.corpus.making import write
@@ -63,3 +63,21 @@ def test_a_query_is_added_and_run_and_the_page_follows(open_page, orchard, admin
     expect(page.get_by_text("nDCG@10").first).to_be_visible()
     expect(page.get_by_text("queries asked")).to_have_count(0)
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def test_a_run_is_followed_without_touching_what_is_open(open_page, orchard, admin):
+    run = Run.objects.create(workspace=orchard, topic_set="golden", state="running", name="Slow")
+    topic = RunTopic.objects.create(workspace=orchard, run=run, ordinal=0, topic_id="a", text="apple")
+    page = open_page(admin)
+    page.goto(f"/w/{orchard.slug}/evaluation/runs/{run.pk}")
+    expect(page.get_by_text("0 of 1 queries asked")).to_be_visible()
+    page.locator("summary", has_text="Delete").click()
+    RunTopic.objects.filter(pk=topic.pk).update(ranking=[])
+    expect(page.get_by_text("1 of 1 queries asked")).to_be_visible()
+    expect(page.get_by_role("button", name="Delete the run")).to_be_visible()
+
+    page.context.clear_cookies()
+    with page.expect_response(lambda answer: "/login" in answer.url):
+        pass
+    expect(page.get_by_text("1 of 1 queries asked")).to_be_visible()
+    expect(page.get_by_role("button", name="Delete the run")).to_be_visible()

@@ -1,0 +1,20 @@
+// Follows a run by what its page says of it; once it has ended the page is loaded again, with its figures.
+const standing = document.querySelector("[data-run]");
+const EVERY_MS = 2_000;
+
+if (standing) setTimeout(follow, EVERY_MS);
+
+async function follow() {
+  const response = await fetch(standing.dataset.run, { headers: { "HX-Request": "true" } }).catch(() => null);
+  // Nobody is logged in any more, or the run has gone: what is shown may be read on.
+  if (response?.redirected || (response && response.status >= 400 && response.status < 500)) return;
+  if (response?.ok) show(await response.text());
+  setTimeout(follow, EVERY_MS);
+}
+
+function show(text) {
+  const found = new DOMParser().parseFromString(text, "text/html").body;
+  if (found.textContent.trim() === standing.textContent.trim()) return;
+  standing.replaceChildren(...found.childNodes);
+  if (!standing.querySelector(".busy")) location.reload();
+}
