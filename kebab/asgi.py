@@ -15,6 +15,7 @@ from a2wsgi.asgi_typing import ASGIApp, Receive, Scope, Send
 from django.conf import settings
 from django.core.asgi import get_asgi_application
 
+from kebab.ending import end
 from kebab.stack.lifeline import tie_to_spawner
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kebab.settings")
@@ -97,5 +98,6 @@ async def _lifespan(receive: Receive, send: Send) -> None:
             await send({"type": "lifespan.startup.complete"})
         elif message["type"] == "lifespan.shutdown":
             await _mcp.end()
+            await asyncio.to_thread(end)
             await send({"type": "lifespan.shutdown.complete"})
             return

@@ -6,6 +6,7 @@ from typing import Any
 from django.core import checks as system_checks
 from django.db import transaction
 
+from kebab import ending
 from kebab.api.errors import register_error_tree
 from kebab.api.permissions import Need
 from kebab.health.checks import CheckResult, register_check
@@ -24,6 +25,7 @@ from search.embedding import allowed_embedders
 from search.errors import CorpusError
 from search.insight.keeping import KEPT_DAYS as QUERIES_KEPT_DAYS
 from search.insight.keeping import REVIEW
+from search.insight.noting import write_noted_queries
 from search.mirror.lexical import BREADCRUMB_WEIGHT
 from search.mirror.snapshot import STEMMING
 from search.models import EmbeddingSpace
@@ -67,6 +69,7 @@ def register() -> None:
     register_tab(Tab(label="Insight", route="insight", need=REVIEW, place=50))
     register_tab(Tab(label="Ask", route="ask", need=_ASK, place=20))
     register_guard(_ask_golden_queries)
+    ending.register(write_noted_queries)
     deletion.register(_remove_what_is_not_a_row)
     register_explainer(access_report.explain)
     register_source_counter(count_restricted)

@@ -14,6 +14,7 @@ from rich.console import Console
 from kebab.cli.console import people_console, write_json
 from kebab.cli.errors import Exit, report
 from kebab.cli.parser import VerbParser, add_json_flag
+from kebab.ending import ending_in_order
 from kebab.people.models import Workspace
 from kebab.stack.plan import Roles
 from kebab.stack.temporary import borrowed_stack
@@ -106,7 +107,7 @@ class BaseVerb(BaseCommand):
 
     def _outcome(self, options: dict[str, Any]) -> int:
         try:
-            with self._stack(), ExitStack() as self._acting:
+            with self._stack(), ending_in_order(), ExitStack() as self._acting:
                 self._acting.enter_context(acting_everywhere() if self.acts_everywhere else acting_nowhere())
                 return int(self.run_verb(**options) or Exit.DONE)
         except KeyboardInterrupt:

@@ -53,6 +53,7 @@ class QueryLog:
         self._every_s = every_s
         self._waiting: deque[NotedQuery] = deque(maxlen=most_waiting)
         self._lock = Lock()
+        self._writing = Lock()
         self._closing = Event()
         self._thread: Thread | None = None
 
@@ -71,17 +72,14 @@ class QueryLog:
                 self._thread.start()
 
     def write(self) -> None:
-        """Write what waits. What the database can't take now waits on; what it never takes is dropped."""
-        while batch := self._take():
-            by_workspace = defaultdict(list)
-            for query in batch:
-                by_workspace[query.workspace_id].append(query)
-            while by_workspace:
-                workspace_id, queries = next(iter(by_workspace.items()))
-                if not self._is_kept(workspace_id, queries):
-                    self._put_back(list(chain.from_iterable(by_workspace.values())))
+        """Write what waits. What the database can't take now waits on; what it never takes is dropped.
+
+        What another thread is writing is written by then, too.
+        """
+        with self._writing:
+            while batch := self._take():
+                if not self._are_kept(batch):
                     return
-                del by_workspace[workspace_id]
 
     def close(self) -> None:
         """Write what waits a last time, and end the thread."""
@@ -89,6 +87,18 @@ class QueryLog:
         if self._thread is not None:
             self._thread.join(timeout=5)
         self.write()
+
+    def _are_kept(self, batch: Sequence[NotedQuery]) -> bool:
+        by_workspace = defaultdict(list)
+        for query in batch:
+            by_workspace[query.workspace_id].append(query)
+        while by_workspace:
+            workspace_id, queries = next(iter(by_workspace.items()))
+            if not self._is_kept(workspace_id, queries):
+                self._put_back(list(chain.from_iterable(by_workspace.values())))
+                return False
+            del by_workspace[workspace_id]
+        return True
 
     def _is_kept(self, workspace_id: uuid.UUID, queries: Sequence[NotedQuery]) -> bool:
         try:

@@ -20,10 +20,16 @@ from search.retrieval.types import SearchResult
 
 @cache
 def query_log() -> QueryLog:
-    """Give this process's log, which is written every few seconds and when the process ends."""
+    """Give this process's log, which is written every few seconds, at the latest when the process ends."""
     log = QueryLog(keep_queries, every_s=settings.KEBAB_QUERY_LOG_EVERY_S)
     atexit.register(log.close)
     return log
+
+
+def write_noted_queries() -> None:
+    """Write what waits, if anything was ever noted."""
+    if query_log.cache_info().currsize:
+        query_log().write()
 
 
 def note_query(workspace: Workspace, result: SearchResult, *, door: Door, caller: str) -> None:
