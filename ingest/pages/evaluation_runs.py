@@ -18,8 +18,8 @@ from kebab.pages.plots import Axes, Plot, Point, signed_bar_plot
 from kebab.people.models import Workspace
 from kebab.uuids import as_uuid
 from search.api.eval_topics import EVALUATE
-from search.evaluation.comparison import MeasureComparison
-from search.evaluation.metrics import DEFAULT_MEASURES
+from search.evaluation.comparison import DRAW, MeasureComparison
+from search.evaluation.metrics import DEFAULT_MEASURES, LOWER_IS_BETTER
 from search.evaluation.runs import compare_runs, run_of, topic_texts, visible_runs
 from search.models import Run, RunState, RunTopic
 
@@ -38,7 +38,7 @@ class Beside:
     measure: str
     found: MeasureComparison
     plot: Plot | None
-    #: The queries that lose and win most, with the difference.
+    #: The queries that lose and win most, with the difference; of some measures less is more.
     losses: Sequence[tuple[str, str]]
     wins: Sequence[tuple[str, str]]
     #: Every measure that both have.
@@ -142,40 +142,68 @@ def _value(value: float | None) -> str:
 
 def _compared(run: Run, baseline: Run, measure: str) -> Beside:
     comparison = compare_runs(baseline, run)
-    names = list(comparison.measures)
-    preferred = next((name for name in (*DEFAULT_MEASURES, *names) if name in names), names[0])
-    chosen = measure if measure in names else preferred
+    chosen = _chosen(list(comparison.measures), measure)
     found = comparison.measures[chosen]
-    texts = topic_texts(run)
-    differing = [(topic, gain) for topic, gain in found.per_topic.items() if gain]
-    losses = [(texts[topic], f"{gain:+.3f}") for topic, gain in differing if gain < 0]
-    wins = [(texts[topic], f"{gain:+.3f}") for topic, gain in reversed(differing) if gain > 0]
+    changes = _changes(found, topic_texts(run), lower_is_better=chosen in LOWER_IS_BETTER)
     return Beside(
         baseline=baseline,
         measure=chosen,
         found=found,
-        plot=_plot(chosen, differing, texts) if differing else None,
-        losses=losses[:_MOST_NAMED],
-        wins=wins[:_MOST_NAMED],
+        plot=_plot(chosen, changes) if changes else None,
+        losses=_named([each for each in changes if each.gain < 0]),
+        wins=_named([each for each in reversed(changes) if each.gain > 0]),
         measures=list(comparison.measures.items()),
         left_out=len(comparison.only_first) + len(comparison.only_second) + len(comparison.unlike),
     )
+
+
+def _chosen(names: Sequence[str], measure: str) -> str:
+    if measure in names:
+        return measure
+    return next((name for name in DEFAULT_MEASURES if name in names), names[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Change:
+    """How far a query's value went up, and how much better it became."""
+
+    text: str
+    difference: float
+    gain: float
+
+
+def _changes(
+    found: MeasureComparison, texts: Mapping[str, str], *, lower_is_better: bool
+) -> Sequence[_Change]:
+    """Give the queries that differ, the largest loss first."""
+    sign = -1 if lower_is_better else 1
+    changes = [
+        _Change(text=texts[topic], difference=difference, gain=sign * difference)
+        for topic, difference in found.per_topic.items()
+        if abs(difference) > DRAW
+    ]
+    return sorted(changes, key=lambda each: each.gain)
+
+
+def _named(changes: Sequence[_Change]) -> Sequence[tuple[str, str]]:
+    return [(each.text, f"{each.difference:+.3f}") for each in changes[:_MOST_NAMED]]
 
 
 def _signed(value: float) -> str:
     return f"{value:+.3g}" if value else "0"
 
 
-def _plot(measure: str, differing: Sequence[tuple[str, float]], texts: Mapping[str, str]) -> Plot:
-    """Give the differences, the largest loss first; of too many those that differ least are left out."""
-    most = sorted(differing, key=lambda each: -abs(each[1]))[:_MOST_COMPARED]
-    shown = sorted(most, key=lambda each: each[1])
+def _plot(measure: str, changes: Sequence[_Change]) -> Plot:
+    """Give the gains, the largest loss first; of too many those that differ least are left out."""
+    most = sorted(changes, key=lambda each: -abs(each.gain))[:_MOST_COMPARED]
+    falls = measure in LOWER_IS_BETTER
     axes = Axes(
-        name=f"{measure}, query by query",
-        series=("difference",),
+        name=f"{measure}, query by query{': how far it fell' if falls else ''}",
+        series=("fall" if falls else "difference",),
         across="Query",
         written=_signed,
     )
+    shown = sorted(most, key=lambda each: each.gain)
     return signed_bar_plot(
-        axes, [Point(label=texts[topic][:80], values=(gain,)) for topic, gain in shown], with_labels=False
+        axes, [Point(label=each.text[:80], values=(each.gain,)) for each in shown], with_labels=False
     )

@@ -216,6 +216,24 @@ class TestRuns:
         same = text_of(admin.get(address, {"baseline": first.pk, "measure": "RR@10"}))
         assert "0 better, 0 worse, 2 the same." in same
 
+    def test_what_ought_to_be_low_is_lost_where_it_rises(self, admin, orchard):
+        add(admin, orchard)
+        add(admin, orchard, text="pear harvest", places="pears.md")
+        first = carried_out(admin, orchard, name="before")
+        second = carried_out(admin, orchard, name="after")
+        for run, text in ((first, "apple harvest"), (second, "pear harvest")):
+            topic = run.topics.get(text=text)
+            topic.measures = {**topic.measures, "empty_rate": 1.0}
+            topic.save()
+        asked = {"baseline": first.pk, "measure": "empty_rate"}
+        found = admin.get(at(orchard, f"/runs/{second.pk}"), asked)
+
+        assert "1 better, 1 worse, 0 the same." in text_of(found)
+        assert "Lost most pear harvest +1.000 Won most apple harvest -1.000" in text_of(found)
+        plotted = html.unescape(found.content.decode())
+        assert "pear harvest: fall -1" in plotted
+        assert "apple harvest: fall +1" in plotted
+
     def test_a_run_that_has_not_ended_cannot_be_compared(self, admin, orchard):
         add(admin, orchard)
         done = carried_out(admin, orchard)
