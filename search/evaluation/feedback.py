@@ -118,19 +118,22 @@ class PendingFeedback:
 def pending_feedback(
     access: Access, topic_set: str = FEEDBACK_SET, *, newest: int = NEWEST
 ) -> list[PendingFeedback]:
-    """Give the queries whose feedback is not judged so yet, the one last spoken of first.
+    """Give the queries whose feedback is not judged so yet: decided ones first, and the one last spoken of.
 
-    The `newest` feedback that there is for the caller is looked at.
+    The queries of the `newest` feedback that there is for the caller are looked at, each with all of its own.
     """
-    said = _said(visible_feedback(access).select_related("source")[:newest])
+    feedback = visible_feedback(access)
+    keys = set(feedback.values_list("query_key", flat=True)[:newest])
+    said = _said(feedback.filter(query_key__in=keys).select_related("source"))
     made = {key: _topic(key, rows) for key, rows in said.items()}
     rows = visible_topics(access, topic_set).filter(topic_id__in=[topic.topic_id for topic in made.values()])
     judged = {topic.topic_id: set(topic.qrels) for topic in with_judgements(access, rows)}
-    return [
+    pending = [
         _pending(key, said[key], topic)
         for key, topic in made.items()
         if not _is_decided(topic) or judged.get(topic.topic_id) != set(topic.qrels)
     ]
+    return sorted(pending, key=lambda each: not each.is_decided)
 
 
 def topics_from_feedback(

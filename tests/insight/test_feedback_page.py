@@ -7,7 +7,7 @@ import pytest
 
 from kebab.people.access import Caller, access_for
 from kebab.people.models import Role
-from search.evaluation.feedback import give_feedback
+from search.evaluation.feedback import give_feedback, pending_feedback, topics_from_feedback
 from search.models import Feedback, Judgement, Topic
 from tests.api_plumbing.actors import make_member, make_workspace, member_client
 from tests.corpus.making import write
@@ -121,3 +121,21 @@ def test_strangers_find_nothing(orchard):
     client = member_client(make_workspace(), Role.OWNER)
 
     assert client.get(at(orchard)).status_code == client.post(at(orchard)).status_code == 404
+
+
+def test_what_can_be_judged_comes_first(admin, orchard):
+    say(orchard, "which apples", "apples.md")
+    say(orchard, "which plums", "apples.md", is_relevant=False)
+    listed = text_of(admin.get(at(orchard)))
+
+    assert "Judge all as most said" in listed
+    assert listed.index("which apples") < listed.index("which plums")
+
+
+def test_what_was_said_long_ago_counts_as_much(orchard):
+    for path in ("apples.md", "pears.md"):
+        say(orchard, "which fruit", path)
+    access = access_for(Caller(user=make_member(orchard, Role.ADMIN)), orchard.slug)
+    topics_from_feedback(access)
+
+    assert pending_feedback(access, newest=1) == []
