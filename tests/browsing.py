@@ -62,17 +62,36 @@ def open_page(browser, live_server):
             context.add_cookies([session_cookie(person, live_server.url)])
         page = context.new_page()
         page.set_default_timeout(10_000)
-        page.on("console", lambda said: said.type in ("error", "warning") and complaints.append(said.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on(
-            "request", lambda asked: asked.url.startswith(live_server.url) or complaints.append(asked.url)
-        )
+        listen(page, live_server.url, complaints)
         return page
 
     yield open_
     for context in contexts:
         context.close()
     assert complaints == []
+
+
+def listen(page, url, complaints, *, is_own=lambda said: False):
+    """Write down what the console complains about, what fails, and what is asked of others than `url`.
+
+    `is_own` tells whether a message of the console is what the page was opened for.
+    """
+
+    def said(message):
+        if message.type in ("error", "warning") and not is_own(message):
+            complaints.append(f"{message.type}: {message.text}")
+
+    page.on("console", said)
+    page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
+    page.on(
+        "request",
+        lambda asked: asked.url.startswith(url) or complaints.append(f"asked of others: {asked.url}"),
+    )
+    # What a page leaves, by going on or of its own accord, is aborted.
+    page.on(
+        "requestfailed",
+        lambda asked: asked.failure == "net::ERR_ABORTED" or complaints.append(f"failed: {asked.url}"),
+    )
 
 
 def session_cookie(person, url):

@@ -124,8 +124,9 @@ def fill_evaluation(workspace: Workspace, asker: User) -> dict[str, str]:
         creator=f"user:{asker.pk}",
         text="Two springs and a breast rope are the least [#1].",
     )
-    own = {"answer_id": str(answer.pk), "conversation_id": str(answer.conversation_id), "n": "1"}
-    return ids | own
+    own = {"answer_id": answer.pk, "conversation_id": answer.conversation_id, "n": 1}
+    own["unfinished"] = _unfinished_run(workspace).pk
+    return ids | {name: str(value) for name, value in own.items()}
 
 
 def fill_topics(source: Source, path: str) -> dict[str, str]:
@@ -146,6 +147,20 @@ def fill_topics(source: Source, path: str) -> dict[str, str]:
     )
     ids = {"topic_id": topic, "run_id": runs[0], "baseline": runs[1]}
     return {name: str(row.pk) for name, row in ids.items()}
+
+
+def _unfinished_run(workspace: Workspace) -> Run:
+    run = Run.objects.create(workspace=workspace, topic_set="golden", state="running", name="on its way")
+    for number in range(3):
+        RunTopic.objects.create(
+            workspace=workspace,
+            run=run,
+            ordinal=number,
+            topic_id=f"springs-{number}",
+            text=_QUESTION,
+            ranking=None if number else [],
+        )
+    return run
 
 
 def _ask_queries(workspace: Workspace) -> None:

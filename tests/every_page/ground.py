@@ -83,7 +83,7 @@ def _filled(workspace: Workspace, empty: Workspace, other: Workspace) -> Ground:
     # Before the link to a new password is made, which logging in makes useless.
     sessions = {role: _session(person) for role, person in people.items()}
     stranger = _person("stranger", {other: Role.OWNER})
-    ids = {"slug": workspace.slug, "empty_slug": empty.slug, "no_slug": "no-such-place", "first": "1"}
+    ids = {"slug": workspace.slug, "empty_slug": empty.slug, "no_slug": "no-such-place"}
     ids |= _documents(workspace, people[Role.EDITOR])
     ids |= {"picture": shelve_picture(workspace), "hostile": shelve_hostile(workspace)}
     ids |= (

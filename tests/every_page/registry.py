@@ -2,16 +2,14 @@
 
 A page that is missing here fails `test_every_page_is_registered`. One line is enough for most:
 `RegisteredPage(route="jobs", shows="table.list")`. Arguments of the address are ids of the ground by their
-own names, and who opens it is whoever may by the view's own need and no more.
+own names, and who opens it is the least role that may, which stands here and not only in the view: a page
+that lets in more people than before fails.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
-from django.urls import get_resolver
-
-from kebab.pages.page import WorkspacePage
 from kebab.people.models import Role
 from tests.every_page.ground import Ground
 from tests.leaks.routes import Route, routes
@@ -54,6 +52,12 @@ class RegisteredPage:
     #: Whether nobody is logged in.
     is_public: bool = False
     status: int = 200
+    #: The least role that may open it; a page of no workspace is anybody's.
+    need: Role = Role.VIEWER
+    #: Who opens it, where it shows others more, or nothing.
+    as_role: Role | None = None
+    #: What is clicked before it is looked at; `status` is that of the page which is there then.
+    opens: str = ""
     #: Whether what it shows is that one person's, so that other members are promised nothing.
     is_personal: bool = False
 
@@ -63,9 +67,9 @@ class RegisteredPage:
         return f"{self.route}-{self.variant}" if self.variant else self.route
 
     @property
-    def need(self) -> Role:
-        """The least role that may open it, as the view says; a page of no workspace is anybody's."""
-        return least_role(self.route)
+    def opener(self) -> Role:
+        """Who opens it."""
+        return self.need if self.as_role is None else self.as_role
 
     @property
     def is_core(self) -> bool:
@@ -89,26 +93,8 @@ def page_routes() -> dict[str, Route]:
     return {route.name: route for route in found if not route.pattern.startswith(_ELSEWHERE)}
 
 
-@cache
-def least_role(route: str) -> Role:
-    """Give the least role that the view of a route lets in."""
-    view = _view_of(page_routes()[route])
-    if isinstance(view, type) and issubclass(view, WorkspacePage):
-        return Role(view.need.role)
-    return Role.VIEWER
-
-
-def _view_of(route: Route) -> object:
-    """Find the class of a route's view by its name: addresses alone would need arguments that fit."""
-    for pattern in _patterns(get_resolver("kebab.urls").url_patterns):
-        if pattern.name == route.name:
-            return getattr(pattern.callback, "view_class", None)
-    return None
-
-
-def _patterns(patterns):
-    for pattern in patterns:
-        yield from _patterns(pattern.url_patterns) if hasattr(pattern, "url_patterns") else (pattern,)
+def _needing(role: Role, *entries: RegisteredPage) -> Sequence[RegisteredPage]:
+    return tuple(replace(entry, need=role) for entry in entries)
 
 
 _ACCOUNTS: Sequence[RegisteredPage] = (
@@ -129,6 +115,16 @@ _SEARCHING: Sequence[RegisteredPage] = (
     RegisteredPage(route="home", shows=".workspace-card a"),
     RegisteredPage(route="search", shows="input[name=q]"),
     RegisteredPage(route="search", variant="hits", query="q=springs+and+ropes", shows=".hits article"),
+    RegisteredPage(
+        route="search",
+        variant="why",
+        query="q=springs",
+        opens=".hits .why summary",
+        shows=".hits .why[open] *",
+    ),
+    RegisteredPage(
+        route="search", variant="as-owner", query="q=springs", as_role=Role.OWNER, shows=".hits article"
+    ),
     RegisteredPage(route="search", variant="no-hits", query="q=zzyzx&mode=lexical", shows=".empty"),
     RegisteredPage(route="search", variant="refused", query="q=x&mode=psychic", shows="#problem", status=400),
     RegisteredPage(route="search", variant="empty", arguments={"slug": "empty_slug"}, shows=".empty"),
@@ -150,53 +146,110 @@ _SEARCHING: Sequence[RegisteredPage] = (
     RegisteredPage(route="document", variant="hostile", arguments={"doc_id": "hostile"}, shows="article"),
 )
 
+_LISTED = ".wide table.list tbody a"
 _SOURCES: Sequence[RegisteredPage] = (
-    RegisteredPage(route="sources"),
-    RegisteredPage(route="new-source"),
-    RegisteredPage(route="new-source", variant="folder", query="kind=folder"),
-    RegisteredPage(route="new-source", variant="git", query="kind=git"),
-    RegisteredPage(route="new-source", variant="web", query="kind=web"),
-    RegisteredPage(route="source"),
-    RegisteredPage(route="source", variant="git", arguments={"source_id": "git"}),
-    RegisteredPage(route="source-edit"),
-    RegisteredPage(route="upload"),
-    RegisteredPage(route="jobs"),
-    RegisteredPage(route="job"),
-    RegisteredPage(route="job", variant="failed", arguments={"job_id": "failed"}),
-    RegisteredPage(route="job", variant="running", arguments={"job_id": "running"}),
+    RegisteredPage(route="sources", shows=_LISTED),
+    RegisteredPage(route="sources", variant="as-owner", as_role=Role.OWNER, shows=".acts .button"),
+    RegisteredPage(route="source", shows=_LISTED),
+    RegisteredPage(route="source", variant="git", arguments={"source_id": "git"}, shows="dl.facts-table"),
+    RegisteredPage(
+        route="source", variant="as-owner", as_role=Role.OWNER, opens=".asked summary", shows=".asked .danger"
+    ),
+    RegisteredPage(route="jobs", shows=_LISTED),
+    RegisteredPage(route="job", shows="dl"),
+    RegisteredPage(route="job", variant="failed", arguments={"job_id": "failed"}, shows=".state.bad"),
+    RegisteredPage(
+        route="job",
+        variant="failed-as-owner",
+        arguments={"job_id": "failed"},
+        as_role=Role.OWNER,
+        shows=".acts button",
+    ),
+    RegisteredPage(route="job", variant="running", arguments={"job_id": "running"}, shows="progress"),
     RegisteredPage(route="quarantine"),
+    RegisteredPage(route="quarantine", variant="as-owner", as_role=Role.OWNER, shows="td .acts button"),
+    *_needing(
+        Role.EDITOR,
+        RegisteredPage(route="new-source"),
+        RegisteredPage(route="new-source", variant="folder", query="kind=folder"),
+        RegisteredPage(route="new-source", variant="git", query="kind=git"),
+        RegisteredPage(route="new-source", variant="web", query="kind=web"),
+        RegisteredPage(route="source-edit"),
+        RegisteredPage(route="upload", shows="form.upload [type=file]"),
+    ),
 )
 
 _PEOPLE: Sequence[RegisteredPage] = (
     RegisteredPage(route="workspaces"),
-    RegisteredPage(route="people"),
-    RegisteredPage(route="person"),
-    RegisteredPage(route="person-access"),
-    RegisteredPage(route="groups"),
-    RegisteredPage(route="group"),
-    RegisteredPage(route="tokens"),
-    RegisteredPage(route="token"),
-    RegisteredPage(route="token-access"),
-    RegisteredPage(route="settings"),
-    RegisteredPage(route="audit"),
+    RegisteredPage(route="settings", variant="forbidden", as_role=Role.VIEWER, status=403),
+    *_needing(
+        Role.ADMIN,
+        RegisteredPage(route="people"),
+        RegisteredPage(
+            route="people",
+            variant="refused",
+            opens="main form button[type=submit]",
+            shows="[aria-invalid=true]",
+            status=400,
+        ),
+        RegisteredPage(route="person"),
+        RegisteredPage(route="person-access"),
+        RegisteredPage(route="groups"),
+        RegisteredPage(route="group"),
+        RegisteredPage(route="tokens"),
+        RegisteredPage(route="token"),
+        RegisteredPage(route="token-access"),
+        RegisteredPage(route="settings"),
+        RegisteredPage(route="audit"),
+    ),
 )
 
 _ASKING: Sequence[RegisteredPage] = (
     RegisteredPage(route="ask"),
+    RegisteredPage(route="answers"),
+    RegisteredPage(route="answers", variant="as-owner", as_role=Role.OWNER),
     RegisteredPage(route="answer", is_personal=True),
+    RegisteredPage(
+        route="answer", variant="passage", opens=".marker", shows=".beside .here", is_personal=True
+    ),
+    RegisteredPage(
+        route="answer",
+        variant="checked",
+        opens=".cited-head a",
+        shows=".cited .check .state",
+        is_personal=True,
+    ),
+    RegisteredPage(
+        route="answer", variant="asked", opens=".asked summary", shows=".asked .danger", is_personal=True
+    ),
     RegisteredPage(route="answer-citation", is_personal=True),
     RegisteredPage(route="answer-check", is_personal=True),
-    RegisteredPage(route="answers"),
     RegisteredPage(route="conversation", is_personal=True),
 )
 
-_INSIGHT: Sequence[RegisteredPage] = (
-    RegisteredPage(route="insight"),
-    RegisteredPage(route="evaluation"),
+_INSIGHT: Sequence[RegisteredPage] = _needing(
+    Role.ADMIN,
+    RegisteredPage(route="insight", shows="svg.plot"),
+    RegisteredPage(route="insight", variant="table", opens=".plotted summary", shows=".plotted table"),
+    RegisteredPage(route="insight", variant="empty", arguments={"slug": "empty_slug"}, shows=".empty a"),
+    RegisteredPage(route="evaluation", shows=_LISTED),
     RegisteredPage(route="evaluation-topic-new"),
-    RegisteredPage(route="evaluation-feedback"),
+    RegisteredPage(
+        route="evaluation-topic-new",
+        variant="refused",
+        opens="main form button[type=submit]",
+        shows="[aria-invalid=true]",
+        status=400,
+    ),
+    RegisteredPage(route="evaluation-feedback", shows="table.list form"),
     RegisteredPage(route="evaluation-run-new"),
     RegisteredPage(route="evaluation-run"),
+    RegisteredPage(
+        route="evaluation-run", variant="compared", query="baseline={baseline}", shows=".differences"
+    ),
+    RegisteredPage(
+        route="evaluation-run", variant="unfinished", arguments={"run_id": "unfinished"}, shows="[data-run]"
+    ),
 )
 
 _PARTS = (_ACCOUNTS, _SEARCHING, _SOURCES, _PEOPLE, _ASKING, _INSIGHT)

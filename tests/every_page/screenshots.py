@@ -31,14 +31,14 @@ def _taken(url: str, ground: object, wanted: tuple[str, ...]) -> Iterator[Path]:
     """Take the pictures; give each file."""
     from tests.browsing import running_browser
     from tests.every_page.registry import PAGES
-    from tests.every_page.visiting import SIZES, THEMES, opened
+    from tests.every_page.visiting import SIZES, THEMES, opened, turn_to
 
     _FOLDER.mkdir(exist_ok=True)
     with running_browser() as browser:
         for entry in (page for page in PAGES if page.label.startswith(wanted or "")):
             for size in SIZES:
                 with opened(browser, url, ground, entry, viewport=size, reduced_motion="reduce") as page:
-                    page.goto(entry.address(ground), wait_until="load")
+                    turn_to(page, ground, entry)
                     page.evaluate(_DRAWN)
                     for theme in THEMES:
                         page.emulate_media(color_scheme=theme)

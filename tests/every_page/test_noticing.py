@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.browsing import needs_browser
+from tests.browsing import listen, needs_browser
 from tests.every_page.visiting import overflow, unreached, violations
 
 pytestmark = needs_browser
@@ -13,6 +13,50 @@ _WRONG = """<!doctype html><html lang="en"><title>Wrong</title><style>
 # Tab does nothing in it, so that what follows is out of reach.
 _TRAP = """document.querySelector(".trap").addEventListener(
   "keydown", (event) => event.key === "Tab" && event.preventDefault())"""
+
+
+_OURS = "http://ours.example"
+_LOUD = """<!doctype html><title>Loud</title><script src="/loud.js"></script><p style="color: red">Red</p>"""
+_SCRIPT = """console.error("it broke"); console.warn("it will break");
+fetch("/gone").catch(() => null); fetch("http://others.example/").catch(() => null);
+const left = new AbortController(); fetch("/left", { signal: left.signal }).catch(() => null); left.abort();
+setTimeout(() => { throw new Error("nobody catches it"); });"""
+
+
+@pytest.fixture
+def loud(browser):
+    """What is written down of a page that does all that it must not, and leaves a request."""
+    page, complaints = browser.new_context().new_page(), []
+    listen(page, _OURS, complaints)
+    policy = {"Content-Security-Policy": "default-src 'self'; connect-src *"}
+    page.route("**/*", lambda route: route.abort("connectionrefused"))
+    page.route(f"{_OURS}/", lambda route: route.fulfill(body=_LOUD, content_type="text/html", headers=policy))
+    page.route("**/loud.js", lambda route: route.fulfill(body=_SCRIPT, content_type="text/javascript"))
+    page.goto(f"{_OURS}/", wait_until="networkidle")
+    yield complaints
+    page.context.close()
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "error: it broke",
+        "warning: it will break",
+        "error: nobody catches it",
+        "failed: http://ours.example/gone",
+        "asked of others: http://others.example/",
+    ],
+)
+def test_what_must_not_happen_on_a_page_is_written_down(loud, told):
+    assert told in loud
+
+
+def test_what_the_policy_forbids_is_written_down(loud):
+    assert any("Content Security Policy" in line for line in loud)
+
+
+def test_a_request_that_the_page_itself_leaves_is_no_failure(loud):
+    assert not any("/left" in line for line in loud)
 
 
 @pytest.fixture

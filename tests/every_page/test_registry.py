@@ -10,7 +10,7 @@ pytestmark = pytest.mark.django_db
 _OF_WORKSPACES = [
     entry for entry in PAGES if "slug" in page_routes()[entry.route].arguments and entry.status == 200
 ]
-_SHARED = [entry for entry in _OF_WORKSPACES if not entry.is_personal]
+_SHARED = [entry for entry in _OF_WORKSPACES if not (entry.is_personal or entry.as_role or entry.opens)]
 each_page_of_a_workspace = pytest.mark.parametrize("entry", _OF_WORKSPACES, ids=lambda entry: entry.label)
 
 

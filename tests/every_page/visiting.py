@@ -9,7 +9,9 @@ from typing import Any
 from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
 from playwright.sync_api import Browser, Page
+from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
+from tests.browsing import listen
 from tests.every_page.ground import Ground
 from tests.every_page.registry import RegisteredPage
 
@@ -26,8 +28,12 @@ _OVERFLOW = """() => {
   const told = out.map((each) => each.outerHTML.slice(0, 160));
   return [`${document.documentElement.scrollWidth} px in ${width} px`, ...told];
 }"""
+# What a browser says of a page that refuses.
+_REFUSED = "the server responded with a status of"
 # More than any page of the ground has to reach; one that has more fails by name.
-_MOST_STOPS = 400
+_MOST_STOPS = 500
+# So many boxes that scroll take a stop, too.
+_MOST_SCROLLERS = 30
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +56,7 @@ def opened(
     context = browser.new_context(base_url=url, **options)
     try:
         if not entry.is_public:
-            session = ground.sessions[entry.need]
+            session = ground.sessions[entry.opener]
             context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": url}])
         page = context.new_page()
         page.set_default_timeout(15_000)
@@ -65,47 +71,50 @@ def visit(browser: Browser, url: str, ground: Ground, entry: RegisteredPage) -> 
     is_shown, status = True, entry.status
     for size in SIZES:
         with opened(browser, url, ground, entry, viewport=size) as page:
-            listen(page, url, entry, found["complaints"])
-            answer = page.goto(entry.address(ground), wait_until="load")
-            status = answer.status if answer is not None else 0
-            is_shown = is_shown and page.locator(entry.shows).first.is_visible()
+            heard: list[str] = []
+            listen(page, url, heard, is_own=lambda said: entry.status >= 400 and _REFUSED in said.text)
+            status = turn_to(page, ground, entry)
+            is_shown = is_shown and _is_seen(page, entry.shows)
             _look(page, f"{size['width']} px", found)
+            found["complaints"] += [each for each in heard if not _is_of_axe(each)]
     return Visit(is_shown=is_shown, status=status, **found)
 
 
-def listen(page: Page, url: str, entry: RegisteredPage, complaints: list[str]) -> None:
-    """Write down what the console says, what fails, and what is asked of others."""
-    own = entry.status >= 400
-    page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
+def turn_to(page: Page, ground: Ground, entry: RegisteredPage) -> int:
+    """Open the entry, and what it opens by a click; give the status of the page that is there then."""
+    statuses: list[int] = []
     page.on(
-        "request",
-        lambda asked: asked.url.startswith(url) or complaints.append(f"asked of others: {asked.url}"),
+        "response", lambda answer: answer.request.is_navigation_request() and statuses.append(answer.status)
     )
-    page.on("requestfailed", lambda asked: _is_left(asked) or complaints.append(f"failed: {asked.url}"))
+    page.goto(entry.address(ground), wait_until="load")
+    if entry.opens:
+        # So that what is left out is told by the page and not by the browser.
+        page.evaluate("for (const form of document.forms) form.noValidate = true")
+        page.locator(entry.opens).first.click()
+        _is_seen(page, entry.shows)
+        page.wait_for_load_state("load")
+    return statuses[-1] if statuses else 0
 
-    def said(message: Any) -> None:
-        is_own = own and "the server responded with a status of" in message.text
-        if message.type in ("error", "warning") and not is_own:
-            complaints.append(f"{message.type}: {message.text}")
 
-    page.on("console", said)
+def _is_seen(page: Page, selector: str) -> bool:
+    try:
+        page.locator(selector).first.wait_for(timeout=5_000)
+    except PlaywrightTimeoutError:
+        return False
+    return True
 
 
-def _is_left(asked: Any) -> bool:
-    """Say whether it is a stream of events that went with its page."""
-    return asked.resource_type == "eventsource" and asked.failure == "net::ERR_ABORTED"
+def _is_of_axe(complaint: str) -> bool:
+    """Say whether axe, which runs in the page, says it of itself."""
+    return complaint.startswith("warning: ") and "axe" in complaint.lower()
 
 
 def _look(page: Page, width: str, found: dict[str, list[str]]) -> None:
-    heard = len(found["complaints"])
     found["overflow"] += [f"{width}: {each}" for each in overflow(page)]
     found["keyboard"] += [f"{width}: {each}" for each in unreached(page)]
-    quiet = found["complaints"][:]
     for theme in THEMES:
         page.emulate_media(color_scheme=theme, reduced_motion="reduce")
         found["violations"] += [f"{width}, {theme}: {each}" for each in violations(page)]
-    # axe's own warnings are none of the page's.
-    found["complaints"][heard:] = quiet[heard:]
 
 
 def violations(page: Page) -> list[str]:
@@ -127,6 +136,6 @@ def unreached(page: Page) -> list[str]:
     """Press Tab through all of the page; give what wasn't reached, and where focus couldn't be seen."""
     stops = page.evaluate(_KEYBOARD)
     assert stops <= _MOST_STOPS, f"{stops} links, buttons and fields: give the ground less to reach."
-    for _ in range(stops + 5):  # what scrolls may take a stop, too
+    for _ in range(stops + _MOST_SCROLLERS):
         page.keyboard.press("Tab")
     return page.evaluate("window.__unreached()")

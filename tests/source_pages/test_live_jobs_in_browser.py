@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from ingest.models import Job
 from search.corpus import ensure_source
-from tests.browsing import needs_browser, session_cookie
+from tests.browsing import listen, needs_browser, session_cookie
 from tests.mcp.serving import served
 
 pytestmark = [*needs_browser, pytest.mark.django_db(transaction=True)]
@@ -20,8 +20,7 @@ def page(browser, editor):
         context = browser.new_context(base_url=url)
         context.add_cookies([session_cookie(editor, url)])
         page = context.new_page()
-        page.on("console", lambda said: said.type in ("error", "warning") and complaints.append(said.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
+        listen(page, url, complaints)
         yield page
         context.close()
     assert complaints == []
