@@ -79,7 +79,8 @@ class DescriptionForm(forms.Form):
     )
     tags = ListField(
         required=False,
-        help_text="Between commas. Documents that are read from now on get them, unless they say others.",
+        help_text="Between commas; one that has a comma itself stands in quotes. Documents that are read from"
+        " now on get them, unless they say others.",
     )
     trust = forms.ChoiceField(
         choices=[(level.value, level.value) for level in reversed(Trust)],
