@@ -6,7 +6,7 @@ import unicodedata
 import uuid
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -31,7 +31,7 @@ REVIEW: Final = Need(role=Role.ADMIN, scope=Scope.MANAGE)
 KEPT_DAYS: Final = "queries_kept_days"
 #: Of queries that one caller types on the search page, each so soon after the other, the last one counts.
 KEYSTROKES: Final = timedelta(seconds=3)
-# By then every process has written what was typed.
+# By then every process has written what was typed, and what is asked again is meant so.
 _TYPING_IS_OVER: Final = timedelta(minutes=1)
 _BATCH: Final = 5_000
 
@@ -43,6 +43,8 @@ def keep_queries(workspace_id: uuid.UUID, queries: Sequence[NotedQuery]) -> None
             with transaction.atomic():
                 AskedQuery.objects.bulk_create(map(_row, queries), ignore_conflicts=True)
                 _drop_keystrokes(workspace_id)
+                _drop_repetitions(workspace_id)
+                _forget_typists(workspace_id)
         except IntegrityError:  # the workspace has gone
             return
 
@@ -93,24 +95,37 @@ def _typist(query: NotedQuery) -> str:
 
 
 def _drop_keystrokes(workspace_id: uuid.UUID) -> None:
-    """Let the last one stand of what was typed, and forget who typed it once that is over: within the hour.
+    """Let the last one stand of what was typed.
 
     Here and not in the buffer: the keystrokes of one caller reach several processes.
     """
-    typed = AskedQuery.objects.in_workspace(workspace_id).exclude(typist="")
-    later = AskedQuery.objects.filter(
-        workspace=OuterRef("workspace"),
-        typist=OuterRef("typist"),
-        asked_at__gt=OuterRef("asked_at"),
-        asked_at__lte=OuterRef("asked_at") + KEYSTROKES,
-    )
-    typed.filter(Exists(later)).delete()
-    _forget_typists(workspace_id)
+    later = _of_the_same_typist(asked_at__gt=OuterRef("asked_at"))
+    _typed(workspace_id).filter(
+        Exists(later.filter(asked_at__lte=OuterRef("asked_at") + KEYSTROKES))
+    ).delete()
+
+
+def _drop_repetitions(workspace_id: uuid.UUID) -> None:
+    """Let the first one stand of what is shown again: by going back, by another filter or mode."""
+    earlier = _of_the_same_typist(folded=OuterRef("folded"), asked_at__lt=OuterRef("asked_at"))
+    soon = earlier.filter(asked_at__gte=OuterRef("asked_at") - _TYPING_IS_OVER)
+    _typed(workspace_id).filter(Exists(soon)).delete()
+
+
+def _typed(workspace_id: uuid.UUID) -> "QuerySet[AskedQuery]":
+    typed: QuerySet[AskedQuery] = AskedQuery.objects.in_workspace(workspace_id).exclude(typist="")
+    return typed
+
+
+def _of_the_same_typist(**narrowed: Any) -> "QuerySet[AskedQuery]":
+    same = {"workspace": OuterRef("workspace"), "typist": OuterRef("typist")}
+    found: QuerySet[AskedQuery] = AskedQuery.objects.filter(**same, **narrowed)
+    return found
 
 
 def _forget_typists(workspace_id: uuid.UUID) -> None:
-    typed = AskedQuery.objects.in_workspace(workspace_id).exclude(typist="")
-    typed.filter(asked_at__lt=timezone.now() - _TYPING_IS_OVER).update(typist="")
+    """Forget who typed it once that is over: within the hour."""
+    _typed(workspace_id).filter(asked_at__lt=timezone.now() - _TYPING_IS_OVER).update(typist="")
 
 
 def _prune(workspace: Workspace) -> int:

@@ -181,6 +181,29 @@ def test_what_is_asked_apart_counts_apart(workspace, later):
     assert texts(workspace) == ["apple", "pear"]
 
 
+def test_what_is_shown_again_counts_once(workspace):
+    keep_queries(
+        workspace.pk, [noted(workspace, "apple", after_s=-20), noted(workspace, "pear", after_s=-10)]
+    )
+    # Back, and then by another mode.
+    again = [noted(workspace, "Apple ", after_s=0), noted(workspace, "apple", after_s=9, mode=Mode.LEXICAL)]
+    keep_queries(workspace.pk, again)
+
+    assert texts(workspace) == ["apple", "pear"]
+    assert AskedQuery.objects.get(text="apple").mode == "hybrid"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"after_s": 61}, {"after_s": 9, "caller": "user:2"}, {"after_s": 9, "door": Door.API}],
+    ids=["later", "another caller", "another door"],
+)
+def test_what_is_asked_again_counts_again(workspace, other):
+    keep_queries(workspace.pk, [noted(workspace, "apple"), noted(workspace, "apple", **other)])
+
+    assert texts(workspace) == ["apple", "apple"]
+
+
 def test_keystrokes_in_another_workspace_are_others(workspace):
     other = make_workspace()
     keep_queries(workspace.pk, [noted(workspace, "pear")])
