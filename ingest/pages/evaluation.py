@@ -72,16 +72,18 @@ class NewTopicPage(ActingPage):
         form = TopicForm(request.POST)
         if not form.is_valid():
             return self._form(request, form, status=400)
-        name = form.cleaned_data["topic_set"]
         try:
-            topic = form.topic()
-            missing = missing_places(self.access, topic)
-            if missing:
-                form.add_error("places", f"There is no document {missing[0]}; give a path as its hits do.")
-                return self._form(request, form, status=422)
-            kept = keep_topics(self.access, [topic], topic_set=name, origin=TopicOrigin.GOLDEN)
+            return self._kept(request, workspace, form)
         except SearchError as error:
             return self._refused(request, form, error)
+
+    def _kept(self, request: HttpRequest, workspace: Workspace, form: TopicForm) -> HttpResponse:
+        name, topic = form.cleaned_data["topic_set"], form.topic()
+        missing = missing_places(self.access, topic)
+        if missing:
+            form.add_error("places", f"There is no document {missing[0]}; give a path as its hits do.")
+            return self._form(request, form, status=422)
+        kept = keep_topics(self.access, [topic], topic_set=name, origin=TopicOrigin.GOLDEN)
         messages.success(
             request, "The query was added." if kept.added else "The query was there: it is kept anew."
         )

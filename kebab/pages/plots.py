@@ -4,12 +4,12 @@ A plot is as wide as its place and of one height, so that its labels can be read
 shares of the width in percent, places up are pixels.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import log10
 
-TOP_PX, FLOOR_PX, LABELS_PX = 20, 172, 192
+TOP_PX, FLOOR_PX = 20, 172
 _MOST_LABELS = 5
 # Room for the levels, in percent.
 _LEFT = 6
@@ -82,17 +82,19 @@ class Axes:
 
 def bar_plot(axes: Axes, points: Sequence[Point]) -> Plot:
     """Give bars; a second series stands on the first one."""
-    top = _ceiling(max((sum(value or 0 for value in point.values) for point in points), default=0), axes)
+    span = (
+        0.0,
+        _ceiling(max((sum(value or 0 for value in point.values) for point in points), default=0), axes),
+    )
     bars = []
     for number, point in enumerate(points):
         below = 0.0
         for kind, value in zip(_KINDS, point.values, strict=False):
             if value:
-                bars.append(
-                    _bar(kind, number, len(points), (below, below + value), (0, top), _told(axes, point))
-                )
+                ends = (below, below + value)
+                bars.append(_bar(kind, number, len(points), ends, span, _told(axes, point)))
                 below += value
-    return _plot(axes, points, (0, top), bars=bars)
+    return _plot(axes, points, span, bars=bars)
 
 
 def signed_bar_plot(axes: Axes, points: Sequence[Point], *, with_labels: bool = True) -> Plot:
@@ -101,69 +103,67 @@ def signed_bar_plot(axes: Axes, points: Sequence[Point], *, with_labels: bool = 
     Where words across would be too long they are left to the bars and to the table.
     """
     top = _ceiling(max((abs(point.values[0] or 0) for point in points), default=0), axes)
-    bars = [
-        _bar(
-            _KINDS[value < 0],
-            number,
-            len(points),
-            (min(0, value), max(0, value)),
-            (-top, top),
-            _told(axes, point),
-        )
-        for number, point in enumerate(points)
-        if (value := point.values[0])
-    ]
-    plot = _plot(axes, points, (-top, top), bars=bars)
+    span, bars = (-top, top), []
+    for number, point in enumerate(points):
+        value = point.values[0]
+        if value:
+            ends = (min(0, value), max(0, value))
+            bars.append(_bar(_KINDS[value < 0], number, len(points), ends, span, _told(axes, point)))
+    plot = _plot(axes, points, span, bars=bars)
     return plot if with_labels else replace(plot, labels=())
 
 
 def line_plot(axes: Axes, points: Sequence[Point]) -> Plot:
     """Give a line a series, broken where there is no value."""
     top = _ceiling(max((value for point in points for value in point.values if value), default=0), axes)
-    dots, lines = [], []
+    dots: list[Mark] = []
+    lines: list[tuple[str, str]] = []
     for index, kind in enumerate(_KINDS[: len(axes.series)]):
+        known = [(number, point.values[index], point) for number, point in enumerate(points)]
         places = [
-            (_middle(number, len(points)), point.values[index] or 0.0, point)
-            for number, point in enumerate(points)
-            if point.values[index] is not None
+            (_middle(number, len(points)), value, point)
+            for number, value, point in known
+            if value is not None
         ]
         dots += [
             Mark(kind=kind, x=f"{x:.2f}%", y=f"{_height(y, (0, top)):.1f}", told=_told(axes, point))
             for x, y, point in places
         ]
-        step = (100 - _LEFT) / len(points) * 1.5 if points else 0
-        for (x, y, _), (next_x, next_y, _) in pairwise(places):
-            if next_x - x < step:
-                lines.append(
-                    (kind, f"{x:.2f},{100 - 100 * y / top:.2f} {next_x:.2f},{100 - 100 * next_y / top:.2f}")
-                )
+        lines += [(kind, line) for line in _lines([(x, y) for x, y, _ in places], len(points), top)]
     return _plot(axes, points, (0, top), dots=dots, lines=lines)
 
 
+def _lines(places: Sequence[tuple[float, float]], count: int, top: float) -> Iterator[str]:
+    """Give the lines between neighbours, in a square of 100."""
+    reach = (100 - _LEFT) / max(1, count) * 1.5
+    for (x, y), (next_x, next_y) in pairwise(places):
+        if next_x - x < reach:
+            yield f"{x:.2f},{100 - 100 * y / top:.2f} {next_x:.2f},{100 - 100 * next_y / top:.2f}"
+
+
 def _plot(axes: Axes, points: Sequence[Point], span: tuple[float, float], **shapes: Sequence[object]) -> Plot:
-    middle = (span[0] + span[1]) / 2
-    levels = [
-        Level(place=f"{_height(value, span):.1f}", label=axes.written(value))
-        for value in (span[0], middle, span[1])
-    ]
-    every = max(1, -(-len(points) // _MOST_LABELS))
-    chosen = range(0, len(points), every)
     return Plot(
         name=axes.name,
         series=tuple(zip(_KINDS, axes.series, strict=False)),
-        levels=levels,
-        labels=[
-            Level(
-                place=f"{_middle(number, len(points)):.2f}%",
-                label=points[number].label,
-                anchor=_anchor(number, len(points)),
-            )
-            for number in chosen
+        levels=[
+            Level(place=f"{_height(value, span):.1f}", label=axes.written(value))
+            for value in (span[0], (span[0] + span[1]) / 2, span[1])
         ],
+        labels=_labels(points),
         first_head=axes.across,
         rows=[(point.label, [_written(axes, value) for value in point.values]) for point in points],
         **shapes,  # type: ignore[arg-type]  # bars, dots, lines
     )
+
+
+def _labels(points: Sequence[Point]) -> Sequence[Level]:
+    """Give the words below, of every so-manieth place."""
+    count = len(points)
+    every = max(1, -(-count // _MOST_LABELS))
+    return [
+        Level(place=f"{_middle(n, count):.2f}%", label=points[n].label, anchor=_anchor(n, count))
+        for n in range(0, count, every)
+    ]
 
 
 def _bar(

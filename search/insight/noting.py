@@ -39,18 +39,20 @@ def note_query(workspace: Workspace, result: SearchResult, *, door: Door, caller
     """
     if not settings.KEBAB_QUERY_LOG_EVERY_S or not preference(workspace, KEPT_DAYS):
         return
+    query_log().note(_noted(workspace, result, door, caller))
+
+
+def _noted(workspace: Workspace, result: SearchResult, door: Door, caller: str) -> NotedQuery:
     total = result.lexical_total
-    query_log().note(
-        NotedQuery(
-            workspace_id=workspace.pk,
-            text=result.query[:MAX_ASKED_CHARS],
-            door=door,
-            mode=result.mode,
-            hits=len(result.hits),
-            lexical_total=None if total is None else total.value,
-            took_ms=result.took_ms,
-            degraded=result.degraded,
-            asked_at=timezone.now(),
-            caller=caller,
-        )
+    return NotedQuery(
+        workspace_id=workspace.pk,
+        text=result.query[:MAX_ASKED_CHARS],
+        door=door,
+        mode=result.mode,
+        hits=len(result.hits),
+        lexical_total=None if total is None else total.value,
+        took_ms=result.took_ms,
+        degraded=result.degraded,
+        asked_at=timezone.now(),
+        caller=caller,
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
@@ -74,22 +75,29 @@ def _shown(texts: Sequence[AskedText]) -> list[ShownText]:
 def _plots(found: Analytics) -> Sequence[Plot]:
     if not found.by_day:
         return ()
-    days = [(f"{day:%b} {day.day}", counts) for day, counts in found.by_day]
-    asked = Axes(name="Queries a day", series=("found something", "in vain"), across="Day", least=2)
-    times = Axes(
+    return (_queries_a_day(found), _times_a_day(found))
+
+
+def _queries_a_day(found: Analytics) -> Plot:
+    axes = Axes(name="Queries a day", series=("found something", "in vain"), across="Day", least=2)
+    points = [
+        Point(label=_label(day), values=(each.queries - each.without_hits, each.without_hits))
+        for day, each in found.by_day
+    ]
+    return bar_plot(axes, points)
+
+
+def _times_a_day(found: Analytics) -> Plot:
+    axes = Axes(
         name="Time to answer in ms",
         series=("median", "95th percentile"),
         across="Day",
         written="{:.0f}".format,
         least=10,
     )
-    return (
-        bar_plot(
-            asked,
-            [
-                Point(label=label, values=(each.queries - each.without_hits, each.without_hits))
-                for label, each in days
-            ],
-        ),
-        line_plot(times, [Point(label=label, values=(each.p50_ms, each.p95_ms)) for label, each in days]),
-    )
+    points = [Point(label=_label(day), values=(each.p50_ms, each.p95_ms)) for day, each in found.by_day]
+    return line_plot(axes, points)
+
+
+def _label(day: date) -> str:
+    return f"{day:%b} {day.day}"
