@@ -1,10 +1,6 @@
 // Numbers what a person must reach with Tab, and writes down what was reached and whether that could be seen.
 () => {
   const named = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0'], [contenteditable=true]";
-  const isOpen = (element) => {
-    const folded = element.closest("details:not([open])");
-    return !folded || folded.querySelector(":scope > summary") === element;
-  };
   // Arrows move within a radio group; Tab reaches one of it.
   const seen = new Set();
   const isFirst = (element) => {
@@ -15,7 +11,7 @@
     return isNew;
   };
   const stops = [...document.querySelectorAll(named)].filter(
-    (element) => !element.disabled && element.tabIndex >= 0 && isOpen(element) && element.checkVisibility({ visibilityProperty: true }) && !element.closest("[inert]") && isFirst(element),
+    (element) => !element.disabled && element.tabIndex >= 0 && element.checkVisibility({ visibilityProperty: true }) && !element.closest("[inert]") && isFirst(element),
   );
   const reached = new Set();
   const unseen = [];

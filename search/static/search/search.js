@@ -46,7 +46,10 @@ const UNDONE = {
   counts: "The filters could not be counted.",
   vote: "Your vote was not kept. Reload the page and vote again.",
 };
-const purpose = (event) => event.detail.requestConfig.elt.dataset.asksFor || "hits";
+const purpose = ({ detail: { requestConfig: { elt } } }) => {
+  if (elt.matches(".vote")) return "vote";
+  return elt.matches("[data-counts]") ? "counts" : "hits";
+};
 
 // A refused search is told where the hits would stand. Another page is opened.
 document.addEventListener("htmx:beforeSwap", (event) => {
