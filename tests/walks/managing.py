@@ -15,9 +15,9 @@ def invite_somebody_and_withdraw_it(visitor: Visitor) -> None:
     visitor.go_by_tab("People")
     page.get_by_label("E-mail address").fill(guest)
     page.get_by_label("Role").select_option("editor")
-    visitor.press("Invite")
+    visitor.submit("Invite")
     visitor.is_told(guest)
-    visitor.press(f"Withdraw the invitation of {guest}")
+    visitor.submit(f"Withdraw the invitation of {guest}")
 
     expect(page.get_by_role("cell", name=guest)).to_have_count(0)
 
@@ -27,13 +27,13 @@ def change_a_members_role_and_see_what_they_may(visitor: Visitor) -> None:
     visitor.open("people")
     visitor.follow("clerk@harbour.example")
     page.locator("#id_role").select_option("editor")
-    visitor.press("Change the role")
+    visitor.submit("Change the role")
     visitor.is_told("clerk@harbour.example is editor now.")
     visitor.follow("What they can see and do, and why")
     expect(page.get_by_text("Role: editor.")).to_be_visible()
     page.go_back()
     page.locator("#id_role").select_option("viewer")
-    visitor.press("Change the role")
+    visitor.submit("Change the role")
 
     visitor.is_told("clerk@harbour.example is viewer now.")
 
@@ -43,14 +43,14 @@ def make_a_group_fill_and_delete_it(visitor: Visitor) -> None:
     visitor.open("people")
     visitor.follow("Groups")
     page.get_by_label("Name").fill(name)
-    visitor.press("Make it")
+    visitor.submit("Make it")
     visitor.open("groups")
     visitor.follow(name)
     page.get_by_label("E-mail address of a member").fill("clerk@harbour.example")
-    visitor.press("Put in")
-    visitor.press("Take clerk@harbour.example out")
+    visitor.submit("Put in")
+    visitor.submit("Take clerk@harbour.example out")
     page.get_by_text(f"Delete {name}").click()
-    visitor.press("Delete")
+    visitor.submit("Delete")
     visitor.open("groups")
 
     expect(page.get_by_role("link", name=name)).to_have_count(0)
@@ -61,7 +61,7 @@ def make_a_token_use_it_and_revoke_it(visitor: Visitor) -> None:
     visitor.open("tokens")
     page.get_by_label("Name").fill(name)
     page.get_by_label("search", exact=False).first.check()
-    visitor.press("Make it")
+    visitor.submit("Make it")
     secret = page.get_by_label("Token", exact=True).input_value()
     visitor.press("Copy")
     expect(page.locator(".secret")).to_contain_text("Copied")
@@ -71,7 +71,7 @@ def make_a_token_use_it_and_revoke_it(visitor: Visitor) -> None:
     assert secret not in page.content()
     visitor.follow(name)
     page.get_by_text("Revoke this token").click()
-    visitor.press("Revoke")
+    visitor.submit("Revoke")
     expect(page.locator(".state").first).to_have_text("revoked")
 
     assert _status(visitor, secret) == 401
@@ -96,10 +96,10 @@ def set_how_it_is_searched(visitor: Visitor) -> None:
     visitor.go_by_tab("Settings")
     field = page.get_by_label("Keep what is asked, in days")
     field.fill("30")
-    visitor.press("Save the settings")
+    visitor.submit("Save the settings")
     expect(field).to_have_value("30")
     field.fill("")
-    visitor.press("Save the settings")
+    visitor.submit("Save the settings")
     expect(field).to_have_value("")
     visitor.follow("What was done here")
 
@@ -124,15 +124,15 @@ def judge_run_and_compare(visitor: Visitor) -> None:
     page.get_by_label("Query").fill(f"chafed rope {visitor.name}")
     page.get_by_label("What answers it").fill("moorings.md")
     page.get_by_label("Set").fill(topics)
-    visitor.press("Add the query")
+    visitor.submit("Add the query")
     visitor.is_told("The query was added.")
     for mode in ("lexical", "hybrid"):
         visitor.open(f"evaluation/runs/new?set={topics}")
         page.get_by_label("Set").select_option(topics)
         page.get_by_label("Search by").select_option(mode)
-        visitor.press("Start the run")
+        visitor.submit("Start the run")
         expect(page.get_by_text("nDCG@10").first).to_be_visible(timeout=60_000)
-    visitor.press("Compare")
+    visitor.submit("Compare")
 
     expect(page.locator(".verdict")).to_contain_text("the same")
 
@@ -144,7 +144,8 @@ def make_judgements_of_feedback(visitor: Visitor) -> None:
     expect(page.get_by_role("button", name="Hit 1 answers the query", pressed=True)).to_be_visible()
     visitor.open("evaluation")
     visitor.follow("Feedback")
-    visitor.row(query).get_by_role("button").click()
+    with page.expect_navigation():
+        visitor.row(query).get_by_role("button").click()
     visitor.open("evaluation?set=feedback")
 
     expect(page.get_by_role("cell", name=query)).to_be_visible()

@@ -103,7 +103,7 @@ def be_refused_an_answer_honestly_and_delete_it(visitor: Visitor) -> None:
     turn = page.get_by_role("article", name=question)
     expect(turn).to_contain_text("No answer in the documents")
     turn.get_by_text("Delete", exact=True).click()
-    turn.get_by_role("button", name="Delete the answer").click()
+    visitor.submit("Delete the answer")
     visitor.open("ask")
 
     expect(page.get_by_text(question)).to_have_count(0)
@@ -115,7 +115,7 @@ def see_where_documents_come_from(visitor: Visitor) -> None:
     visitor.go_by_tab("Sources")
     visitor.follow("uploads")
     page.get_by_label("Path begins with").fill("moor")
-    visitor.press("Filter")
+    visitor.submit("Filter")
     expect(page.get_by_role("link", name="Moorings and berths")).to_be_visible()
     visitor.go_by_tab("Jobs")
     page.get_by_role("link", name="Upload").first.click()

@@ -60,11 +60,11 @@ def test_an_owner_deletes_a_workspace_and_it_is_gone(team):
     page.goto("/workspaces")
     page.get_by_label("Name", exact=True).fill("Old pier")
     page.get_by_label("Short name in addresses").fill("old-pier")
-    owner.press("Make it")
+    owner.submit("Make it")
     page.goto("/w/old-pier/settings")
     page.get_by_text("Delete Old pier").click()
     page.get_by_label("Type its short name to delete it").fill("old-pier")
-    owner.press("Delete everything")
+    owner.submit("Delete everything")
     page.goto("/workspaces")
 
     expect(page.get_by_role("link", name="Old pier")).to_have_count(0)

@@ -46,7 +46,7 @@ class Visitor:
         self.page.goto("/login")
         self.page.get_by_label("E-mail address").fill(self.email)
         self.page.get_by_label("Password").fill(PASSWORD)
-        self.press("Log in")
+        self.submit("Log in")
         expect(self.page).not_to_have_url(f"{self.url}/login")
 
     def open(self, address: str) -> int:
@@ -61,8 +61,13 @@ class Visitor:
         expect(self.page.locator("nav.tabs [aria-current=page]")).to_have_text(name)
 
     def press(self, name: str) -> None:
-        """Press the button of this name."""
+        """Press the button of this name, which stays on the page."""
         self.page.get_by_role("button", name=name, exact=True).click()
+
+    def submit(self, name: str) -> None:
+        """Press the button of this name, which sends a form, and wait for the page that answers it."""
+        with self.page.expect_navigation():
+            self.press(name)
 
     def follow(self, name: str) -> None:
         """Follow the link of this name."""
