@@ -71,7 +71,7 @@ def read_documents_of_every_kind(visitor: Visitor) -> None:
         "winch was running": ".cues time",
         "marmalade siren": ".sheet",
     }.items():
-        visitor.open(f"search?q={query.replace(' ', '+')}")
+        visitor.open(f"search?mode=lexical&q={query.replace(' ', '+')}")
         page.locator(".hit h2 a").first.click()
         expect(page.locator(shows).first).to_be_visible()
         page.get_by_role("link", name="What the index saw").click()
