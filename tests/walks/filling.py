@@ -121,9 +121,7 @@ def watch_a_job_and_cancel_it(visitor: Visitor) -> None:
     page, folder = visitor.page, visitor.folder / "many"
     folder.mkdir()
     for number in range(4_000):
-        (folder / f"{number}.md").write_text(
-            f"# Soundings {number}\n\n{visitor.name} sounded {number} fathoms."
-        )
+        (folder / f"{number}.md").write_text(f"# Sounding {number}\n\nNo ground at {number} fathoms.")
     visitor.open("sources/new?kind=folder")
     page.get_by_label("Key").fill(f"many-{visitor.name}")
     page.get_by_label("Title").fill("Soundings")
