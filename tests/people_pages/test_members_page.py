@@ -31,7 +31,7 @@ def test_members_are_listed_with_role_groups_and_since_when(at, viewer, workspac
     page = at.get(PEOPLE).content.decode()
 
     row = page.partition("vera@example.org")[2].partition("</tr>")[0]
-    assert "<td>viewer</td>" in row
+    assert '<td data-label="Role">viewer</td>' in row
     assert '<span class="tag">Legal</span>' in row
     assert "2 Mar 2024" in row
     assert "no-store" in at.get(PEOPLE)["Cache-Control"]
