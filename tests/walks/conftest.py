@@ -1,5 +1,6 @@
 """A stack of its own, and a workspace that people make, fill and join by its pages alone."""
 
+import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -44,6 +45,7 @@ def stack() -> Iterator[Stack]:
     finally:
         running.stop()
         running.remove()
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")
