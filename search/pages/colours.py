@@ -90,7 +90,8 @@ class Code:
 def coloured(pieces: Sequence[Code]) -> list[list[SafeString]]:
     """Give the lines of each piece of code on a page as HTML. What they take together is bounded."""
     found = iter(spans_of([(code.language, code.text) for code in pieces if code.is_to_colour]))
-    return [_written(_words(code.text, next(found) if code.is_to_colour else ())) for code in pieces]
+    written = [_written(_words(code.text, next(found) if code.is_to_colour else ())) for code in pieces]
+    return [lines if code.lines else [] for code, lines in zip(pieces, written, strict=True)]
 
 
 def _words(text: str, spans: Sequence[Span]) -> Iterator[tuple[str, str]]:
