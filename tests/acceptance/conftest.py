@@ -1,4 +1,4 @@
-"""One running stack for all acceptance tests: they know only its verbs and its HTTP address."""
+"""One running stack for all acceptance tests, and no longer: they know only its verbs and its HTTP address."""
 
 import itertools
 import json
@@ -13,7 +13,7 @@ from tests.drill.stack import Stack, temporary_directory
 _numbers = itertools.count(1)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def stack() -> Iterator[Stack]:
     """A whole stack with a data directory and a port of its own."""
     running = Stack(temporary_directory(), KEBAB_EMBEDDER="hash", KEBAB_NODE_ID="node-a")
@@ -25,7 +25,7 @@ def stack() -> Iterator[Stack]:
         running.remove()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def verb(stack: Stack) -> Callable[..., Any]:
     """Run a verb with `--json`, which has to succeed, and give the document that it prints."""
 
@@ -37,7 +37,7 @@ def verb(stack: Stack) -> Callable[..., Any]:
     return run
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def make_client(stack: Stack, verb: Callable[..., Any]) -> Iterator[Callable[[], Client]]:
     """Make a workspace, and give a client with a token that may search and ingest in it."""
     clients = []
