@@ -263,7 +263,7 @@ class SourceForm(CredentialsForm, SyncedForm):
         super().__init__(*args, **options)
         for name in _lacking(source):
             del self.fields[name]
-        if source.sealed_credentials:
+        if "is_forgetting" in self.fields:
             self.fields["token"].help_text = "One is stored. Left empty, it stays; it is never shown."
 
     def body(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 
 PROJECT = Path(__file__).resolve().parents[2]
 MAKE_VENV = PROJECT / "deploy" / "make-venv"
-TARGETS = {"help", "demo", "up", "test", "check", "bench", "drill", "fuzz", "clean"}
+TARGETS = {"help", "demo", "up", "test", "check", "bench", "drill", "fuzz", "screenshots", "clean"}
 
 
 @pytest.fixture

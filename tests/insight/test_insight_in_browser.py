@@ -77,7 +77,7 @@ def test_a_run_is_followed_without_touching_what_is_open(open_page, orchard, adm
     expect(page.get_by_role("button", name="Delete the run")).to_be_visible()
 
     page.context.clear_cookies()
-    with page.expect_response(lambda answer: "/login" in answer.url):
+    with page.expect_response(lambda answer: "hx-refresh" in answer.headers):
         pass
     expect(page.get_by_text("1 of 1 queries asked")).to_be_visible()
     expect(page.get_by_role("button", name="Delete the run")).to_be_visible()

@@ -7,7 +7,8 @@ if (standing) setTimeout(follow, EVERY_MS);
 async function follow() {
   const response = await fetch(standing.dataset.run, { headers: { "HX-Request": "true" } }).catch(() => null);
   // Nobody is logged in any more, or the run has gone: what is shown may be read on.
-  if (response?.redirected || (response && response.status >= 400 && response.status < 500)) return;
+  const isLoggedOut = response?.headers.has("HX-Refresh");
+  if (isLoggedOut || (response && response.status >= 400 && response.status < 500)) return;
   if (response?.ok) show(await response.text());
   setTimeout(follow, EVERY_MS);
 }
