@@ -1,4 +1,4 @@
-"""One running stack for all acceptance tests, and no longer: they know only its verbs and its HTTP address."""
+"""One running stack for all acceptance tests alone: they know only its verbs and its HTTP address."""
 
 import itertools
 import json

@@ -19,7 +19,7 @@ _CSRF_TOKEN = "a" * 32
 # After it there is nothing left to ask about.
 _END = "DELETE /api/v1/workspaces/{ws}"
 # What the first round didn't do for want of luck gets others.
-_ROUNDS = 24
+_ROUNDS = 48
 # They need vectors of every chunk, which no worker makes here.
 _BEYOND = {
     "POST /api/v1/workspaces/{ws}/embedding/rollback",
