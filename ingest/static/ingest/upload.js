@@ -1,5 +1,6 @@
 // Sends files to the API one by one, and follows the job of each until it is searchable or refused.
 const form = document.querySelector("[data-upload]");
+const section = document.querySelector("[data-sent]");
 const list = document.querySelector("[data-list]");
 const ARCHIVE = /\.(zip|tar|tgz|tbz2?|txz|tar\.(gz|bz2|xz))$/i;
 const AT_ONCE = 3; // files that are sent, and jobs that are looked at
@@ -178,7 +179,10 @@ async function followSent() {
 function listed(relative, size) {
   const folder = form.elements.folder.value.replace(/^\/+|\/+$/g, "");
   const path = (folder ? `${folder}/` : "") + relative;
-  document.querySelector("[data-sent]").hidden = false;
+  if (section.hidden) {
+    section.hidden = false;
+    section.scrollIntoView({ block: "nearest" });
+  }
   counts.all += 1;
   return { path, row: rowOf(path, size) };
 }
