@@ -57,7 +57,8 @@ class Visitor:
 
     def go_by_tab(self, name: str) -> None:
         """Open what a tab of the workspace leads to."""
-        self.page.locator("nav.tabs").get_by_role("link", name=name, exact=True).click()
+        with self.page.expect_navigation():  # to its end: Enter asks once the page's script is there
+            self.page.locator("nav.tabs").get_by_role("link", name=name, exact=True).click()
         expect(self.page.locator("nav.tabs [aria-current=page]")).to_have_text(name)
 
     def press(self, name: str) -> None:
@@ -70,8 +71,9 @@ class Visitor:
             self.press(name)
 
     def follow(self, name: str) -> None:
-        """Follow the link of this name."""
-        self.page.get_by_role("link", name=name, exact=True).first.click()
+        """Follow the link of this name to its page."""
+        with self.page.expect_navigation():
+            self.page.get_by_role("link", name=name, exact=True).first.click()
 
     def is_told(self, text: str) -> None:
         """Expect that the page says so."""
