@@ -182,6 +182,13 @@ _SOURCES: Sequence[RegisteredPage] = (
 _PEOPLE: Sequence[RegisteredPage] = (
     RegisteredPage(route="workspaces"),
     RegisteredPage(route="settings", variant="forbidden", as_role=Role.VIEWER, status=403),
+    RegisteredPage(
+        route="settings",
+        variant="as-owner",
+        as_role=Role.OWNER,
+        opens=".asked summary",
+        shows="#id_deletion_slug",
+    ),
     *_needing(
         Role.ADMIN,
         RegisteredPage(route="people"),

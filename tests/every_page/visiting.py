@@ -30,6 +30,10 @@ _OVERFLOW = """() => {
 }"""
 # What a browser says of a page that refuses.
 _REFUSED = "the server responded with a status of"
+_TWINS = """() => {
+  const ids = [...document.querySelectorAll("[id]")].map((each) => each.id);
+  return [...new Set(ids.filter((id, place) => ids.indexOf(id) < place))];
+}"""
 # More than any page of the ground has to reach; one that has more fails by name.
 _MOST_STOPS = 500
 # So many boxes that scroll take a stop, too.
@@ -112,6 +116,7 @@ def _is_of_axe(complaint: str) -> bool:
 def _look(page: Page, width: str, found: dict[str, list[str]]) -> None:
     found["overflow"] += [f"{width}: {each}" for each in overflow(page)]
     found["keyboard"] += [f"{width}: {each}" for each in unreached(page)]
+    found["violations"] += [f"{width}: several elements have the id {each}" for each in page.evaluate(_TWINS)]
     for theme in THEMES:
         page.emulate_media(color_scheme=theme, reduced_motion="reduce")
         found["violations"] += [f"{width}, {theme}: {each}" for each in violations(page)]
