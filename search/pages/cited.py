@@ -50,5 +50,31 @@ class Cited:
         return urlencode(self.named if first is None else {**self.named, "from": first})
 
 
+class ShownPart:
+    """What is shown of a document at once: the ways to its cited place, and to what is before and behind."""
+
+    __slots__ = ()
+
+    cited: Cited
+    #: The first line, page, cue or passage of the part before and of the one after; None at either end.
+    earlier: int | None
+    later: int | None
+
+    @property
+    def cited_address(self) -> str:
+        """The query string of the part with the cited place."""
+        return self.cited.address()
+
+    @property
+    def earlier_address(self) -> str | None:
+        """The query string of the part before."""
+        return None if self.earlier is None else self.cited.address(self.earlier)
+
+    @property
+    def later_address(self) -> str | None:
+        """The query string of the part after."""
+        return None if self.later is None else self.cited.address(self.later)
+
+
 def _number(text: str | None) -> int | None:
     return int(text) if text is not None and _NUMBER.fullmatch(text) else None

@@ -8,7 +8,7 @@ from search.blobs import open_blob
 from search.cues import Cue, NoCues, read_cues
 from search.lines import read_lines
 from search.models import Chunk, Document
-from search.pages.cited import Cited
+from search.pages.cited import Cited, ShownPart
 
 #: Cues shown at once; the first cited one has LEAD_CUES before it.
 WINDOW_CUES, LEAD_CUES = 400, 20
@@ -25,7 +25,7 @@ class NoPages(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PageReading:
+class PageReading(ShownPart):
     """One page of a document, drawn and as text."""
 
     template: ClassVar[str] = "search/paged.html"
@@ -44,19 +44,14 @@ class PageReading:
         return range(self.page, self.page + 1)
 
     @property
-    def earlier_address(self) -> str | None:
-        """The query string of the page before."""
-        return self.cited.address(self.page - 1) if self.page > 1 else None
+    def earlier(self) -> int | None:
+        """The page before."""
+        return self.page - 1 if self.page > 1 else None
 
     @property
-    def later_address(self) -> str | None:
-        """The query string of the page after."""
-        return self.cited.address(self.page + 1) if self.page < self.total else None
-
-    @property
-    def cited_address(self) -> str:
-        """The query string of the cited page."""
-        return self.cited.address()
+    def later(self) -> int | None:
+        """The page after."""
+        return self.page + 1 if self.page < self.total else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +75,7 @@ class ShownCue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CueReading:
+class CueReading(ShownPart):
     """A window of a transcript."""
 
     template: ClassVar[str] = "search/cues.html"
@@ -93,16 +88,16 @@ class CueReading:
     total: int
 
     @property
-    def earlier_address(self) -> str | None:
-        """The query string of the window before."""
+    def earlier(self) -> int | None:
+        """The first cue of the window before."""
         first = self.cues[0].number if self.cues else self.total + 1
-        return self.cited.address(max(1, first - WINDOW_CUES)) if first > 1 else None
+        return max(1, first - WINDOW_CUES) if first > 1 else None
 
     @property
-    def later_address(self) -> str | None:
-        """The query string of the window after."""
+    def later(self) -> int | None:
+        """The first cue of the window after."""
         last = self.cues[-1].number if self.cues else self.total
-        return self.cited.address(last + 1) if last < self.total else None
+        return last + 1 if last < self.total else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from search.blobs import open_blob
 from search.cues import NoCues
 from search.lines import LineWindow, read_lines
 from search.models import Chunk, Document, MediaKind
-from search.pages.cited import Cited
+from search.pages.cited import Cited, ShownPart
 from search.pages.colours import Code, coloured, language_of_path
 from search.pages.markdown.parsing import is_markdown
 from search.pages.neighbours import Neighbours
@@ -46,7 +46,7 @@ class ShownLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(ShownPart):
     """A window of a document: lines or passages, which of them are cited, and where it goes on."""
 
     cited: Cited
@@ -70,21 +70,6 @@ class Reading:
     def shown(self) -> range:
         """The numbers of the lines that are shown, or the ordinals of the passages."""
         return range(self.first - (self.window is None), self.last + (self.window is not None))
-
-    @property
-    def cited_address(self) -> str:
-        """The query string of the window around the cited place."""
-        return self.cited.address()
-
-    @property
-    def earlier_address(self) -> str | None:
-        """The query string of the window before."""
-        return None if self.earlier is None else self.cited.address(self.earlier)
-
-    @property
-    def later_address(self) -> str | None:
-        """The query string of the window after."""
-        return None if self.later is None else self.cited.address(self.later)
 
 
 AnyReading = Reading | RenderedReading | PageReading | CueReading | PictureReading

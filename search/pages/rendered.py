@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString
 from search.blobs import open_blob
 from search.lines import LineWindow, read_lines
 from search.models import Document
-from search.pages.cited import Cited
+from search.pages.cited import Cited, ShownPart
 from search.pages.markdown.headings import lower_headings
 from search.pages.markdown.landmarks import MAX_BYTES, Landmarks, landmarks_of
 from search.pages.markdown.links import Links, resolve
@@ -20,7 +20,7 @@ from search.pages.neighbours import Neighbours
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RenderedReading:
+class RenderedReading(ShownPart):
     """A stretch of a Markdown document."""
 
     template: ClassVar[str] = "search/rendered.html"
@@ -34,26 +34,12 @@ class RenderedReading:
     #: Whether a line is longer than what is shown of it.
     is_cut: bool
     earlier: int | None
+    later: int | None
 
     @property
     def shown(self) -> range:
         """The numbers of the lines that are shown."""
         return range(self.first, self.last + 1)
-
-    @property
-    def cited_address(self) -> str:
-        """The query string of the stretch with the cited place."""
-        return self.cited.address()
-
-    @property
-    def earlier_address(self) -> str | None:
-        """The query string of the stretch before."""
-        return None if self.earlier is None else self.cited.address(self.earlier)
-
-    @property
-    def later_address(self) -> str | None:
-        """The query string of the stretch after."""
-        return self.cited.address(self.last + 1) if self.last < self.total else None
 
 
 def read_rendered(neighbours: Neighbours, cited: Cited) -> RenderedReading:
@@ -73,6 +59,7 @@ def read_rendered(neighbours: Neighbours, cited: Cited) -> RenderedReading:
         total=window.total,
         is_cut=any(line.is_cut for line in window.lines),
         earlier=stretch.earlier,
+        later=stretch.last + 1 if stretch.last < window.total else None,
     )
 
 
