@@ -5,7 +5,7 @@ import itertools
 import os
 import resource
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -19,7 +19,9 @@ _MB = 1_000_000
 # What a volume holds beside its ballast: the whole data directory has Postgres' files in it.
 _SIZES_MB = {"data": 700, "blobs": 40, "mirrors": 80}
 # Every text of the corpus is longer.
-_QUOTA_BYTES = 64
+_TEXT_BYTES = 64
+# No write to a mirror is shorter, and some lines of complaint still reach the log, which is a file too.
+_PAGE_BYTES = 4_096
 
 
 class Volume:
@@ -51,21 +53,23 @@ class Volume:
 
 
 class Quota:
-    """Stands for a full disk where none may be mounted: no process of the stack can make a file longer."""
+    """Stands for a full disk where none may be mounted: processes that can make no file longer."""
 
-    def __init__(self, stack: Stack) -> None:
-        self._stack = stack
+    def __init__(self, pids: Callable[[], Iterable[int]], size_bytes: int) -> None:
+        """Of the processes that `pids` gives; they make no file longer than so many bytes."""
+        self._pids = pids
+        self._size_bytes = size_bytes
 
     def fill(self) -> None:
-        """Refuse writes to files of the workers and the mirror process."""
-        self._limit(_QUOTA_BYTES)
+        """Refuse longer files."""
+        self._limit(self._size_bytes)
 
     def free(self) -> None:
         """Allow them again."""
         self._limit(resource.RLIM_INFINITY)
 
     def _limit(self, size_bytes: int) -> None:
-        for pid in (*worker_family(self._stack), self._stack.pids()["mirror"]):
+        for pid in self._pids():
             with contextlib.suppress(psutil.NoSuchProcess):
                 process = psutil.Process(pid)
                 most = process.rlimit(psutil.RLIMIT_FSIZE)[1]
@@ -89,7 +93,10 @@ def disks_of(stack: Stack) -> Iterator[Mapping[str, Disk]]:
     Who may not mount gets quotas on the size of files for the latter two. The stack has yet to be started.
     """
     if os.geteuid() != 0:
-        yield {"blobs": Quota(stack), "mirrors": Quota(stack)}
+        yield {
+            "blobs": Quota(lambda: worker_family(stack), _TEXT_BYTES),
+            "mirrors": Quota(lambda: [stack.pids()["mirror"]], _PAGE_BYTES),
+        }
         return
     directory = DataDirectory(stack.data_dir)
     folders = {"data": stack.data_dir, "blobs": directory.blobs, "mirrors": directory.mirrors}
