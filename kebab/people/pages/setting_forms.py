@@ -30,9 +30,8 @@ class DeletionForm(forms.Form):
     slug = forms.CharField(label="Type its short name to delete it", max_length=63, widget=_PLAIN)
 
     def __init__(self, workspace: Workspace, *args: Any, **options: Any) -> None:
-        super().__init__(
-            *args, auto_id="id_deletion_%s", **options
-        )  # the name's form beside it has a slug, too
+        # The name's form beside it has a slug, too.
+        super().__init__(*args, auto_id="id_deletion_%s", **options)
         self._slug = workspace.slug
 
     def clean_slug(self) -> str:
