@@ -15,6 +15,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 INSTALLED := $(VENV)/.installed
 TESTS_INSTALLED := $(VENV)/.tests-installed
 PEERS_INSTALLED := $(VENV)/.peers-installed
+# What Kebab does without by default, and is tested with.
+TESTED_EXTRAS := $(foreach extra,rerank ocr telemetry s3,deploy/requirements-$(extra).txt)
 # check --deploy judges a deployment: behind a proxy that speaks TLS. (makemigrations warns that no database runs, and needs none.)
 DEPLOYED := KEBAB_HTTPS=1 KEBAB_TRUSTED_PROXIES=127.0.0.1 KEBAB_DEBUG=0
 
@@ -45,7 +47,7 @@ check: $(TESTS_INSTALLED) ## format, lint, types, migrations, deployment setting
 bench: $(if $(filter-out 0,$(PEERS)),$(PEERS_INSTALLED),$(INSTALLED)) ## measure the speed budgets on this machine (PEERS=1: peers beside Kebab; ARGS="--path FOLDER")
 	@$(BIN)/kebab bench $(if $(filter-out 0,$(PEERS)),--peers) $(ARGS)
 
-drill: $(TESTS_INSTALLED) ## kill processes while they work, and see that nothing is lost (ARGS="--kills 30")
+drill: $(TESTS_INSTALLED) ## kill processes, cut lines, fill disks while clients work, and see that nothing is lost (ARGS="--scenes siege --siege-kills 30")
 	$(BIN)/python -m tests.drill $(ARGS)
 
 fuzz: $(TESTS_INSTALLED) ## send requests made up from the API's own description (ARGS="--requests 20000")
@@ -69,10 +71,10 @@ $(INSTALLED): $(BIN)/python requirements.txt deploy/requirements-model.txt
 	@chmod +x $(BIN)/kebab
 	@touch $@
 
-$(TESTS_INSTALLED): $(INSTALLED) tests/requirements.txt deploy/requirements-rerank.txt deploy/requirements-ocr.txt
+$(TESTS_INSTALLED): $(INSTALLED) tests/requirements.txt $(TESTED_EXTRAS)
 	@echo "Installing what the tests need ..."
 	@$(PIP) install -r tests/requirements.txt
-	@$(PIP) install --no-deps -r deploy/requirements-rerank.txt -r deploy/requirements-ocr.txt
+	@$(PIP) install --no-deps $(TESTED_EXTRAS:%=-r %)
 	@touch $@
 
 $(PEERS_INSTALLED): $(INSTALLED) deploy/requirements-peers.txt

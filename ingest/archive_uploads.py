@@ -12,6 +12,7 @@ from ingest.archives.names import is_unpacked, without_suffix
 from ingest.archives.open_archive import open_archive
 from ingest.jobs.request import request_archive
 from ingest.models import Job
+from ingest.quotas import Addition, check_content, check_jobs
 from ingest.sources import upload_source
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
@@ -48,11 +49,14 @@ def archive_folder(path: str) -> str:
 def accept_archive(workspace: Workspace, upload: ArchiveUpload, *, reader: Reader, requested_by: str) -> Job:
     """Keep the archive and give the job that ingests what is in it; documents at the same paths are replaced.
 
-    Raises ArchiveRefused, InvalidPath and what `upload_source` raises.
+    Raises ArchiveRefused, InvalidPath, what `upload_source` raises, and RateLimited and TooLarge for a quota
+    that is reached.
     """
     check_archive(upload.name, upload.file)
     prefix = "" if upload.folder is None else normalise_path(upload.folder.rstrip("/")) + "/"
     source = upload_source(workspace, reader, upload.source)
+    check_jobs(workspace)
+    check_content(workspace, Addition(is_new=True, size_bytes=1))
     ensure_version(source, upload.version)
     stated = {**upload.stated, **({} if upload.embed else {"embed": False})}
     blob = keep_blob_file(workspace.pk, upload.file)

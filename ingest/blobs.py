@@ -1,14 +1,16 @@
 """Letting go of bytes that nothing needs: no document, no upload that waits, no quarantine, no web page."""
 
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from django.db import transaction
 
 from ingest.models import OPEN_STATES, UPLOAD_KINDS, Job, JobItem, Unreadable, WebPage
+from kebab.keeping.holding import may_delete
 from kebab.tenancy.acting import acting_in
-from search.blobs import drop_blobs, hold_blobs
+from search.blobs import blob_name, drop_blobs, has_blob, hold_blobs
 from search.models import Document, SourceKind
 
 # Held at once: who needs one of them anew waits until all are deleted.
@@ -45,7 +47,8 @@ def release_blobs(
 ) -> int:
     """Delete the blobs among `hashes`, of which '' is none, that are not in use; give how many.
 
-    Whoever begins to need one meanwhile is either seen by `unneeded`, or finds it gone and keeps it anew.
+    None while a backup is being made: the hourly look for what was forgotten finds them. Whoever begins to
+    need one meanwhile is either seen by `unneeded`, or finds it gone and keeps it anew.
     """
     # Who acts elsewhere sees no row that needs any of them.
     with acting_in(workspace_id):
@@ -59,12 +62,28 @@ def _release_blobs(
     n_released = 0
     for start in range(0, len(found), _AT_ONCE):
         with transaction.atomic():
+            if not may_delete():
+                return n_released
             held = set(found[start : start + _AT_ONCE])
             hold_blobs(workspace_id, held)
             gone = unneeded(workspace_id, held)
             drop_blobs(workspace_id, gone)
             n_released += len(gone)
     return n_released
+
+
+def needed_blob_names() -> Iterator[str]:
+    """Give the names of all blobs that rows of any workspace need."""
+    documents = Document.objects.order_by().values_list("workspace_id", "content_hash")
+    pages = WebPage.objects.exclude(content_hash="").values_list("workspace_id", "content_hash")
+    for workspace_id, hash_ in chain(documents.iterator(), pages.iterator()):
+        yield blob_name(workspace_id, hash_)
+    jobs = Job.objects.filter(kind__in=UPLOAD_KINDS).values_list("workspace_id", "payload__blob")
+    items = JobItem.objects.exclude(blob="").values_list("workspace_id", "blob")
+    unreadable = Unreadable.objects.filter(is_quarantined=True).values_list("workspace_id", "content_hash")
+    for workspace_id, hash_ in chain(jobs.iterator(), items.iterator(), unreadable.iterator()):
+        if hash_ and has_blob(workspace_id, hash_):
+            yield blob_name(workspace_id, hash_)
 
 
 def quarantined_blobs(workspace_id: uuid.UUID, hashes: Iterable[str]) -> set[str]:

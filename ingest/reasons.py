@@ -66,6 +66,7 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "quarantined": "Every parser failed on it. It is tried again when the file or a parser changes.",
         "killed_its_worker": "Reading it ended the worker again and again, so it was given up.",
         "unreadable": "It could not be opened or fetched.",
+        "over_quota": "The workspace holds as much as it may. Delete some, or ask the operator for more.",
         "unstorable": "It holds something that the database does not take.",
     }
 )

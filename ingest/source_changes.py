@@ -9,6 +9,7 @@ from django.db import transaction
 from ingest import versions
 from ingest.jobs.request import request_source_deletion, request_sync
 from ingest.models import Job
+from ingest.quotas import check_jobs
 from ingest.sources import change_source, create_source, refuse_upload_source
 from ingest.versions import AddedVersion
 from kebab.api.errors import Forbidden
@@ -54,9 +55,11 @@ def restate_source(access: Access, source: Source, fields: Mapping[str, Any]) ->
 def sync_source(access: Access, source: Source, *, version: str = "", embed: bool = True) -> Job:
     """Give the job that brings a version of the source up to date.
 
-    Raises Conflict for a source that holds uploads, and what `request_sync` raises.
+    Raises Conflict for a source that holds uploads, RateLimited for too many jobs, and what `request_sync`
+    raises.
     """
     refuse_upload_source(source)
+    check_jobs(access.workspace)
     with transaction.atomic():
         job = request_sync(source, requested_by=access.actor, version=version, embed=embed)
         audit.record(access, "source.sync_asked", source.key, job=str(job.pk))

@@ -4,11 +4,12 @@ import uuid
 
 from celery import shared_task
 
+from ingest.jobs.hints import hint_due_jobs
 from ingest.jobs.request import request_embedding
 from ingest.jobs.retention import release_expired, release_forgotten
 from ingest.jobs.run import run_job
 from ingest.jobs.schedule import request_due_syncs
-from ingest.jobs.sweep import sweep
+from ingest.metrics import SWEEPS
 from kebab import failpoints
 from kebab.tenancy.acting import acting_everywhere, acting_in
 from search.vectors.lifecycle import workspaces_with_ended_spaces
@@ -28,9 +29,10 @@ def run_embedding_task(workspace_id: str, job_id: str) -> None:
 
 @shared_task(name="ingest.sweep")
 def sweep_task() -> None:
-    """Hint at all that is due."""
+    """Find what nobody does: jobs whose hint got lost, whose lease ran out."""
     if failpoints.is_on("sweep"):
-        sweep()
+        SWEEPS.add()
+        hint_due_jobs()
 
 
 @shared_task(name="ingest.end_spaces")

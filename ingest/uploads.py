@@ -11,6 +11,7 @@ from ingest.blobs import release_blobs
 from ingest.jobs.request import request_document
 from ingest.jobs.upload import STATED
 from ingest.models import OPEN_STATES, ItemState, Job, JobItem, JobKind
+from ingest.quotas import Addition, check_content, check_jobs
 from ingest.sources import upload_source
 from kebab.api.errors import Conflict, NotFound
 from kebab.people.models import Workspace
@@ -19,7 +20,7 @@ from search.blobs import has_blob, hold_blobs, keep_blobs, secure_blobs
 from search.corpus import Place, delete_documents, ensure_version
 from search.identifiers import content_hash
 from search.libraries.standing import refresh_standing
-from search.models import Document, SourceKind
+from search.models import Document, SourceKind, SourceVersion
 from search.paths import normalise_path
 
 
@@ -51,11 +52,13 @@ class Accepted:
 def accept_upload(workspace: Workspace, upload: Upload, *, reader: Reader, requested_by: str) -> Accepted:
     """Keep the bytes and ask for their ingestion; a document at that path will be replaced.
 
-    Raises InvalidPath and what `upload_source` raises.
+    Raises InvalidPath, what `upload_source` raises, and RateLimited and TooLarge for a quota that is reached.
     """
     path = normalise_path(upload.path)
     source = upload_source(workspace, reader, upload.source)
+    check_jobs(workspace)
     version = ensure_version(source, upload.version)
+    check_content(workspace, _addition(version, path, len(upload.content)))
     place = Place(workspace=workspace, source=source, version=version, path=path)
     blob = content_hash(upload.content)
     stated = {**upload.stated, **({} if upload.embed else {"embed": False})}
@@ -72,6 +75,7 @@ def restate_upload(document: Document, changes: Mapping[str, Any], *, requested_
     document, and when the bytes are gone.
     """
     _refuse_folder(document, "edit the file")
+    check_jobs(document.workspace)
     base = _waiting_payload(document) or {"blob": document.content_hash, **document.overrides}
     stated = {name: base[name] for name in STATED if name in base} | dict(changes)
     place = Place(
@@ -107,6 +111,12 @@ def delete_upload(document: Document) -> int:
     transaction.on_commit(partial(release_blobs, document.workspace_id, hashes))
     transaction.on_commit(partial(refresh_standing, document.workspace_id, document.source_id))
     return seq
+
+
+def _addition(version: SourceVersion, path: str, size_bytes: int) -> Addition:
+    there = Document.objects.in_workspace(version.workspace_id).filter(version=version.pk, path=path)
+    replaced = there.values_list("size_bytes", flat=True).first()
+    return Addition(is_new=replaced is None, size_bytes=size_bytes - (replaced or 0))
 
 
 def _ask(place: Place, blob: str, stated: Mapping[str, Any], requested_by: str) -> Accepted:

@@ -1,18 +1,22 @@
 """What ingest adds to kebab's registries."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
 from django.db import transaction
 
+from ingest.blobs import needed_blob_names
 from ingest.chunking.types import LEAST_TOKENS, MAX_TOKENS
 from ingest.connectors.git.credentials import seal_again
 from ingest.connectors.git.place import remove_repositories
 from ingest.errors import IngestError
+from ingest.jobs import standing
 from ingest.jobs.cutting import CHUNK_TOKENS
 from kebab.api.errors import register_error_tree
 from kebab.api.permissions import Need
+from kebab.health.checks import CheckResult, imported, register_check
+from kebab.keeping.blobs import register_blob_names
 from kebab.pages.tabs import Tab, register_tab
 from kebab.people import deletion
 from kebab.people.access import Access
@@ -41,7 +45,30 @@ def register() -> None:
     register_tab(Tab(label="Sources", route="sources", need=_READ, place=30))
     register_tab(Tab(label="Jobs", route="jobs", need=_READ, place=40))
     deletion.register(_remove_what_is_not_a_row)
-    preparation.register("credentials of sources", seal_again)
+    standing.register()
+    preparation.register("credentials of sources", _seal_again)
+    register_blob_names(needed_blob_names)
+    _register_checks()
+
+
+def _seal_again() -> None:
+    seal_again()
+
+
+def _register_checks() -> None:
+    register_check("embedding", _check_vectors)
+    register_check("jobs", imported("ingest.job_checks.check_jobs"))
+    deep = imported("ingest.blob_checks.check_all_blobs")
+    register_check("blobs", imported("ingest.blob_checks.check_blobs"), thorough=deep)
+    register_check("rows", imported("ingest.leftover_checks.check_rows"))
+    register_check("leftovers", imported("ingest.leftover_checks.check_leftovers"))
+
+
+def _check_vectors(repair: bool) -> Iterable[CheckResult]:
+    from ingest.jobs.request import request_embedding  # it brings parsers and the whole search along
+    from search.vectors.checks import check_coverage
+
+    return check_coverage(repair, request_embedding)
 
 
 def _remove_what_is_not_a_row(workspace: Workspace) -> None:

@@ -1,3 +1,3 @@
 """Kebab: the Django project, its people and tenancy, its API plumbing and its embedded stack."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -15,20 +15,44 @@ from a2wsgi.asgi_typing import ASGIApp, Receive, Scope, Send
 from django.conf import settings
 from django.core.asgi import get_asgi_application
 
+from kebab import draining
 from kebab.ending import end
 from kebab.stack.lifeline import tie_to_spawner
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kebab.settings")
 tie_to_spawner()
+draining.begin_on_signal()
 _streams = get_asgi_application()
 
-from kebab.wsgi import application as _wsgi  # noqa: E402  # Django is set up first
+from kebab import tracing  # noqa: E402  # Django is set up first
+from kebab.admission.gate import Gate  # noqa: E402
+from kebab.admission.turns import Room, Turns  # noqa: E402
+from kebab.health import probes  # noqa: E402
+from kebab.identified import answer_identified  # noqa: E402
+from kebab.metrics.store import begin  # noqa: E402
+from kebab.wsgi import application as _wsgi  # noqa: E402
+
+begin("web")
+tracing.begin()
 
 _MCP_PATHS = frozenset({"/mcp", "/mcp/"})
 _STREAM_PATH = re.compile(r"\A/(?:api/v1/workspaces/[^/]+/(?:jobs/[^/]+/events|ask)|w/[^/]+/ask)\Z")
 # Of a body's length: less than ten million bytes, of which the views take one.
 _LENGTH_DIGITS = 7
-_views = WSGIMiddleware(_wsgi, workers=settings.KEBAB_WEB_THREADS)
+_THREADS = settings.KEBAB_WEB_THREADS
+
+
+def _views(slots: int) -> Gate:
+    """Give the views in threads of their own, two more than requests that are let in: probes always are."""
+    room = Room(slots=slots, waiting=4 * slots, wait_s=2.0)
+    long_bodies = Room(slots=max(1, slots // 2), waiting=2 * slots, wait_s=30.0)
+    return Gate(WSGIMiddleware(_wsgi, workers=slots + 2), Turns(room), long_bodies=Turns(long_bodies))
+
+
+# Who waits for a document to be searchable sleeps in a thread for up to half a minute: beside the others.
+_answering, _awaiting = _views(_THREADS), _views(2 * _THREADS)
+# Streams hold no thread, but memory and, now and then, a connection.
+_LASTING = Turns(Room(slots=settings.KEBAB_WEB_STREAMS, waiting=0, wait_s=0.0))
 
 
 class _Mcp:
@@ -63,6 +87,7 @@ def _mcp_endpoint() -> Any:
 
 
 _mcp = _Mcp()
+_lasting_mcp, _lasting_streams = Gate(_mcp, _LASTING), Gate(_streams, _LASTING)
 
 
 def takes_long(scope: Scope) -> bool:
@@ -82,13 +107,17 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "lifespan":
         await _lifespan(receive, send)
         return
-    await _app_of(scope)(scope, receive, send)
+    await answer_identified(_app_of(scope), scope, receive, send)
 
 
 def _app_of(scope: Scope) -> ASGIApp:
+    if probes.is_probe(scope):
+        return probes.application
     if scope["path"] in _MCP_PATHS:
-        return _mcp
-    return _streams if takes_long(scope) else _views
+        return _lasting_mcp
+    if takes_long(scope):
+        return _lasting_streams
+    return _awaiting if b"wait_for=" in scope["query_string"] else _answering
 
 
 async def _lifespan(receive: Receive, send: Send) -> None:

@@ -1,6 +1,7 @@
 """Reads environment variables for the settings, and tells operators what is wrong with one."""
 
 import os
+from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -41,6 +42,12 @@ def header_text(name: str) -> str:
     if not (raw.isascii() and raw.isprintable()):
         raise ImproperlyConfigured(f"{name} is {raw!r}; give printable ASCII characters.")
     return raw
+
+
+def folder(name: str) -> Path | None:
+    """Give a folder's whole path; None for an empty variable."""
+    raw = text(name)
+    return Path(raw).expanduser().resolve() if raw else None
 
 
 def items(name: str, separator: str = ",") -> list[str]:

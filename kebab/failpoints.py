@@ -1,7 +1,8 @@
 """Points at which a drill kills the process, and safeguards that it switches off to prove their worth.
 
 `KEBAB_FAILPOINT=after_parse` makes a process kill itself where it says `reached("after_parse")`;
-`KEBAB_WITHOUT=sweep,fence` switches safeguards off. Neither is ever set outside a drill or a test.
+`KEBAB_WITHOUT=sweep,fence,readback,generations` switches safeguards off. Neither is ever set outside a drill
+or a test.
 """
 
 import os

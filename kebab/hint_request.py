@@ -1,8 +1,17 @@
 """How a worker ends a message: the credit that the message took comes back, whatever Redis does."""
 
+from typing import Any, Final
+
 from celery import Task
 from celery.worker.request import Request
 from kombu.transport.virtual import QoS
+
+from kebab import tracing
+from kebab.log_context import about, request_id
+
+#: Headers of messages.
+REQUEST_ID: Final = "kebab_request_id"
+TRACE: Final = "kebab_traceparent"
 
 
 class HintRequest(Request):
@@ -25,3 +34,16 @@ class HintTask(Task):
 
     abstract = True
     Request = HintRequest
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Work, known by what caused it: a hint is sent for a request, or for none."""
+        cause = getattr(self.request, REQUEST_ID, None) or ""
+        trace = getattr(self.request, TRACE, None) or ""
+        with about(task=self.name, request_id=cause), tracing.span(f"task {self.name}", cause=trace):
+            return super().__call__(*args, **kwargs)
+
+
+def causes() -> dict[str, str]:
+    """Give the headers of a message that say what causes it."""
+    found = {REQUEST_ID: request_id(), TRACE: tracing.traceparent()}
+    return {name: value for name, value in found.items() if value}

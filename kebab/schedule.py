@@ -1,25 +1,32 @@
-"""Which tasks Celery's workers take from which queue, and which run again and again."""
+"""Celery's beat by a clock that nobody sets.
 
-from typing import Final
+Its own goes by the time of day: where that is set back by an hour, nothing is sent for an hour.
+"""
 
-#: The queue of each task that waits elsewhere than in the default one, `maintenance`.
-TASK_ROUTES: Final = {
-    "ingest.run_job": {"queue": "ingest"},
-    "ingest.run_embedding": {"queue": "embed"},
-    "search.sync_mirror": {"queue": "mirror"},
-}
-#: Seconds between two runs; a message that nobody took by then is worth nothing.
-BEAT_SCHEDULE: Final = {
-    "sweep": {"task": "ingest.sweep", "schedule": 5.0, "options": {"expires": 5}},
-    "due-syncs": {"task": "ingest.request_due_syncs", "schedule": 15.0, "options": {"expires": 15}},
-    "prune-idempotency-keys": {
-        "task": "api.prune_idempotency_keys",
-        "schedule": 3600.0,
-        "options": {"expires": 600},
-    },
-    "prune-changes": {"task": "search.prune_changes", "schedule": 3600.0, "options": {"expires": 600}},
-    "prune-answers": {"task": "search.prune_answers", "schedule": 3600.0, "options": {"expires": 600}},
-    "prune-queries": {"task": "search.prune_queries", "schedule": 3600.0, "options": {"expires": 600}},
-    "end-spaces": {"task": "ingest.end_spaces", "schedule": 3600.0, "options": {"expires": 600}},
-    "release-expired": {"task": "ingest.release_expired", "schedule": 3600.0, "options": {"expires": 600}},
-}
+from time import monotonic
+
+from celery.beat import ScheduleEntry, Scheduler
+from celery.schedules import schedstate
+
+
+class SteadyEntry(ScheduleEntry):
+    """A task that is due again so many seconds after it was sent; `last_run_at` is of `time.monotonic`."""
+
+    def default_now(self) -> float:
+        """Give the present moment."""
+        return monotonic()
+
+    def is_due(self) -> schedstate:
+        """Say whether it is due, and in how many seconds to look again."""
+        period_s = self.schedule.seconds
+        left_s = self.last_run_at + period_s - self.default_now()
+        return schedstate(is_due=left_s <= 0, next=left_s if left_s > 0 else period_s)
+
+
+class SteadyScheduler(Scheduler):
+    """Sends what is due again and again, each so many seconds after the last time."""
+
+    Entry = SteadyEntry
+
+    def _when(self, entry: SteadyEntry, next_time_to_run: float, *_: object) -> float:
+        return entry.default_now() + (self.adjust(next_time_to_run) or 0)

@@ -13,13 +13,15 @@ import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
 from kebab.accounts.configuration import checked_rate, mail_settings, networks, oidc_issuer, site_url
-from kebab.api.description import DESCRIPTION
-from kebab.environment import at_least_one, claim, header_text, items, keys, text, whole_number
+from kebab.api import configuration
+from kebab.environment import at_least_one, claim, folder, header_text, items, keys, text, whole_number
 from kebab.logs import logging_settings
 from kebab.operating import appearance
-from kebab.schedule import BEAT_SCHEDULE, TASK_ROUTES
+from kebab.queues import celery_settings
 from kebab.stack import addresses, secrets
+from kebab.stack.blob_storage import blob_storage
 from kebab.stack.paths import DataDirectory
+from kebab.tenancy.postgres.presence import LINE, SERVER_LINE
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DEBUG = claim("KEBAB_DEBUG", False)
@@ -30,6 +32,14 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 KEBAB_DATA_DIR = Path(text("KEBAB_DATA_DIR") or BASE_DIR / ".kebab").expanduser().resolve()
 KEBAB_RUNTIME_DIR = text("KEBAB_RUNTIME_DIR")
 KEBAB_MIRROR_DIR = Path(text("KEBAB_MIRROR_DIR") or DataDirectory(KEBAB_DATA_DIR).mirrors)
+# Where the processes of this node count; containers of one node share it.
+KEBAB_METRICS_DIR = Path(text("KEBAB_METRICS_DIR") or DataDirectory(KEBAB_DATA_DIR).metrics)
+# Where processes that are no web process tell of it, on machines without one; 0: nowhere.
+KEBAB_METRICS_PORT = whole_number("KEBAB_METRICS_PORT", 0)
+# Who brings it to /metrics is shown how single workspaces are; without one nobody is.
+KEBAB_METRICS_TOKEN = text("KEBAB_METRICS_TOKEN")
+# OpenTelemetry's own name; its SDK reads further ones. Without it no trace is taken.
+OTEL_EXPORTER_OTLP_ENDPOINT = text("OTEL_EXPORTER_OTLP_ENDPOINT")
 KEBAB_NODE_ID = text("KEBAB_NODE_ID") or socket.gethostname()
 KEBAB_HOST = text("KEBAB_HOST", "127.0.0.1")
 KEBAB_PORT = whole_number("KEBAB_PORT", 8000)
@@ -39,6 +49,8 @@ KEBAB_FOLDER_ROOTS = [Path(part).resolve() for part in items("KEBAB_FOLDER_ROOTS
 KEBAB_EMBEDDED_POSTGRES = not text("DATABASE_URL")
 KEBAB_EMBEDDED_REDIS = not text("REDIS_URL")
 KEBAB_POSTGRES_USER = text("KEBAB_POSTGRES_USER")
+# All that happens is copied there, so that a backup leads to any later moment (docs/operations/backup.md).
+KEBAB_WAL_ARCHIVE = folder("KEBAB_WAL_ARCHIVE")
 
 
 def _secret_key() -> str:
@@ -60,7 +72,7 @@ def _encryption_keys() -> list[str]:
 def _database(url: str, options: str, *, engine: str, **more: Any) -> dict[str, Any]:
     config: dict[str, Any] = dict(dj_database_url.parse(url, engine=engine))
     config["CONN_MAX_AGE"] = 0
-    config["OPTIONS"] = {**config.get("OPTIONS", {}), "options": options, **more}
+    config["OPTIONS"] = {**LINE, **config.get("OPTIONS", {}), "options": options, **more}
     config["TEST"] = {"NAME": text("KEBAB_TEST_DATABASE") or None}
     return config
 
@@ -73,11 +85,9 @@ def _databases() -> dict[str, dict[str, Any]]:
     application = _database(
         url,
         f"-c statement_timeout={KEBAB_STATEMENT_TIMEOUT_MS} -c lock_timeout=5000"
-        " -c idle_in_transaction_session_timeout=15000",
+        f" -c idle_in_transaction_session_timeout=15000{SERVER_LINE}",
         engine="kebab.tenancy.postgres",
-        # A thread of the web process holds at most one connection, and there are as many for MCP's calls; two
-        # more serve the event streams.
-        pool={"min_size": 0, "max_size": 2 * KEBAB_WEB_THREADS + 2, "timeout": 5, "max_idle": 120},
+        pool={"idle_limit_s": 120.0},
     )
     owner = _database(
         owner_url or addresses.database_url(*embedded, role=addresses.DATABASE_OWNER),
@@ -91,10 +101,16 @@ def _databases() -> dict[str, dict[str, Any]]:
 
 KEBAB_WEB_WORKERS = whole_number("KEBAB_WEB_WORKERS", 2)
 KEBAB_WEB_THREADS = whole_number("KEBAB_WEB_THREADS", 8)
+# Event streams, streamed answers and MCP calls at once in one web process; they hold no thread.
+KEBAB_WEB_STREAMS = at_least_one("KEBAB_WEB_STREAMS", 256)
+# How long a web process that is told to stop serves on while it says that it is not ready for more.
+KEBAB_DRAIN_S = whole_number("KEBAB_DRAIN_S", 0)
 KEBAB_WORKER_SLOTS = whole_number("KEBAB_WORKER_SLOTS", 2)
 KEBAB_STATEMENT_TIMEOUT_MS = whole_number("KEBAB_STATEMENT_TIMEOUT_MS", 30_000)
 
 SECRET_KEY = _secret_key()
+# What was signed under these stays good; see docs/operations/rotate.md.
+SECRET_KEY_FALLBACKS = items("KEBAB_SECRET_KEY_FALLBACKS")
 # The first seals credentials of sources, all of them open what was sealed; see kebab/sealing.py.
 KEBAB_ENCRYPTION_KEYS = _encryption_keys()
 DATABASES = _databases()
@@ -110,6 +126,10 @@ KEBAB_EMBED_API_KEYS = keys("KEBAB_EMBED_API_KEY")
 KEBAB_KEEP_SPACE_DAYS = whole_number("KEBAB_KEEP_SPACE_DAYS", 7)
 KEBAB_EMBED_THREADS = whole_number("KEBAB_EMBED_THREADS", os.cpu_count() or 1)
 KEBAB_PARSERS = whole_number("KEBAB_PARSERS", min(4, os.cpu_count() or 1))
+# A mirror that no search has used for so long is dropped, and made anew by the next; 0: never. So are those
+# that were not used for longest while all of a node's together take more than the limit; 0: there is none.
+KEBAB_MIRROR_IDLE_DAYS = whole_number("KEBAB_MIRROR_IDLE_DAYS", 30)
+KEBAB_MIRROR_LIMIT_BYTES = whole_number("KEBAB_MIRROR_LIMIT_BYTES", 0)
 KEBAB_LEG_LIMIT_MS = whole_number("KEBAB_LEG_LIMIT_MS", 250)
 KEBAB_SEARCH_STATEMENT_LIMIT_MS = 2_000
 # Searches have PostgreSQL prepare their statements once a connection; a pooler that hands connections on
@@ -150,10 +170,20 @@ KEBAB_UPLOAD_LIMIT_BYTES = whole_number("KEBAB_UPLOAD_LIMIT_BYTES", 100_000_000)
 KEBAB_ARCHIVE_LIMIT_BYTES = whole_number("KEBAB_ARCHIVE_LIMIT_BYTES", 500_000_000)
 KEBAB_ARCHIVE_UNPACKED_LIMIT_BYTES = whole_number("KEBAB_ARCHIVE_UNPACKED_LIMIT_BYTES", 2_000_000_000)
 KEBAB_ARCHIVE_MEMBER_LIMIT = whole_number("KEBAB_ARCHIVE_MEMBER_LIMIT", 50_000)
+# What a workspace may hold and ask for, unless its operator says otherwise; 0: no limit.
+KEBAB_QUOTAS = {
+    "documents": whole_number("KEBAB_QUOTA_DOCUMENTS", 0),
+    "bytes": whole_number("KEBAB_QUOTA_BYTES", 0),
+    "jobs": whole_number("KEBAB_QUOTA_JOBS", 10_000),
+}
 # How long an upload that was not ingested can be tried again.
 KEBAB_KEEP_UPLOAD_DAYS = whole_number("KEBAB_KEEP_UPLOAD_DAYS", 7)
-# An HNSW index is worth its build above this many vectors of a workspace; below it the exact scan wins.
-KEBAB_EXACT_SCAN_LIMIT = whole_number("KEBAB_EXACT_SCAN_LIMIT", 20_000)
+# From so many vectors of a workspace on they are scanned as bytes by the process that searches, and from the
+# second number on an HNSW index answers, which misses some.
+KEBAB_CODES_FROM = at_least_one("KEBAB_CODES_FROM", 2_000)
+KEBAB_EXACT_SCAN_LIMIT = whole_number("KEBAB_EXACT_SCAN_LIMIT", 400_000)
+# Memory of PostgreSQL's for building one, which takes some 1,600 bytes a vector of 384 numbers.
+KEBAB_INDEX_MEMORY_BYTES = at_least_one("KEBAB_INDEX_MEMORY_BYTES", 1_000_000_000)
 KEBAB_LEASE_S = whole_number("KEBAB_LEASE_S", 45)
 # Set by drills alone; see kebab/failpoints.py.
 KEBAB_FAILPOINT = text("KEBAB_FAILPOINT")
@@ -242,8 +272,9 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "kebab.identified.IdentifyRequests",
     "kebab.tenancy.middleware.ActNowhere",
-    "kebab.health.metrics.MeasureRequests",
+    "kebab.metrics.requests.MeasureRequests",
     "kebab.headers.SecurityHeaders",
     "django.middleware.security.SecurityMiddleware",
     "kebab.compression.CompressStaticFiles",
@@ -310,10 +341,7 @@ globals().update(mail_settings(text("KEBAB_EMAIL_URL"), DataDirectory(KEBAB_DATA
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = text("KEBAB_EMAIL_FROM", "kebab@localhost")
 
 STORAGES = {
-    "default": {
-        "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {"location": DataDirectory(KEBAB_DATA_DIR).blobs},
-    },
+    "default": blob_storage(text("KEBAB_BLOBS_URL"), DataDirectory(KEBAB_DATA_DIR).blobs),
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 
@@ -333,49 +361,10 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _HTTPS else Non
 UNFOLD = appearance.UNFOLD
 
 # --- REST framework ---------------------------------------------------------------------------------------
-REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": [
-        "kebab.api.authentication.TokenAuthentication",
-        "kebab.api.authentication.PersonAuthentication",
-    ],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["kebab.api.parsers.StrictJSONParser"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "DEFAULT_PAGINATION_CLASS": None,
-    "EXCEPTION_HANDLER": "kebab.api.errors.problem_response",
-    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
-}
-
-SPECTACULAR_SETTINGS = DESCRIPTION
+REST_FRAMEWORK, SPECTACULAR_SETTINGS = configuration.REST_FRAMEWORK, configuration.SPECTACULAR_SETTINGS
 
 # --- Celery: a message only wakes a worker (docs/decisions/0001) ------------------------------------------
-CELERY_BROKER_URL = REDIS_URL
-CELERY_TASK_SERIALIZER = "json"
-CELERY_ACCEPT_CONTENT = ["json"]
-CELERY_TASK_IGNORE_RESULT = True
-CELERY_TASK_ACKS_LATE = True
-CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
-CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
-CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 30
-CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_CONNECTION_MAX_RETRIES = None
-CELERY_TASK_DEFAULT_QUEUE = "maintenance"
-CELERY_TASK_CREATE_MISSING_QUEUES = True
-CELERY_BROKER_TRANSPORT_OPTIONS = {
-    "visibility_timeout": 1800,
-    "unacked_restore_interval": 5,
-    "unacked_restore_throttle": 1,
-    "health_check_interval": 10,
-    "socket_timeout": 5,
-    "socket_connect_timeout": 3,
-    "socket_keepalive": True,
-    "retry_on_timeout": True,
-}
-CELERY_TASK_PUBLISH_RETRY = False
-CELERY_TASK_ROUTES, CELERY_BEAT_SCHEDULE = TASK_ROUTES, BEAT_SCHEDULE
+globals().update(celery_settings(REDIS_URL))
 
 # --- Logging ----------------------------------------------------------------------------------------------
-LOGGING = logging_settings(text("KEBAB_LOG_LEVEL", "INFO"))
+LOGGING = logging_settings(text("KEBAB_LOG_LEVEL", "INFO"), text("KEBAB_LOG_FORMAT", "line"), KEBAB_NODE_ID)

@@ -15,6 +15,7 @@ from django.core.files.base import File
 from django.core.files.storage import default_storage
 from django.db import connection, transaction
 
+from kebab.keeping.archive import archive_deleted, archive_kept
 from search.identifiers import content_hash, file_hash
 
 # Files brought to the disk at once: 14 times as many a second as one after the other.
@@ -108,6 +109,7 @@ def _write(name: str, content: BinaryIO) -> None:
         default_storage.save(name, File(content))
         return
     _write_file(target, content)
+    archive_kept(name, Path(target))
 
 
 def _write_file(target: str, content: BinaryIO) -> None:
@@ -144,8 +146,20 @@ def read_blob(workspace_id: uuid.UUID, hash_: str) -> bytes:
 def drop_blobs(workspace_id: uuid.UUID, hashes: Iterable[str]) -> None:
     """Delete blobs that nothing needs, and whose `hold_blobs` is still on."""
     for hash_ in hashes:
+        _drop(blob_name(workspace_id, hash_))
+
+
+def _drop(name: str) -> None:
+    """Delete a blob; one that the archive can't take at the moment stays, and is found as forgotten."""
+    if archive_deleted(name):
         with contextlib.suppress(FileNotFoundError):
-            default_storage.delete(blob_name(workspace_id, hash_))
+            default_storage.delete(name)
+
+
+def _drop_folder(name: str) -> None:
+    """Delete a folder; one in which a blob stayed is found as left over."""
+    with contextlib.suppress(OSError):
+        default_storage.delete(name)
 
 
 def list_blobs(workspace_id: uuid.UUID) -> Iterator[set[str]]:
@@ -182,6 +196,6 @@ def drop_all_blobs(workspace_id: uuid.UUID) -> None:
     with contextlib.suppress(FileNotFoundError):
         for folder in default_storage.listdir(root)[0]:
             for name in default_storage.listdir(f"{root}/{folder}")[1]:
-                default_storage.delete(f"{root}/{folder}/{name}")
-            default_storage.delete(f"{root}/{folder}")
-        default_storage.delete(root)
+                _drop(f"{root}/{folder}/{name}")
+            _drop_folder(f"{root}/{folder}")
+        _drop_folder(root)

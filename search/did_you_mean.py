@@ -1,6 +1,6 @@
 """What a query that found nothing may have meant, in words of the corpus that the caller may see."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -14,6 +14,10 @@ from search.readback import read_passages
 from search.retrieval.match import parse_query
 from search.retrieval.scripts import RUN, fold, is_unspaced, words_of
 from search.retrieval.stopwords import content_terms
+from search.scope import Scope
+
+#: Gives breadcrumb and text of those of some chunks that stand under a scope, by id.
+ReadPassages = Callable[[Scope, Sequence[str]], Mapping[str, tuple[str, str]]]
 
 # Words of one query that are looked up; each takes a few milliseconds.
 _LOOKED_UP = 4
@@ -29,11 +33,11 @@ class _Typed:
     spellings: Sequence[Spelling]
 
 
-def did_you_mean(reading: MirrorReading, text: str) -> str | None:
+def did_you_mean(reading: MirrorReading, text: str, read: ReadPassages = read_passages) -> str | None:
     """Give the query as it was probably meant; None where the corpus suggests nothing else.
 
     To be asked when nothing matched. A word stands in for another only if a chunk in the scope of `reading`
-    has it, read back from Postgres.
+    has it, as `read` says; without it Postgres does.
     """
     if parse_query(text).raw is not None:
         return None
@@ -43,7 +47,7 @@ def did_you_mean(reading: MirrorReading, text: str) -> str | None:
     except (MirrorError, apsw.InterruptError):
         return None
     chunk_ids = {id_ for each in typed for spelling in each.spellings for id_ in spelling.chunk_ids}
-    standing = read_passages(reading.scope, sorted(chunk_ids)) if chunk_ids else {}
+    standing = read(reading.scope, sorted(chunk_ids)) if chunk_ids else {}
     meant = _respelled(text, typed, standing)
     return None if fold(meant) == fold(text) else meant
 

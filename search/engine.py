@@ -19,16 +19,18 @@ from search.embedding import embedded_text, embedder_for_queries
 from search.explain import explanation
 from search.frozen_list import FrozenList
 from search.hits import HitBuilder
+from search.metrics import count_search, measured_leg, stage
 from search.mirror import lexical
 from search.mirror.exact import ExactLeg
 from search.mirror.lexical import LexicalLeg
 from search.mirror.reading import MirrorReading
 from search.mirror.snapshot import analysis_for
+from search.overtaking import may_lack, newest
 from search.readback import read_back, read_passages
 from search.rerank import configured_reranker
 from search.retrieval.filters import SearchFilters
 from search.retrieval.frozen import FrozenRanking
-from search.retrieval.gather import Leg, candidates_wanted
+from search.retrieval.gather import Leg, LegName, candidates_wanted
 from search.retrieval.index_version import NO_VECTORS, IndexVersion
 from search.retrieval.pipeline import Ranked, rank_candidates
 from search.retrieval.stages import AfterFusion, Stages, after_fusion
@@ -51,10 +53,14 @@ class Legs:
     def used(self, mode: Mode) -> list[Leg]:
         """Give the legs for the pipeline: the vector one in the calling thread, the others beside."""
         legs = {
-            Mode.LEXICAL: Leg(name="lexical", search=self.lexical.search, score=self.lexical.score),
+            Mode.LEXICAL: Leg(
+                name="lexical",
+                search=measured_leg("lexical", self.lexical.search),
+                score=self.lexical.score,
+            ),
             Mode.VECTOR: Leg(
                 name="vector",
-                search=self.vector.search,
+                search=measured_leg("vector", self.vector.search, lambda: bool(self.vector.off_because)),
                 score=self.vector.score,
                 vectors=self.vector.vectors,
                 in_calling_thread=True,
@@ -64,8 +70,9 @@ class Legs:
             return [legs[mode]]
         if self.exact is None or not self.exact.has_names:
             return list(legs.values())
-        exact = Leg(name="exact", search=self.exact.search, weight=self.exact.weight, joins_when_found=True)
-        return [*legs.values(), exact]
+        exact = measured_leg("exact", self.exact.search)
+        weight = self.exact.weight
+        return [*legs.values(), Leg(name="exact", search=exact, weight=weight, joins_when_found=True)]
 
 
 def index_version(workspace: Workspace, mode: Mode) -> str:
@@ -104,7 +111,8 @@ def scope_from(workspace: Workspace, filters: SearchFilters, reader: Reader, min
     """
     if min_seq is not None:
         node.wait_for_seq(workspace.pk, min_seq, limit_s=settings.KEBAB_WAIT_LIMIT_S)
-    return resolve_scope(workspace, filters, reader)
+    with stage("scope"):
+        return replace(resolve_scope(workspace, filters, reader), is_awaited=min_seq is not None)
 
 
 def search_in(
@@ -119,28 +127,23 @@ def search_in(
 
     The time it took, 0 here, is for the caller to fill in, who has resolved the scope.
     """
+    started = time.perf_counter()
     if query.mode is not Mode.VECTOR:
-        node.ensure_mirror(workspace.pk, scope.head_seq)
-    legs = _legs(workspace, scope, query)
+        with stage("mirror"):
+            node.ensure_mirror(workspace.pk, scope.head_seq)
     stages = Stages.of(query, preference(workspace, "pre_rerank_max_per_file"))
-    with node.legs_beside() as threads:
-        executor = threads if query.mode is Mode.HYBRID else None
-        ranked, after = _rank(workspace, scope, query, legs, stages, executor)
-    version = _version(workspace, query.mode, legs.vector.space, legs.lexical.analysis)
-    hits = HitBuilder(
-        workspace, scope, query, legs.lexical, legs.vector.space, version, with_snippets=with_snippets
-    ).build(after.entries[: query.k])
-    seq = scope.head_seq if query.mode is Mode.VECTOR else legs.lexical.seq or 0
+    scope, found = newest(scope, partial(_attempt, workspace, query, stages, with_snippets))
+    legs, ranked, after, hits, seq = found.legs, found.ranked, found.after, found.hits, found.seq
     if seq < scope.head_seq:
         node.trigger_sync(workspace.pk)
     result = SearchResult(
         query=query.text,
         mode=query.mode,
-        index_version=version,
+        index_version=found.version,
         seq=seq,
         lag=max(0, scope.head_seq - seq),
         took_ms=0.0,
-        degraded=tuple(ranked.degraded),
+        degraded=_degraded(ranked, is_whole=not may_lack(scope, found)),
         warnings=tuple(text for text in (legs.vector.mismatch,) if text and query.mode is not Mode.LEXICAL),
         rerank=after.rerank,
         lexical_total=None if query.mode is Mode.VECTOR else legs.lexical.total,
@@ -154,12 +157,58 @@ def search_in(
         ranking = _frozen(query, stages, ranked, after)
         frozen = FrozenList(query=query, result=result, space=legs.vector.space, ranking=ranking)
         result = with_cursor(result, frozen, workspace.pk, caller)
+    count_search(result, ranked.timings_ms, time.perf_counter() - started)
     return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Attempt:
+    """A search that was made once, and what it found."""
+
+    legs: Legs
+    ranked: Ranked
+    after: AfterFusion
+    version: str
+    hits: tuple[SearchHit, ...]
+    #: The change that its candidates were found at.
+    seq: int
+    #: Whether a candidate did not stand any more when it was read.
+    has_lost: bool
+
+
+def _attempt(
+    workspace: Workspace, query: SearchQuery, stages: Stages, with_snippets: bool, scope: Scope
+) -> _Attempt:
+    legs = _legs(workspace, scope, query)
+    with node.legs_beside() as threads:
+        executor = threads if query.mode is Mode.HYBRID else None
+        ranked, after, all_stood = _rank(workspace, scope, query, legs, stages, executor)
+    version = _version(workspace, query.mode, legs.vector.space, legs.lexical.analysis)
+    entries = after.entries[: query.k]
+    with stage("hits"):
+        hits = HitBuilder(
+            workspace, scope, query, legs.lexical, legs.vector.space, version, with_snippets=with_snippets
+        ).build(entries)
+    return _Attempt(
+        legs=legs,
+        ranked=ranked,
+        after=after,
+        version=version,
+        hits=hits,
+        seq=scope.head_seq if query.mode is Mode.VECTOR else legs.lexical.seq or 0,
+        has_lost=not all_stood or len(hits) < len(entries),
+    )
 
 
 def milliseconds_since(started: float) -> float:
     """Give the time since `time.perf_counter` said `started`, to the microsecond."""
     return round((time.perf_counter() - started) * 1000, 3)
+
+
+def _degraded(ranked: Ranked, *, is_whole: bool) -> tuple[LegName, ...]:
+    if is_whole or "lexical" in ranked.degraded:
+        return ranked.degraded
+    return ("lexical", *ranked.degraded)
 
 
 def _did_you_mean(workspace: Workspace, scope: Scope, query: SearchQuery, ranked: Ranked) -> str | None:
@@ -254,16 +303,20 @@ def _rank(
     legs: Legs,
     stages: Stages,
     executor: Executor | None,
-) -> tuple[Ranked, AfterFusion]:
+) -> tuple[Ranked, AfterFusion, bool]:
+    """Rank what the legs find; the last says whether all of that stood when it was read back."""
     documents: dict[str, int] = {}
+    asked: set[str] = set()
 
     def remembering_read_back(chunk_ids: Sequence[str]) -> Mapping[str, int]:
         vector = legs.vector
         # Where scores are compared, the mirror is asked for its while PostgreSQL is at work.
         ahead = executor.submit(legs.lexical.score_ahead, chunk_ids) if executor and vector.point else None
-        standing = read_back(scope, chunk_ids, vector.point, vector.without_place(chunk_ids))
+        with stage("read_back"):
+            standing = read_back(scope, chunk_ids, vector.point, vector.without_place(chunk_ids))
         if ahead is not None:
             ahead.result()
+        asked.update(chunk_ids)
         documents.update(standing.documents)
         vector.note(standing.similarities, standing.places)
         return standing.documents
@@ -286,7 +339,8 @@ def _rank(
         passages_of=partial(_passages, scope),
         reranker=configured_reranker() if stages.rerank else None,
     )
-    return replace(ranked, timings_ms={**ranked.timings_ms, **after.timings_ms}), after
+    timed = replace(ranked, timings_ms={**ranked.timings_ms, **after.timings_ms})
+    return timed, after, len(documents) == len(asked)
 
 
 def _passages(scope: Scope, chunk_ids: Sequence[str]) -> dict[str, str]:

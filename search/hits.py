@@ -1,6 +1,6 @@
 """From ranked chunk ids to hits: fields and text from Postgres, snippets by what the query matches."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -22,6 +22,9 @@ from search.retrieval.types import SearchHit, SearchQuery
 from search.scope import Scope
 from search.vectors.spaces import LiveSpace
 
+#: Gives those of some chunks that stand under a scope, by id.
+ReadHits = Callable[[Scope, Sequence[str]], Mapping[str, StandingChunk]]
+
 # Terms of a pasted page among which lone signs are looked for.
 _LOOKED_AT = 512
 
@@ -39,7 +42,10 @@ class HitBuilder:
         index_version: str,
         *,
         with_snippets: bool = True,
+        read: ReadHits = read_hits,
     ) -> None:
+        """`read` gives the chunks that hits are made of; without it Postgres does."""
+        self._read = read
         self._scope = scope
         self._query = query
         self._leg = leg
@@ -72,7 +78,7 @@ class HitBuilder:
     def build_as_ranked(self, entries: Sequence[RankedEntry]) -> tuple[SearchHit, ...]:
         """Give a hit for each entry whose chunk still stands, each with the rank that it has."""
         chunk_ids = [entry.chunk_id for entry in entries]
-        standing = read_hits(self._scope, chunk_ids) if chunk_ids else {}
+        standing = self._read(self._scope, chunk_ids) if chunk_ids else {}
         kept = [entry for entry in entries if entry.chunk_id in standing]
         marked = self._marked(kept, standing)
         return tuple(self._hit(entry, standing[entry.chunk_id], marked) for entry in kept)

@@ -5,7 +5,7 @@ import logging
 import time
 import uuid
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from functools import cache
 from threading import Lock
 
@@ -14,10 +14,13 @@ from django.conf import settings
 from django.db import connection
 
 from kebab.people.models import Workspace
+from kebab.threads import ContextThreads
+from search.metrics import SYNC_FAILURES
 from search.mirror.connections import ReaderPool
 from search.mirror.errors import MirrorBusy, MirrorError
 from search.mirror.files import MirrorFiles
 from search.mirror.sync import applied_seq, rebuild_mirror, sync_mirror
+from search.mirror.usage import RecentUse
 from search.retrieval.errors import NotSearchableYet
 
 logger = logging.getLogger(__name__)
@@ -26,6 +29,7 @@ logger = logging.getLogger(__name__)
 _POLL_S = 0.02
 # A node that has no mirror of the workspace yet gets this long to build it before it answers without.
 _FIRST_MIRROR_S = 2.0
+_SYNCS_AT_ONCE = 3
 
 
 @cache
@@ -35,18 +39,27 @@ def reader_pool() -> ReaderPool:
 
 
 @cache
-def leg_executor() -> ThreadPoolExecutor:
+def recent_use() -> RecentUse:
+    """Give what this process knows of the mirrors that it used."""
+    return RecentUse(mirror_files)
+
+
+@cache
+def leg_executor() -> ContextThreads:
     """Give the threads in which lexical legs run beside the vector legs of their requests."""
-    return ThreadPoolExecutor(settings.KEBAB_WEB_THREADS, thread_name_prefix="lexical")
+    return ContextThreads(settings.KEBAB_WEB_THREADS, thread_name_prefix="lexical")
 
 
 # How many searches are under way in this process.
 _searching = 0
 _counting = Lock()
+# First mirrors that this process is building.
+_builds: dict[uuid.UUID, Future[None]] = {}
+_starting_builds = Lock()
 
 
 @contextlib.contextmanager
-def legs_beside() -> Iterator[ThreadPoolExecutor | None]:
+def legs_beside() -> Iterator[ContextThreads | None]:
     """Give threads for the legs of one search; none while the process answers others, which keep it busy.
 
     One search takes 0.8 of the time with them, but eight clients get a tenth fewer answers.
@@ -63,8 +76,9 @@ def legs_beside() -> Iterator[ThreadPoolExecutor | None]:
 
 
 @cache
-def _sync_executor() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(1, thread_name_prefix="mirror-sync")
+def _sync_executor() -> ContextThreads:
+    # Small mirrors that were dropped don't wait for the one large one that is made anew.
+    return ContextThreads(_SYNCS_AT_ONCE, thread_name_prefix="mirror-sync")
 
 
 def mirror_files(workspace_id: uuid.UUID) -> MirrorFiles:
@@ -98,6 +112,7 @@ def ensure_mirror(workspace_id: uuid.UUID, head_seq: int) -> None:
     """
     if not head_seq:
         return
+    recent_use().note(workspace_id)
     try:
         with reader_pool().reader(mirror_files(workspace_id).current()):
             return
@@ -106,9 +121,20 @@ def ensure_mirror(workspace_id: uuid.UUID, head_seq: int) -> None:
 
 
 def build_first_mirror(workspace_id: uuid.UUID, *, limit_s: float) -> None:
-    """Build this node's first mirror of a workspace, and wait for it no longer than `limit_s`."""
+    """Have this node's first mirror of a workspace built, and wait for it no longer than `limit_s`."""
     with contextlib.suppress(TimeoutError):
-        _sync_executor().submit(_sync_and_log, workspace_id).result(limit_s)
+        _build_of(workspace_id, limit_s).result(limit_s)
+
+
+def _build_of(workspace_id: uuid.UUID, limit_s: float) -> Future[None]:
+    """Give the build under way: each search would else have one of the few threads wait for the first."""
+    with _starting_builds:
+        build = _builds.get(workspace_id)
+        if build is None or build.done():
+            build = _sync_executor().submit(_sync_and_log, workspace_id, wait_s=limit_s)
+            _builds[workspace_id] = build
+            build.add_done_callback(lambda _: _builds.pop(workspace_id, None))
+        return build
 
 
 def wait_for_seq(workspace_id: uuid.UUID, seq: int, *, limit_s: float) -> None:
@@ -117,6 +143,7 @@ def wait_for_seq(workspace_id: uuid.UUID, seq: int, *, limit_s: float) -> None:
     Raises NotSearchableYet after `limit_s` seconds.
     """
     deadline = time.monotonic() + limit_s
+    recent_use().note(workspace_id)
     while mirror_seq(workspace_id) < seq:
         if time.monotonic() >= deadline:
             raise NotSearchableYet(
@@ -126,13 +153,14 @@ def wait_for_seq(workspace_id: uuid.UUID, seq: int, *, limit_s: float) -> None:
             time.sleep(_POLL_S)
 
 
-def _sync(workspace_id: uuid.UUID) -> bool:
+def _sync(workspace_id: uuid.UUID, wait_s: float = 0.0) -> bool:
     """Sync the mirror here; False when it can't be written now, by another process or a full disk."""
     try:
-        sync_mirror(mirror_files(workspace_id), workspace_id)
+        sync_mirror(mirror_files(workspace_id), workspace_id, wait_s=wait_s)
     except MirrorBusy:
         return False
     except (MirrorError, apsw.Error, OSError) as error:
+        SYNC_FAILURES.add()
         logger.warning("mirror of %s can't be written now: %s", workspace_id, error)
         return False
     except Workspace.DoesNotExist:
@@ -141,9 +169,9 @@ def _sync(workspace_id: uuid.UUID) -> bool:
     return True
 
 
-def _sync_and_log(workspace_id: uuid.UUID) -> None:
+def _sync_and_log(workspace_id: uuid.UUID, wait_s: float = 0.0) -> None:
     try:
-        _sync(workspace_id)
+        _sync(workspace_id, wait_s)
     except Workspace.DoesNotExist:
         logger.info("workspace %s is gone", workspace_id)
     except Exception:

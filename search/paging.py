@@ -10,6 +10,7 @@ from search.cursors import cursor_at, thaw
 from search.engine import lexical_leg, milliseconds_since
 from search.frozen_list import FrozenList
 from search.hits import HitBuilder
+from search.metrics import PAGES
 from search.readback import read_back
 from search.retrieval.pipeline import RankedEntry
 from search.retrieval.types import SearchResult
@@ -32,6 +33,7 @@ def next_page(workspace: Workspace, cursor: str, caller: str, *, reader: Reader,
     page, behind = standing[: query.k], standing[query.k :]
     leg = lexical_leg(workspace, scope, query.asked.lexical)
     builder = HitBuilder(workspace, scope, query, leg, frozen.space, frozen.result.index_version)
+    PAGES.add()
     return replace(
         frozen.result,
         hits=builder.build_as_ranked(page),

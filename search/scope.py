@@ -78,6 +78,8 @@ class Scope:
     readable: Sources | None
     #: ("",) is the default version alone; an empty tuple narrows nothing.
     version_tags: tuple[str, ...]
+    #: Whether the search has waited for a change: then it is to miss nothing that has been there since.
+    is_awaited: bool = False
 
     @property
     def values(self) -> dict[str, Any]:

@@ -19,6 +19,8 @@ def sync_mirror_task(workspace_id: str) -> None:
     """Bring this node's mirror of a workspace up to date; a lost message costs a second at most."""
     id_ = uuid.UUID(workspace_id)
     files = MirrorFiles.of(settings.KEBAB_MIRROR_DIR, id_)
+    if files.is_cold:
+        return  # it was dropped for not being used, and writes are no use of it
     try:
         sync_mirror(files, id_)
     except MirrorBusy:

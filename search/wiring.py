@@ -9,7 +9,7 @@ from django.db import transaction
 from kebab import ending
 from kebab.api.errors import register_error_tree
 from kebab.api.permissions import Need
-from kebab.health.checks import CheckResult, register_check
+from kebab.health.checks import CheckResult, imported, register_check
 from kebab.pages.tabs import Tab, register_tab
 from kebab.people import deletion
 from kebab.people.groups import register_source_counter
@@ -18,7 +18,7 @@ from kebab.people.preferences import register_preference
 from kebab.people.setting_guards import SettingsChange, register_guard
 from kebab.people.simulator import register_explainer
 from kebab.stack import preparation, reports
-from search import access_report, checks, embedder_checks, node
+from search import access_report, checks, embedder_checks, node, standing
 from search.blobs import drop_all_blobs
 from search.cursors import forget_lists
 from search.embedding import allowed_embedders
@@ -79,13 +79,22 @@ def register() -> None:
     system_checks.register(rerank_checks.check_settings)
     system_checks.register(embedder_checks.check_settings)
     system_checks.register(_check_answer_settings)
-    register_check("mirrors", checks.check_mirrors)
+    register_check("change log", imported("search.log_checks.check_log"))
+    register_check("mirrors", checks.check_mirrors, thorough=checks.check_all_mirrors)
     register_check("embedding", checks.check_coverage)
+    register_check("vector indexes", imported("search.vectors.index_checks.check_vector_indexes"))
+    register_check(
+        "vector codes",
+        imported("search.vectors.codes_checks.check_codes"),
+        thorough=imported("search.vectors.codes_checks.check_all_codes"),
+    )
+    register_check("statistics", imported("search.statistics.check_statistics"))
     register_check("models", checks.check_models)
     register_check("embedders", embedder_checks.check_embedders)
     register_check("reranker", rerank_checks.check_reranker)
     register_check("answers", _check_answers)
     reports.register("mirrors", checks.mirror_rows)
+    standing.register()
 
 
 def _ask_golden_queries(change: SettingsChange) -> Mapping[str, Any]:

@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 
 from kebab.tenancy.acting import acting_everywhere
+from tests.turns import turn
 
 hypothesis_settings.register_profile("kebab", deadline=None)
 hypothesis_settings.load_profile("kebab")
@@ -19,6 +21,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("stack") is None)
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Have a test, with the fixtures that are made for it, wait for its turn."""
+    with turn(is_alone=item.get_closest_marker("alone") is not None):
+        return (yield)
+
+
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(servers: None) -> None:
     """Have the servers run before the test database is made."""
@@ -26,7 +35,15 @@ def django_db_modify_db_settings(servers: None) -> None:
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
-    """Drop the test database once no thread is left that uses it: one may be at its last words."""
+    """Drop the test database once no thread is left that uses it: one may be at its last words.
+
+    With KEBAB_TEST_PARTS its large tables are cut into so many parts.
+    """
+    if parts := int(os.environ.get("KEBAB_TEST_PARTS", "0")):
+        from search.partitions import cut_tables
+
+        with django_db_blocker.unblock(), acting_everywhere():
+            cut_tables(parts, memory_bytes=64 * 2**20, progress=lambda words, more: None)
     yield
     from tests.drill.stack import eventually
 

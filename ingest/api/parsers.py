@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import IO, Any
 
 from django.conf import settings
-from django.core.files.uploadhandler import FileUploadHandler, StopUpload, TemporaryFileUploadHandler
+from django.core.files.uploadedfile import TemporaryUploadedFile
+from django.core.files.uploadhandler import StopUpload, TemporaryFileUploadHandler
 from rest_framework.parsers import DataAndFiles
 
 from ingest.archives.names import is_unpacked
@@ -29,8 +30,12 @@ class UploadParser(StrictMultiPartParser):
     ) -> DataAndFiles:
         """Give fields and files. Raises TooLarge before or while it is read, ParseError, InvalidRequest."""
         limit = limit_upload((parser_context or {})["request"])
-        parsed = super().parse(stream, media_type, parser_context)
-        limit.check()
+        try:
+            parsed = super().parse(stream, media_type, parser_context)
+            limit.check()
+        except BaseException:
+            limit.close()
+            raise
         return parsed
 
 
@@ -43,21 +48,27 @@ def limit_upload(request: Any) -> "UploadLimit":
     if _announced_bytes(request.META) > largest_bytes + FORM_OVERHEAD_BYTES:
         raise _too_large(largest_bytes)
     limit = UploadLimit(request)
-    request.upload_handlers = [limit, TemporaryFileUploadHandler(request)]
+    request.upload_handlers = [limit]
     return limit
 
 
-class UploadLimit(FileUploadHandler):
-    """Counts the bytes of all files of a request together, and stops the reading when they are too many."""
+class UploadLimit(TemporaryFileUploadHandler):
+    """Counts the bytes of all files of a request together, and stops the reading when they are too many.
+
+    Django closes the files of a form that was read to its end; of one that is refused or breaks off they
+    stay open until `close`.
+    """
 
     def __init__(self, request: Any = None) -> None:
         super().__init__(request)
+        self._files: list[TemporaryUploadedFile] = []
         self._seen_bytes = 0
         self.limit_bytes = settings.KEBAB_UPLOAD_LIMIT_BYTES
 
     def new_file(self, field_name: str, file_name: str, *args: Any, **kwargs: Any) -> None:
         """Begin a file: one that is an archive's lifts the limit, one that isn't sets it again."""
         super().new_file(field_name, file_name, *args, **kwargs)
+        self._files.append(self.file)
         archive_bytes, upload_bytes = settings.KEBAB_ARCHIVE_LIMIT_BYTES, settings.KEBAB_UPLOAD_LIMIT_BYTES
         self.limit_bytes = archive_bytes if is_unpacked(file_name) else upload_bytes
 
@@ -66,18 +77,20 @@ class UploadLimit(FileUploadHandler):
         if self._is_passed:
             raise _too_large(self.limit_bytes)
 
+    def close(self) -> None:
+        """Close and remove the files that were begun."""
+        for file in self._files:
+            file.close()
+
     @property
     def _is_passed(self) -> bool:
         return self._seen_bytes > self.limit_bytes
 
-    def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes:
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
         self._seen_bytes += len(raw_data)
         if self._is_passed:
-            raise StopUpload(connection_reset=True)  # Django then closes the file on disk; nothing else would
-        return raw_data
-
-    def file_complete(self, file_size: int) -> None:
-        return None
+            raise StopUpload(connection_reset=True)
+        super().receive_data_chunk(raw_data, start)
 
 
 def check_size(content: bytes) -> bytes:

@@ -21,6 +21,7 @@ from search.identifiers import content_hash
 from search.models import Source, SourceKind, SourceVersion
 from search.vectors.fill import store_vectors
 from search.vectors.index import ensure_index
+from search.vectors.scanning import prepare_codes
 from search.vectors.spaces import ensure_live_space, note_languages
 
 _SOURCE = "judged"
@@ -109,3 +110,4 @@ def embed_all(workspace: Workspace, advance: Callable[[int], None]) -> None:
             store_vectors(space, batch.chunks, batch.vectors())
         advance(len(batch.chunks))
     ensure_index(space)
+    prepare_codes(space)

@@ -4,7 +4,7 @@ import logging
 import time
 import uuid
 from collections.abc import Generator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from contextlib import closing
 from dataclasses import dataclass, replace
 
@@ -15,7 +15,10 @@ from django.db.models.functions import Greatest
 
 from ingest.jobs.embedding_goals import Goal, embedding_goals, switch_when_complete
 from ingest.jobs.work import Ending, Work
-from kebab import failpoints
+from ingest.metrics import EMBEDDED, STAGE_SECONDS
+from kebab import failpoints, tracing
+from kebab.threads import ContextThreads
+from search import node
 from search.embedders.base import Embedder
 from search.embedding import embedded_text
 from search.models import Chunk, EmbeddingSpace
@@ -24,6 +27,7 @@ from search.vectors.deletion import delete_ended
 from search.vectors.fill import chunks_without_vector, count_without_vector, known_vectors, store_vectors
 from search.vectors.index import ensure_index
 from search.vectors.lifecycle import ended_spaces
+from search.vectors.scanning import prepare_codes
 from search.vectors.spaces import note_languages
 
 logger = logging.getLogger(__name__)
@@ -121,6 +125,8 @@ def _fill(work: Work, goal: Goal, turn_ends_at: float) -> Ending | None:
                     return None
                 look_again_at = time.monotonic() + _LOOK_S
     ensure_index(goal.space)
+    if node.mirror_files(goal.space.workspace_id).directory.exists():  # this node answers searches in it
+        prepare_codes(goal.space)
     return None
 
 
@@ -141,7 +147,7 @@ def batches(space: EmbeddingSpace, embedder: Embedder) -> Generator[Batch]:
 
     Who stops early, closing it, does not wait for what an endpoint still has to answer.
     """
-    executor = ThreadPoolExecutor(1, thread_name_prefix="embed")
+    executor = ContextThreads(1, thread_name_prefix="embed")
     try:
         begun = _begin(space, embedder, None, executor)
         while begun is not None:
@@ -153,7 +159,7 @@ def batches(space: EmbeddingSpace, embedder: Embedder) -> Generator[Batch]:
 
 
 def _begin(
-    space: EmbeddingSpace, embedder: Embedder, before: Batch | None, executor: ThreadPoolExecutor
+    space: EmbeddingSpace, embedder: Embedder, before: Batch | None, executor: ContextThreads
 ) -> Batch | None:
     after = _BEFORE_ALL if before is None else before.chunks[-1].chunk_id
     chunks = chunks_without_vector(space, after=after, limit=_BATCH)
@@ -162,14 +168,19 @@ def _begin(
     known = known_vectors(space, [chunk.embed_hash for chunk in chunks])
     at_hand = {*known, *(before.hashes if before is not None else ())}
     texts = {c.embed_hash: embedded_text(c.breadcrumb, c.text) for c in chunks if c.embed_hash not in at_hand}
-    future = executor.submit(embedder.embed_passages, list(texts.values()))
+    future = executor.submit(_embedded, embedder, list(texts.values()))
     unchained = None if before is None else replace(before, before=None)  # else all batches would be kept
     return Batch(chunks=chunks, known=known, hashes=list(texts), embedded=future, before=unchained)
 
 
+def _embedded(embedder: Embedder, texts: list[str]) -> "np.ndarray":
+    with tracing.span("ingest.embed", texts=len(texts)), STAGE_SECONDS.timed("embed"):
+        return embedder.embed_passages(texts)
+
+
 def _store(work: Work, space: EmbeddingSpace, batch: Batch) -> None:
     vectors = batch.vectors()
-    with transaction.atomic():
+    with tracing.span("ingest.store_vectors", chunks=len(batch.chunks)), transaction.atomic():
         work.lease.write(
             items_done=F("items_done") + len(batch.chunks),
             # Chunks that came after they were counted are embedded as well.
@@ -180,3 +191,4 @@ def _store(work: Work, space: EmbeddingSpace, batch: Batch) -> None:
             error="",
         )
         store_vectors(space, batch.chunks, vectors)
+    EMBEDDED.add(amount=len(batch.chunks))

@@ -1,4 +1,7 @@
-"""A disk that is full or may not be written is nobody's fault: which failures are one, and waiting it out."""
+"""A disk that is full or locked, a bucket that is away, is nobody's fault: knowing and waiting it out.
+
+Nor are tables that are locked for longer than a statement waits, as while they are cut into parts.
+"""
 
 import errno
 import logging
@@ -15,6 +18,7 @@ from django.db.models.functions import Least, Now
 from ingest.errors import LeaseLost
 from ingest.jobs.lease import Lease
 from ingest.models import ItemState, JobItem
+from kebab.stack.blob_storage import BlobsUnavailable
 
 logger = logging.getLogger(__name__)
 
@@ -34,8 +38,12 @@ def full_disk(error: BaseException) -> str | None:
     cause = error if isinstance(error, OSError | psycopg.Error) else error.__cause__
     if isinstance(cause, psycopg.errors.DiskFull):
         return f"Disk full: Postgres has no room ({cause.diag.message_primary or cause})."
+    if isinstance(cause, psycopg.errors.LockNotAvailable):
+        return "Tables locked: Postgres lets nobody write to them now."
     if not isinstance(cause, OSError):
         return None
+    if isinstance(cause, BlobsUnavailable):
+        return f"Storage away: {cause.strerror}."
     place = f" {cause.filename}" if cause.filename else ""
     said = f"files of documents can't be written ({cause.strerror}{place})."
     if cause.errno in _ERRNOS:

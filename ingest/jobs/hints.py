@@ -13,14 +13,18 @@ from functools import cache
 import redis
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Window
+from django.db.models import Sum, Window
 from django.db.models.functions import Now, RowNumber
-from django.utils import timezone
+from kombu import pools
 from kombu.exceptions import OperationalError
 
+from ingest.metrics import HINTS, HINTS_LOST
 from ingest.models import Job, JobKind
 from kebab.celery import app
+from kebab.hint_request import causes
 from kebab.stack.addresses import redis_client_url
+from kebab.stack.heartbeat import FRESH_S
+from kebab.stack.models import ProcessRole, StackProcess
 from kebab.tenancy.acting import acting_everywhere
 
 logger = logging.getLogger(__name__)
@@ -34,21 +38,31 @@ class _Queue:
     task: str
     is_embedding: bool
 
-    @property
-    def room(self) -> int:
-        """How many more hints are of use in it."""
-        slots = 1 if self.is_embedding else settings.KEBAB_WORKER_SLOTS
-        return 2 * slots - int(_redis().llen(self.name))
+    def room(self, living_slots: int = 0) -> int:
+        """How many more hints are of use in it, for this node's slots or for more that are known to live."""
+        own = 1 if self.is_embedding else settings.KEBAB_WORKER_SLOTS
+        return 2 * max(own, living_slots) - int(_redis().llen(self.name))
+
+    def living_slots(self) -> int:
+        """How many jobs of this queue the workers of all nodes do at once."""
+        rows = StackProcess.objects.filter(
+            role=ProcessRole.WORKER, queues__contains=[self.name], heartbeat_at__gt=Now() - _LIVING
+        )
+        return int(rows.aggregate(slots=Sum("slots"))["slots"] or 0)
 
     def send(self, workspace_id: uuid.UUID, job_id: uuid.UUID) -> None:
-        arguments = [str(workspace_id), str(job_id)]
-        app.send_task(self.task, args=arguments, queue=self.name, retry=False, ignore_result=True)
+        _send(self.task, self.name, workspace_id, job_id)
+        HINTS.add(self.name)
 
 
 _EMBED = _Queue(name="embed", task="ingest.run_embedding", is_embedding=True)
 _INGEST = _Queue(name="ingest", task="ingest.run_job", is_embedding=False)
 # A job hinted this recently is left to the worker that the hint will reach.
 _FRESH = timedelta(seconds=8)
+# A request looks for room before it sends, and waits no longer for Redis: behind a cut line each upload would
+# take three seconds, and one that Postgres leaves alone as well would be refused too late.
+_LIMIT_S = 0.5
+_LIVING = timedelta(seconds=FRESH_S)
 # More requests for a sync than this in the queue are no use.
 _SYNCS_WAITING = 20
 # The first job of each workspace, then the second of each, and so on: in SQL, so that no backlog hides
@@ -70,6 +84,7 @@ def hint_due_jobs() -> int:
         with acting_everywhere():
             return sum(map(_fill, (_INGEST, _EMBED)))
     except (redis.RedisError, OperationalError, OSError) as error:
+        HINTS_LOST.add()
         logger.warning("no hints, the next sweep will send them: %s", error)
         return 0
 
@@ -81,36 +96,65 @@ def ask_for_sync(workspace_id: uuid.UUID) -> None:
     """
     try:
         if _redis().llen("mirror") < _SYNCS_WAITING:
-            app.send_task("search.sync_mirror", args=[str(workspace_id)], queue="mirror", retry=False)
+            _send("search.sync_mirror", "mirror", workspace_id)
     except (redis.RedisError, OperationalError, OSError) as error:
+        HINTS_LOST.add()
         logger.warning("no sync of %s was asked for, the mirror process polls: %s", workspace_id, error)
 
 
 def _hint_if_room(job: Job) -> None:
     queue = _EMBED if job.kind == JobKind.EMBED else _INGEST
     try:
-        if queue.room > 0:
+        if queue.room() > 0:
             queue.send(job.workspace_id, job.pk)
     except (redis.RedisError, OperationalError, OSError) as error:
+        HINTS_LOST.add()
         logger.warning("no hint for job %s, the sweep will send one: %s", job.pk, error)
 
 
 def _fill(queue: _Queue) -> int:
-    room = queue.room
+    room = queue.room(queue.living_slots())
     if room <= 0:
         return 0
     due = Job.objects.all().due().embedding(queue.is_embedding)
-    fresh = timezone.now() - _FRESH
-    in_turn = due.exclude(hinted_at__gt=fresh).annotate(turn=_TURN).order_by("turn", "due_at", "created_at")
+    unheard = due.exclude(hinted_at__gt=Now() - _FRESH)
+    in_turn = unheard.annotate(turn=_TURN).order_by("turn", "due_at", "created_at")
     chosen = list(in_turn.values_list("workspace_id", "pk")[:room])
-    for workspace_id, job_id in chosen:
-        queue.send(workspace_id, job_id)
-        Job.objects.in_workspace(workspace_id).filter(pk=job_id).update(hinted_at=Now())
-    return len(chosen)
+    return sum(_hint_unless_hinted(queue, *ids) for ids in chosen)
+
+
+def _hint_unless_hinted(queue: _Queue, workspace_id: uuid.UUID, job_id: uuid.UUID) -> bool:
+    """Give whether it was ours to hint: of several sweeps one marks the job, and none waits for another."""
+    unheard = Job.objects.in_workspace(workspace_id).filter(pk=job_id).exclude(hinted_at__gt=Now() - _FRESH)
+    if not unheard.update(hinted_at=Now()):
+        return False
+    queue.send(workspace_id, job_id)
+    return True
+
+
+def _send(task: str, queue: str, *ids: uuid.UUID) -> None:
+    with _producers().acquire(block=True) as producer:
+        app.send_task(
+            task,
+            args=[str(id_) for id_ in ids],
+            queue=queue,
+            retry=False,
+            ignore_result=True,
+            headers=causes(),
+            producer=producer,
+        )
+
+
+@cache
+def _producers() -> pools.ProducerPool:
+    """Give connections on which nobody waits long: who has found room may meet a Redis that has just gone."""
+    limits = {"socket_timeout": _LIMIT_S, "socket_connect_timeout": _LIMIT_S}
+    once = {"retry_on_timeout": False, "max_retries": 0}
+    return pools.producers[app.connection_for_write(transport_options=limits | once)]
 
 
 @cache
 def _redis() -> redis.Redis:
     return redis.Redis.from_url(
-        redis_client_url(settings.REDIS_URL), socket_timeout=5, socket_connect_timeout=3
+        redis_client_url(settings.REDIS_URL), socket_timeout=_LIMIT_S, socket_connect_timeout=_LIMIT_S
     )

@@ -22,6 +22,7 @@ from ingest.parsers.errors import IngestParseError, ParseRefused, Quarantined
 from ingest.parsers.registry import is_current
 from ingest.sandbox.types import Digest, Submission
 from kebab import failpoints
+from kebab.stack.blob_storage import BlobsUnavailable
 from search.corpus import Place
 from search.identifiers import content_hash
 from search.models import Document, Source, SourceVersion
@@ -187,6 +188,8 @@ class ItemWorker:
                 gone = "It was listed, and gone when it was to be read."
                 self._writer.end_without_content(item, "skipped", "vanished", gone)
                 continue
+            except BlobsUnavailable:
+                raise  # the job waits for it
             except OSError as error:
                 told = f"It can't be read: {error.strerror}." if error.strerror else str(error)
                 self._writer.end_without_content(item, "failed", "unreadable", told)

@@ -6,8 +6,10 @@ Postgres' clock decides. A worker that was thought dead finds its fence closed a
 import logging
 import threading
 import uuid
+from contextvars import copy_context
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -16,6 +18,7 @@ from django.db import Error, IntegrityError, connection, models, transaction
 from django.db.models.functions import Now
 
 from ingest.errors import LeaseLost
+from ingest.metrics import CLAIMS
 from ingest.models import Job, JobState
 from kebab import failpoints
 from kebab.tenancy.acting import acting_in
@@ -37,6 +40,10 @@ class Lease:
     workspace_id: uuid.UUID
     job_id: uuid.UUID
     attempt: int
+    kind: str = ""
+    #: The request that asked for the job, and its span.
+    request_id: str = ""
+    traceparent: str = ""
 
     def held(self) -> models.QuerySet[Job]:
         """Give the job's row while this lease is the one that counts; else no row."""
@@ -59,6 +66,8 @@ def claim(workspace_id: uuid.UUID, job_id: uuid.UUID) -> Lease | None:
         waiting = Job.objects.in_workspace(workspace_id).filter(pk=job_id, state=JobState.QUEUED)
         waiting.update(due_at=Now() + _BEHIND)
         return None
+    if lease is not None:
+        CLAIMS.add(lease.kind)
     failpoints.reached("after_claim")
     return lease
 
@@ -76,7 +85,14 @@ def _claim(workspace_id: uuid.UUID, job_id: uuid.UUID) -> Lease | None:
             lease_until=_lease_end(),
             started_at=job.started_at or Now(),
         )
-    return Lease(workspace_id=workspace_id, job_id=job_id, attempt=job.attempt + 1)
+    return Lease(
+        workspace_id=workspace_id,
+        job_id=job_id,
+        attempt=job.attempt + 1,
+        kind=job.kind,
+        request_id=job.request_id,
+        traceparent=job.traceparent,
+    )
 
 
 def _lease_end() -> models.expressions.CombinedExpression:
@@ -94,7 +110,8 @@ class LeaseKeeper:
         self._stop = threading.Event()
         self._lost = threading.Event()
         self._cancelled = threading.Event()
-        self._thread = threading.Thread(target=self._keep, name=f"lease-{lease.job_id}", daemon=True)
+        keep = partial(copy_context().run, self._keep)
+        self._thread = threading.Thread(target=keep, name=f"lease-{lease.job_id}", daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()

@@ -13,6 +13,8 @@ from ingest.jobs.ended_uploads import note_ended_uploads
 from ingest.jobs.hints import hint_on_commit
 from ingest.jobs.retention import hold_kept, is_by_members, unfinished, why_not_kept
 from ingest.models import OPEN_STATES, UPLOAD_KINDS, ItemState, Job, JobItem, JobKind, JobState
+from kebab import tracing
+from kebab.log_context import request_id
 from search.evaluation.runs import end_run, reopen_run
 from search.models import Run, RunState, RunTopic, Source, SourceKind, SourceVersion
 
@@ -347,7 +349,13 @@ def _held(workspace_id: Any, source_id: Any) -> QuerySet[Source]:
     return Source.objects.in_workspace(workspace_id).filter(pk=source_id).select_for_update(no_key=True)
 
 
+# When a job was asked for is for one clock to say.
+_BY_POSTGRES = ("due_at", "created_at")
+
+
 def _create(workspace_id: Any, kind: str, **fields: Any) -> Job:
-    job = Job.objects.create(workspace_id=workspace_id, kind=kind, **fields)
+    causes = {"request_id": request_id(), "traceparent": tracing.traceparent()}
+    job = Job.objects.create(workspace_id=workspace_id, kind=kind, **causes, **fields)
+    job.refresh_from_db(fields=_BY_POSTGRES)
     hint_on_commit(job)
     return job

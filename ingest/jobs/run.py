@@ -9,6 +9,7 @@ from functools import partial
 
 from django.db import Error, transaction
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from ingest.errors import JobCancelled, JobFailed, LeaseLost
 from ingest.jobs import (
@@ -30,7 +31,10 @@ from ingest.jobs.report import final_counts
 from ingest.jobs.request import note_run_end, request_embedding
 from ingest.jobs.retention import release_ended
 from ingest.jobs.work import Ending, Work
-from ingest.models import READS_DOCUMENTS, UPLOAD_KINDS, JobKind, JobState
+from ingest.metrics import ENDED, JOB_SECONDS, PUT_OFF
+from ingest.models import READS_DOCUMENTS, UPLOAD_KINDS, Job, JobKind, JobState
+from kebab import tracing
+from kebab.log_context import about
 from kebab.people.models import Workspace
 from search.models import Source
 from search.retrieval.errors import EmbedderUnavailable
@@ -68,9 +72,18 @@ def run_job(workspace_id: uuid.UUID, job_id: uuid.UUID) -> None:
 
 
 def _run(lease: Lease) -> None:
+    known = about(request_id=lease.request_id, job_id=str(lease.job_id), attempt=lease.attempt)
+    job = tracing.span("job", cause=lease.traceparent, kind=lease.kind, attempt=lease.attempt)
+    with known, job:
+        logger.info("%s begins, attempt %d", lease.kind, lease.attempt)
+        _run_known(lease)
+
+
+def _run_known(lease: Lease) -> None:
     try:
         _work(lease)
     except LeaseLost as error:
+        PUT_OFF.add(lease.kind, "lease_lost")
         logger.warning("%s", error)
     except JobCancelled:
         _end(lease, JobState.CANCELLED)
@@ -80,8 +93,10 @@ def _run(lease: Lease) -> None:
         _await_embedder(lease, error)
     except Exception as error:
         if (reason := full_disk(error)) is not None:
+            PUT_OFF.add(lease.kind, "disk")
             await_room(lease, reason)
         else:
+            PUT_OFF.add(lease.kind, "broke_off")
             logger.exception("job %s broke off", lease.job_id)
             _try_later(lease, error=f"It broke off: {type(error).__name__}; the worker's log says where.")
 
@@ -99,6 +114,7 @@ def _work(lease: Lease) -> None:
     with LeaseKeeper(lease) as keeper:
         ending = _WORK[job.kind](Work(job=job, workspace=workspace, lease=lease, keeper=keeper))
     if ending is Ending.YIELDED:
+        PUT_OFF.add(lease.kind, "yielded")
         lease.write(lease_until=Now())
     else:
         refresh_statistics()
@@ -132,6 +148,7 @@ def _end(lease: Lease, state: JobState, error: str = "") -> None:
             seq=head_seq,
             error=error,
         )
+        transaction.on_commit(partial(_count_end, job, state))
         if job.kind in UPLOAD_KINDS:
             if job.source_id is not None:
                 note_ended_uploads(job.workspace_id, job.source_id, is_indexed=state == JobState.SUCCEEDED)
@@ -139,6 +156,14 @@ def _end(lease: Lease, state: JobState, error: str = "") -> None:
             transaction.on_commit(lambda: release_ended(lease.workspace_id, lease.job_id), robust=True)
         if job.kind != JobKind.EMBED:
             transaction.on_commit(partial(hints.ask_for_sync, job.workspace_id))
+
+
+def _count_end(job: Job, state: str) -> None:
+    logger.info("%s ends as %s", job.kind, state)
+    ENDED.add(job.kind, state)
+    if job.started_at is not None:
+        # By another clock than it was started by.
+        JOB_SECONDS.observe(max(0.0, (timezone.now() - job.started_at).total_seconds()), job.kind)
 
 
 def _lock_source(lease: Lease) -> None:
@@ -153,6 +178,7 @@ def _await_embedder(lease: Lease, error: EmbedderUnavailable) -> None:
     if error.is_lasting:
         _end(lease, JobState.FAILED, error=str(error))
         return
+    PUT_OFF.add(lease.kind, "embedder")
     logger.warning("job %s waits for its embedder: %s", lease.job_id, error)
     _try_later(lease, at_least_s=error.retry_after_s or 0.0, error=str(error))
     # The embedder's silence is no fault of the job, which is not given up for it.

@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -15,8 +16,10 @@ from ingest.connectors.types import ItemContent
 from ingest.errors import LeaseLost
 from ingest.jobs.drafting import document_draft
 from ingest.jobs.work import Work
+from ingest.metrics import count_items, count_written, written_together
 from ingest.models import HEEDS_DELETIONS, ItemState, JobItem, Unreadable
 from ingest.parsers.registry import parser_version_for
+from ingest.quotas import Addition, refusals
 from ingest.sandbox.types import Digest
 from kebab import failpoints
 from search.blobs import keep_blobs, secure_blobs
@@ -91,12 +94,23 @@ class ItemWriter:
 
         Raises LeaseLost, JobCancelled: nothing is written then.
         """
+        findings = self._within_quota(findings)
         while findings:
             try:
                 self._write(findings)
                 return
             except _Dropped as dropped:
                 findings = [one for one in findings if one.begun.item.pk not in dropped.items]
+
+    def _within_quota(self, findings: Sequence[Finding]) -> list[Finding]:
+        """Give the findings, those for whose documents there is no more room as failures."""
+        reasons = refusals(self._work.workspace, [_addition(finding) for finding in findings])
+        return [
+            replace(finding, digest=None, outcome="failed", reason="over_quota", detail=reason)
+            if reason
+            else finding
+            for finding, reason in zip(findings, reasons, strict=True)
+        ]
 
     def _write(self, findings: Sequence[Finding]) -> None:
         keep_blobs(self._work.workspace.pk, _stored_contents(findings))
@@ -171,7 +185,7 @@ class ItemWriter:
             self._delete_skipped(set_aside)
 
         drafts = [self._draft(finding) for finding in stored]
-        with transaction.atomic():
+        with written_together(len(stored)), transaction.atomic():
             secure_blobs(self._work.workspace.pk, _stored_contents(findings))
             if any(_is_replaced_by_nothing(finding) for finding in set_aside):
                 self._lock([finding.begun for finding in findings])
@@ -278,6 +292,8 @@ class ItemWriter:
         marked = wanted.filter(action=items[0].action)
         if failpoints.is_on("fence"):
             marked = marked.filter(state=ItemState.PENDING)
+        ends = [(outcome, reason)] * len(items)
+        transaction.on_commit(partial(count_items, ends))
         if marked.update(state=state, outcome=outcome, reason=reason, detail=detail) != len(items):
             dropped = wanted.filter(state=ItemState.PENDING).exclude(action=items[0].action)
             if pks := set(dropped.values_list("pk", flat=True)):
@@ -295,7 +311,16 @@ class ItemWriter:
 
     def _count(self, items: Sequence[JobItem], **counts: int) -> None:
         if items:
+            written = partial(count_written, counts.get("chunks", 0), counts.get("size_bytes", 0))
+            transaction.on_commit(written)
             self._work.count_items(len(items), path=items[-1].path, **counts)
+
+
+def _addition(finding: Finding) -> Addition:
+    known, size_bytes = finding.begun.known, len(finding.begun.found.content)
+    if finding.digest is None:
+        return Addition(is_new=False, size_bytes=0)
+    return Addition(is_new=known is None, size_bytes=size_bytes - (known.size_bytes if known else 0))
 
 
 def _stored_contents(findings: Iterable[Finding]) -> dict[str, bytes]:

@@ -3,7 +3,6 @@
 import uuid
 
 from django.db import models
-from django.utils import timezone
 
 from kebab.tenancy.fields import tenant_key, workspace_key
 from search.models.tenant import TenantQuerySet
@@ -49,9 +48,12 @@ class JobQuerySet(TenantQuerySet):
     """Jobs, of one workspace or over all of them for those who hand out work."""
 
     def due(self) -> "JobQuerySet":
-        """Jobs that a worker may claim now: due, and queued or running under a lease that ran out."""
+        """Jobs that a worker may claim now: due, and queued or running under a lease that ran out.
+
+        Jobs of a kind that this version doesn't know are left to the version that asked for them.
+        """
         now = models.functions.Now()
-        return self.filter(due_at__lte=now).filter(
+        return self.filter(due_at__lte=now, kind__in=JobKind.values).filter(
             models.Q(state=JobState.QUEUED) | models.Q(state=JobState.RUNNING, lease_until__lt=now)
         )
 
@@ -78,7 +80,8 @@ class Job(models.Model):
     attempt = models.IntegerField(default=0)
     # Claims since an item was last finished; too many without progress fail the job.
     stalled_attempts = models.IntegerField(default=0)
-    due_at = models.DateTimeField(default=timezone.now)
+    # By Postgres' clock, as all that is compared with it: nodes' clocks differ, and jump.
+    due_at = models.DateTimeField(db_default=models.functions.Now())
     lease_until = models.DateTimeField(null=True, blank=True)
     hinted_at = models.DateTimeField(null=True, blank=True)
     cancel_requested = models.BooleanField(default=False)
@@ -98,7 +101,11 @@ class Job(models.Model):
     # The change number that made the latest of its writes visible.
     seq = models.BigIntegerField(null=True, blank=True)
     requested_by = models.CharField(max_length=320, blank=True, default="")
-    created_at = models.DateTimeField(auto_now_add=True)
+    # The request that asked for it, and its span as W3C's Trace Context writes it; '' for none.
+    request_id = models.CharField(max_length=64, blank=True, default="", db_default="")
+    traceparent = models.CharField(max_length=64, blank=True, default="", db_default="")
+    # Of two uploads of one document the later one counts.
+    created_at = models.DateTimeField(db_default=models.functions.Now(), editable=False)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 

@@ -58,7 +58,10 @@ class UploadPage(ActingPage):
         """Admit the person and set the limits, then read the form. Raises TooLarge, NotFound, Forbidden."""
         workspace = self._admitted(request, slug)
         self.limit = limit_upload(request)
-        return self.act(request, workspace, **kwargs)
+        try:
+            return self.act(request, workspace, **kwargs)
+        finally:
+            self.limit.close()
 
     @method_decorator(csrf_protect)
     def act(self, request: HttpRequest, workspace: Workspace, **kwargs: Any) -> HttpResponse:

@@ -11,6 +11,7 @@ import os
 import resource
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -94,13 +95,16 @@ def _digest(header: Header, content: bytes, chunker: Chunker) -> Iterator[Header
     """Frames with the chunks, then one with the document; or one that says why there are none."""
     path = header["path"]
     overrides = Overrides(**header["overrides"])
+    began = time.monotonic()
     try:
         parsed = with_title(parse(content, path, first_rung=header["first_rung"]), overrides.title)
         tokens = header["chunk_tokens"]
+        parsed_at = time.monotonic()
         chunks = chunker.chunk(parsed, path, max_tokens=tokens)
+        took_s = {"parse": parsed_at - began, "chunk": time.monotonic() - parsed_at}
         for start in range(0, len(chunks), FRAME_CHUNKS):
             yield {"chunks": [chunk_to_wire(chunk) for chunk in chunks[start : start + FRAME_CHUNKS]]}
-        yield {"document": _document(with_overrides(parsed, overrides), path, tokens)}
+        yield {"document": _document(with_overrides(parsed, overrides), path, tokens), "took_s": took_s}
     except ParseRefused as refusal:
         yield {"refused": refusal.code, "detail": refusal.detail}
     except SandboxUnavailable as error:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any, Self
 
 from ingest.chunking.types import MAX_TOKENS, ChunkDraft
+from ingest.metrics import STAGE_SECONDS
 from ingest.parsers.errors import ParserDied, ParseRefused, Quarantined, SandboxUnavailable
 from ingest.sandbox.frames import Header
 from ingest.sandbox.process import SandboxProcess
@@ -111,6 +112,7 @@ class Digester:
                 if "chunks" in reply:
                     chunks.extend(_drafts(reply["chunks"], len(chunks)))
                 elif "document" in reply:
+                    _count_times(reply.get("took_s"))
                     return _digest(reply["document"], chunks)
                 elif "refused" in reply:
                     raise ParseRefused(reply["refused"], reply["detail"])
@@ -153,6 +155,14 @@ def _digest(document: Header, chunks: list[ChunkDraft]) -> Digest:
         warnings=tuple(document["warnings"]),
         chunks=tuple(chunks),
     )
+
+
+def _count_times(took_s: object) -> None:
+    """Count what the child says of itself, which need not be so."""
+    if isinstance(took_s, dict):
+        for stage in ("parse", "chunk"):
+            if isinstance(seconds := took_s.get(stage), float):
+                STAGE_SECONDS.observe(seconds, stage)
 
 
 def _account(deaths: list[str]) -> str:

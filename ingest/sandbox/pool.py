@@ -4,7 +4,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from functools import partial
 from itertools import count
 from typing import Any, Self
@@ -12,6 +12,8 @@ from typing import Any, Self
 from ingest.parsers.errors import IngestParseError, SandboxUnavailable
 from ingest.sandbox.digester import Digester
 from ingest.sandbox.types import Digest, DigestLimits, Submission
+from kebab import tracing
+from kebab.threads import ContextThreads
 
 #: documents in hand per process, and bytes of content in hand altogether
 LOOK_AHEAD = 16
@@ -41,7 +43,7 @@ class DigesterPool:
     def __init__(self, size: int, limits: DigestLimits | None = None) -> None:
         self._size = size
         self._limits = limits
-        self._threads = ThreadPoolExecutor(size, thread_name_prefix="digester")
+        self._threads = ContextThreads(size, thread_name_prefix="digester")
         self._own = threading.local()
         self._digesters: list[Digester] = []
         self._is_closed = False
@@ -99,7 +101,8 @@ class DigesterPool:
         digester = self._own_digester()
         if self._is_closed or shelf.is_wide_open:  # asked last: from here on an abort meets this digester
             raise SandboxUnavailable("nobody waits for this document any more")
-        outcome = _digest(digester, document)
+        with tracing.span("ingest.parse", size_bytes=len(document.content)):
+            outcome = _digest(digester, document)
         shelf.add(_size_of(outcome))
         return outcome
 

@@ -122,7 +122,7 @@ def _claim(view: ApiView, request: Request, key: str) -> tuple[IdempotencyKey, b
         return row, True
     if row.created_at < now - KEEP:
         return _take_over(row, now, **asked), True
-    if bytes(row.request_sha256) != asked["request_sha256"]:
+    if not _is_of(request, bytes(row.request_sha256), asked["request_sha256"]):
         raise Unprocessable(
             f"This {HEADER} was used for another request; take a new one.", code="idempotency_key_reused"
         )
@@ -156,11 +156,16 @@ def _replay(row: IdempotencyKey) -> Response:
     return Response(row.body, status=row.status, headers=headers)
 
 
-def _fingerprint(request: Request) -> bytes:
+def _is_of(request: Request, kept: bytes, fingerprint: bytes) -> bool:
+    """Whether what is kept is of this request, under the secret key or an earlier one."""
+    earlier = (_fingerprint(request, key) for key in settings.SECRET_KEY_FALLBACKS)
+    return kept == fingerprint or any(kept == each for each in earlier)
+
+
+def _fingerprint(request: Request, key: str | None = None) -> bytes:
     # With a key: a body may hold credentials, which a plain digest would let somebody guess from a dump.
-    digest = hmac.new(
-        settings.SECRET_KEY.encode(), f"{request.method} {request.get_full_path()}\n".encode(), hashlib.sha256
-    )
+    key = settings.SECRET_KEY if key is None else key
+    digest = hmac.new(key.encode(), f"{request.method} {request.get_full_path()}\n".encode(), hashlib.sha256)
     if not hasattr(request.data, "lists"):
         digest.update(json.dumps(request.data, sort_keys=True).encode())
         return digest.digest()

@@ -4,10 +4,10 @@ import errno
 
 import psycopg
 from django.db import DatabaseError, InterfaceError, InternalError, OperationalError
-from psycopg_pool import PoolTimeout
 from redis.exceptions import RedisError
 
 from kebab.api.errors import ServiceUnavailable
+from kebab.stack.blob_storage import BlobsUnavailable
 
 #: What an `except` clause catches in order to ask `outage_of`.
 OUTAGES = (DatabaseError, InterfaceError, psycopg.OperationalError, RedisError, OSError)
@@ -18,7 +18,8 @@ _BUSY = (
     psycopg.errors.DeadlockDetected,
     psycopg.errors.SerializationFailure,
     psycopg.errors.TooManyConnections,
-    PoolTimeout,
+    # The process was held up for so long between two statements.
+    psycopg.errors.IdleInTransactionSessionTimeout,
 )
 
 
@@ -28,6 +29,10 @@ def outage_of(error: BaseException) -> ServiceUnavailable | None:
         return _database_outage(error)
     if isinstance(error, RedisError):
         return ServiceUnavailable("Redis can't be reached; try again.", code="redis_unavailable")
+    if isinstance(error, BlobsUnavailable):
+        return ServiceUnavailable(
+            "The documents' bytes can't be reached; try again.", code="storage_unavailable", retry_after_s=5
+        )
     if isinstance(error, OSError) and error.errno in _STORAGE_ERRNOS:
         return ServiceUnavailable(
             "The server can't store anything at the moment.", code="storage_full", retry_after_s=60

@@ -20,6 +20,7 @@ from rest_framework.views import set_rollback
 
 from kebab.api.errors import FieldError, NotFound, Problem, known_errors
 from kebab.api.outages import outage_of
+from kebab.metrics.problems import count_problem
 
 CONTENT_TYPE = "application/problem+json"
 # A refusal tells what is wrong; it doesn't throw a megabyte back.
@@ -58,6 +59,7 @@ def logged_problem(error: Exception, place: str) -> Problem:
 
 def respond(problem: Problem) -> HttpResponse:
     """Write `problem` as an HTTP response."""
+    count_problem(problem.status, problem.code)
     return JsonResponse(
         problem_document(problem),
         status=problem.status,
@@ -111,12 +113,15 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     """Django's handler500, for what fails outside of a view; Django has logged the exception itself."""
     error = sys.exception()
-    problem = problem_of(error) if error is not None else None
-    if not _is_api(request):
-        page = defaults.server_error(request)
-        page.status_code = problem.status if problem is not None and problem.status == 503 else 500
-        return page
-    return respond(problem if problem is not None and problem.status == 503 else _unexpected())
+    known = problem_of(error) if error is not None else None
+    problem = known if known is not None and known.status == 503 else _unexpected()
+    if _is_api(request):
+        return respond(problem)
+    page = defaults.server_error(request)
+    page.status_code = problem.status
+    for name, value in problem.headers.items():
+        page.headers[name] = value
+    return page
 
 
 def _is_api(request: HttpRequest) -> bool:

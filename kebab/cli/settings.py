@@ -21,6 +21,11 @@ def settings_of(told: Sequence[str]) -> dict[str, Any]:
     return clean
 
 
+def limits_of(told: Sequence[str]) -> dict[str, int | None]:
+    """Give the limits that `NAME=N` texts name; None, of an empty value, is the default. Raises CliError."""
+    return dict(map(_pair, told))
+
+
 def _pair(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals:

@@ -16,6 +16,7 @@ from kebab.cli.errors import Exit, report
 from kebab.cli.parser import VerbParser, add_json_flag
 from kebab.ending import ending_in_order
 from kebab.people.models import Workspace
+from kebab.stack.awaiting import await_migrations
 from kebab.stack.plan import Roles
 from kebab.stack.temporary import borrowed_stack
 from kebab.tenancy.acting import acting_everywhere, acting_in, acting_nowhere
@@ -32,6 +33,8 @@ class BaseVerb(BaseCommand):
 
     #: Whether it acts in all workspaces, until it says which; else in none, as what serves others does.
     acts_everywhere: ClassVar[bool] = True
+    #: Whether it waits for a database of one's own to be migrated; "reachable": not for one that is away.
+    awaits_migrations: ClassVar[Literal["always", "reachable"] | None] = None
     #: The embedded servers, or the whole stack with its workers, run while `run_verb` does.
     needs: ClassVar[Literal["servers", "workers"] | None] = None
     # They import every view, which most verbs never use; `make check` runs them.
@@ -109,6 +112,8 @@ class BaseVerb(BaseCommand):
         try:
             with self._stack(), ending_in_order(), ExitStack() as self._acting:
                 self._acting.enter_context(acting_everywhere() if self.acts_everywhere else acting_nowhere())
+                if self.awaits_migrations is not None:
+                    await_migrations(without_database=self.awaits_migrations == "reachable")
                 return int(self.run_verb(**options) or Exit.DONE)
         except KeyboardInterrupt:
             return _INTERRUPTED

@@ -1,4 +1,7 @@
-"""`/healthz /readyz /metrics /version`: for probes and operators. No credentials, nothing of any tenant."""
+"""`/healthz /readyz /metrics /version`: for probes and operators. No credentials, nothing of any tenant.
+
+The first three are answered by `probes` wherever requests come in by ASGI.
+"""
 
 import platform
 from collections.abc import Callable
@@ -7,21 +10,15 @@ from typing import Any
 from django.db import DatabaseError
 from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
-from prometheus_client import CONTENT_TYPE_LATEST
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 import kebab
-from kebab.api.errors import ServiceUnavailable
 from kebab.api.views import OnlyFormat
-from kebab.health.checks import CheckStatus
-from kebab.health.metrics import metrics_text
-from kebab.health.server_checks import check_migrations, check_postgres, check_redis
+from kebab.health.replies import Reply, healthy, measured, ready
 from kebab.health.versions import Version, pgvector_version, postgres_version, show_version, sqlite_version
-
-_READY = (check_postgres, check_redis, check_migrations)
 
 
 @extend_schema(exclude=True)
@@ -35,29 +32,25 @@ class _OpenView(APIView):
 class HealthView(_OpenView):
     """Whether this process answers at all."""
 
-    def get(self, request: Request) -> Response:
+    def get(self, request: Request) -> HttpResponse:
         """Say so."""
-        return Response({"status": "ok"})
+        return _answer(healthy())
 
 
 class ReadyView(_OpenView):
     """Whether this process can do its work: a load balancer's question."""
 
-    def get(self, request: Request) -> Response:
-        """Say so. Raises ServiceUnavailable naming what isn't ready; why is `kebab doctor`'s to tell."""
-        results = [check() for check in _READY]
-        failed = [result.name for result in results if result.status is CheckStatus.FAILED]
-        if failed:
-            raise ServiceUnavailable(f"Not ready: {', '.join(failed)}.", code="not_ready")
-        return Response({"status": "ready"})
+    def get(self, request: Request) -> HttpResponse:
+        """Say so, and what isn't well; why is `kebab doctor`'s to tell."""
+        return _answer(ready())
 
 
 class MetricsView(_OpenView):
-    """Metrics of this process for Prometheus."""
+    """Metrics of this node's processes for Prometheus."""
 
     def get(self, request: Request) -> HttpResponse:
         """Give them in the text format."""
-        return HttpResponse(metrics_text(), content_type=CONTENT_TYPE_LATEST)
+        return _answer(measured(request.headers.get("Authorization", "")))
 
 
 class VersionView(_OpenView):
@@ -81,3 +74,9 @@ def _asked(ask: Callable[[], Version | None]) -> str | None:
     except DatabaseError:
         return None
     return show_version(version) if version is not None else None
+
+
+def _answer(reply: Reply) -> HttpResponse:
+    return HttpResponse(
+        reply.body, status=reply.status, content_type=reply.content_type, headers=dict(reply.headers)
+    )

@@ -11,6 +11,7 @@ from kebab.api.errors import Problem, RateLimited, TooLarge
 from kebab.api.problems import answer, problem_of
 from kebab.limits.client import client_network
 from kebab.limits.rules import count_request, is_counted
+from kebab.metrics.problems import count_problem
 
 #: The most bytes that a form of a page or of the admin may have, unless its view has `limits_body`.
 FORM_LIMIT_BYTES = 1_000_000
@@ -49,6 +50,7 @@ class LimitPages:
 def refusal_page(request: HttpRequest, error: Exception) -> HttpResponse:
     """Give the page that tells of a limit, with its status and `Retry-After`."""
     problem = problem_of(error) or Problem(status=500, code="internal_error")
+    count_problem(problem.status, problem.code)
     page = render(request, "problem.html", {"problem": problem}, status=problem.status)
     for name, value in problem.headers.items():
         page[name] = value

@@ -67,6 +67,11 @@ def preference(workspace: Workspace, name: str) -> Any:
     return workspace.settings.get(name, _known[name].default)
 
 
+def default_of(name: str) -> Any:
+    """Give what holds where a workspace has not set it. Raises KeyError if unregistered."""
+    return _known[name].default
+
+
 def preferences(workspace: Workspace) -> dict[str, Any]:
     """Give all settings as they are in force, by name."""
     return {name: preference(workspace, name) for name in sorted(_known)}

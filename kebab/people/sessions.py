@@ -27,6 +27,8 @@ def is_open(session_key: str | None, user: User) -> bool:
         return True
     session = SessionStore(session_key)
     begun_with = session.get(HASH_SESSION_KEY, "")
-    return session.get(SESSION_KEY) == str(user.pk) and constant_time_compare(
-        begun_with, user.get_session_auth_hash()
+    # Under an earlier secret key, too: only the next page signs the session anew.
+    good = (user.get_session_auth_hash(), *user.get_session_auth_fallback_hash())
+    return session.get(SESSION_KEY) == str(user.pk) and any(
+        constant_time_compare(begun_with, each) for each in good
     )

@@ -9,3 +9,9 @@ class StackConfig(AppConfig):
     name = "kebab.stack"
     label = "stack"
     verbose_name = "Stack"
+
+    def ready(self) -> None:
+        """Have metrics tell of servers and processes."""
+        from kebab.stack import standing
+
+        standing.register()

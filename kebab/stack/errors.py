@@ -5,9 +5,11 @@ StackError
 ├── ServerMissing       no binary of an embedded server
 ├── ServerFailed        an embedded server that does not start
 ├── ServerUnreachable   an external server that does not answer
+├── RestoreUnfinished   a restore was killed: the data is not whole
 ├── PreparationFailed   migrations or a preparation step ended with an error
 ├── PortTaken           the web port belongs to someone else
 ├── StackAlreadyRuns    a second `up` on the same data directory
+├── BlobsNotShared      this node's blobs are not those of the other nodes
 └── StackBusy           another verb holds the data directory for too long
 """
 
@@ -42,6 +44,12 @@ class ServerUnreachable(StackError):
     code = "server_unreachable"
 
 
+class RestoreUnfinished(StackError):
+    """A restore was killed: the data is not whole."""
+
+    code = "restore_unfinished"
+
+
 class PreparationFailed(StackError):
     """Migrations or a preparation step ended with an error."""
 
@@ -58,6 +66,12 @@ class StackAlreadyRuns(StackError):
     """A stack already runs on the data directory."""
 
     code = "stack_already_runs"
+
+
+class BlobsNotShared(StackError):
+    """This node's blobs are not those of the other nodes, or can't be read."""
+
+    code = "blobs_not_shared"
 
 
 class StackBusy(StackError):

@@ -50,11 +50,14 @@ class Listing:
 def current_listing(configuration: StackConfiguration) -> Listing:
     """Ask the state file, Postgres, Redis and the apps; the servers have to run."""
     state = running_state(configuration.directory.path)
+    beating = tuple(_beating_rows())
+    # On servers of one's own there may be no supervisor: units or containers run the processes.
+    is_running = state is not None or (not configuration.has_embedded_postgres and bool(beating))
     return Listing(
         node=configuration.node_id,
         url="" if state is None else state.url,
-        is_running=state is not None,
-        processes=(*server_rows(configuration), *_beating_rows()),
+        is_running=is_running,
+        processes=(*server_rows(configuration), *beating),
         queues=_queue_lengths(configuration.redis_url),
         reports={name: report() for name, report in reports().items()},
     )

@@ -40,3 +40,13 @@ class StackProcess(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} on {self.node} (pid {self.pid})"
+
+
+class BlobStore(models.Model):
+    """The one store of documents' bytes that belongs to this database; see kebab/stack/blob_mark.py."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
+    mark = models.CharField(max_length=64)
+
+    def __str__(self) -> str:
+        return self.mark

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import os
+import shutil
 import stat
 import tempfile
 from dataclasses import dataclass
@@ -75,9 +76,19 @@ class DataDirectory:
         return self.path / "run"
 
     @property
+    def metrics(self) -> Path:
+        """What the running processes count."""
+        return self.run / "metrics"
+
+    @property
     def secrets(self) -> Path:
         """The secrets of the embedded stack."""
         return self.path / "secrets.json"
+
+    @property
+    def unfinished_restore(self) -> Path:
+        """There while a restore is under way, or was killed: then nothing else may start."""
+        return self.path / "restoring"
 
     @property
     def stack_lock(self) -> Path:
@@ -215,6 +226,21 @@ def replace_text(path: Path, text: str) -> None:
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
+        raise
+
+
+def copy_whole(source: Path, target: Path) -> None:
+    """Copy a file so that it is there whole or not at all, also after a power cut."""
+    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        with source.open("rb") as read, draft.open("wb") as written:
+            shutil.copyfileobj(read, written, 1_000_000)
+            written.flush()
+            os.fsync(written.fileno())
+        draft.replace(target)
+    except BaseException:
+        draft.unlink(missing_ok=True)
         raise
 
 

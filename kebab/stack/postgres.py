@@ -22,6 +22,7 @@ from kebab.stack.errors import ServerFailed
 from kebab.stack.marks import ProcessMark
 from kebab.stack.paths import make_folder
 from kebab.stack.postgres_cluster import PostgresCluster, settled_cluster
+from kebab.stack.wal_archive import prepare_archive, wal_settings
 
 _CONNECT_LIMIT_S = 2
 _ORPHAN_PATIENCE_S = 10.0
@@ -37,9 +38,12 @@ class EmbeddedPostgres(EmbeddedServer):
 
     name = "postgres"
 
-    def __init__(self, data_dir: Path, *, runtime_dir: str = "", user: str = "") -> None:
+    def __init__(
+        self, data_dir: Path, *, runtime_dir: str = "", user: str = "", archive: Path | None = None
+    ) -> None:
         super().__init__(data_dir, runtime_dir=runtime_dir)
         self._user = user
+        self._archive = archive
 
     @property
     def socket_folder(self) -> Path:
@@ -56,9 +60,11 @@ class EmbeddedPostgres(EmbeddedServer):
         cluster = settled_cluster(self.directory, self._user)
         _end_old_postmaster(cluster.folder, self.stop_signals)
         self._make_socket_folder(cluster)
+        if self._archive is not None:
+            prepare_archive(self._archive, cluster.account)
         return ChildPlan(
             name=self.name,
-            command=_postmaster_command(cluster, self.socket_folder),
+            command=_postmaster_command(cluster, self.socket_folder, self._archive),
             log=self.log,
             stop_signal=signal.SIGINT,
             death_signal=signal.SIGINT,
@@ -110,13 +116,16 @@ def _settle_application_role(connection: psycopg.Connection) -> None:
     connection.execute(sql.SQL("{} ROLE {} {}").format(verb, role, rights))
 
 
-def _postmaster_command(cluster: PostgresCluster, socket_folder: Path) -> tuple[str, ...]:
+def _postmaster_command(
+    cluster: PostgresCluster, socket_folder: Path, archive: Path | None
+) -> tuple[str, ...]:
     settings = {
         "listen_addresses": "",
         "unix_socket_directories": str(socket_folder),
         "unix_socket_permissions": "0700",
         "port": str(POSTGRES_PORT),
         "logging_collector": "off",
+        **({} if archive is None else wal_settings(archive)),
     }
     options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
     return (str(cluster.binaries / "postgres"), "-D", str(cluster.folder), *options)

@@ -29,7 +29,7 @@ _DEFAULTS = {
     # Holds the HNSW index of 125,000 chunks (146 MB) with the rows beside it: in 128 MB a search waited 33 ms
     # for pages instead of 5. Only what is used takes memory.
     "shared_buffers": "512MB",
-    "max_connections": "100",
+    "max_connections": "200",
     "maintenance_work_mem": "256MB",  # an HNSW build that does not fit in it is many times slower
     "random_page_cost": "1.1",
     "jit": "off",
@@ -59,14 +59,24 @@ def settled_cluster(directory: DataDirectory, wanted_user: str) -> PostgresClust
         ServerMissing: the wheel with the binaries is not installed.
         ServerFailed: initdb ended with an error.
     """
-    account = database_account(wanted_user)
-    binaries = install_for(account).binaries
-    cluster = PostgresCluster(folder=_place(directory, account), binaries=binaries, account=account)
+    cluster = cluster_of(directory, wanted_user)
     if cluster.folder.exists():
         _check_owner(cluster)
     else:
         _create(cluster, directory.logs / "initdb.log")
     return cluster
+
+
+def cluster_of(directory: DataDirectory, wanted_user: str) -> PostgresCluster:
+    """Where the cluster of a data directory is or will be, whether there is one or not.
+
+    Raises:
+        PathRefused: no place fits the user that Postgres has to run as.
+        ServerMissing: the wheel with the binaries is not installed.
+    """
+    account = database_account(wanted_user)
+    binaries = install_for(account).binaries
+    return PostgresCluster(folder=_place(directory, account), binaries=binaries, account=account)
 
 
 def _place(directory: DataDirectory, account: Account | None) -> Path:

@@ -9,6 +9,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from kebab.metrics.problems import REDIS_FAILURES
 from kebab.stack.addresses import redis_client_url
 
 logger = logging.getLogger(__name__)
@@ -43,6 +44,7 @@ class Pause:
         try:
             return question()
         except redis.RedisError as error:
+            REDIS_FAILURES.add()
             logger.warning("%s for the next %g s: %s", self._meanwhile, self._length_s, error)
             self._until = monotonic() + self._length_s
             raise

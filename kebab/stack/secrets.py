@@ -39,7 +39,7 @@ def load_or_create(data_dir: Path) -> StackSecrets:
     directory = DataDirectory(data_dir)
     found = _load(directory.secrets)
     if _is_complete(found):
-        return StackSecrets(**found)
+        return _known(found)
     directory.ensure()
     with exclusive(directory.run / "secrets.lock"):
         found = _load(directory.secrets)
@@ -47,7 +47,11 @@ def load_or_create(data_dir: Path) -> StackSecrets:
             # What an earlier version wrote stays; what it had not yet is added.
             found = {**asdict(_fresh()), **found}
             replace_text(directory.secrets, json.dumps(found, indent=1) + "\n")
-    return StackSecrets(**found)
+    return _known(found)
+
+
+def _known(found: dict[str, str]) -> StackSecrets:
+    return StackSecrets(**{name: value for name, value in found.items() if name in _NAMES})
 
 
 def _fresh() -> StackSecrets:
@@ -60,7 +64,7 @@ def _fresh() -> StackSecrets:
 
 
 def _is_complete(found: dict[str, str]) -> bool:
-    return found.keys() == _NAMES
+    return found.keys() >= _NAMES
 
 
 def _load(path: Path) -> dict[str, str]:
@@ -80,6 +84,7 @@ def _load(path: Path) -> dict[str, str]:
 
 
 def _checked(found: Any) -> dict[str, str]:
-    if not isinstance(found, dict) or not _FIRST_NAMES <= found.keys() <= _NAMES:
+    # What a later version has added stays as it is: this one may have come back after it.
+    if not isinstance(found, dict) or not found.keys() >= _FIRST_NAMES:
         raise ValueError("it is not what was written")
     return found

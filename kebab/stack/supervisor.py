@@ -3,13 +3,14 @@
 import contextlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from django.utils import timezone
 
+from kebab.cli.errors import Exit
 from kebab.stack.child import Child
 from kebab.stack.configuration import StackConfiguration
-from kebab.stack.errors import PreparationFailed, StackError
+from kebab.stack.errors import PreparationFailed, RestoreUnfinished, StackError
 from kebab.stack.logs import bound_log, log_tail
 from kebab.stack.marks import ProcessMark
 from kebab.stack.paths import remove_runtime_directory
@@ -26,6 +27,8 @@ _SOFT_STOP_LIMIT_S = 30.0
 _LOG_CHECK_PERIOD_S = 60.0
 # uvicorn starts a worker that cannot be imported again and again, and says so only in its log.
 _SLOW_START_S = 30.0
+# Servers that are lost again and again for so long are no accident.
+_PREPARATION_LIMIT_S = 120.0
 
 
 class StopRequest:
@@ -89,6 +92,7 @@ class Supervisor:
             self._stop(stop)
 
     def _start(self, stop: StopRequest) -> None:
+        self._refuse_half_a_restore()
         check_external_servers(self._configuration)
         for server in self._servers:
             server.start(should_stop=lambda: stop.is_asked)
@@ -102,20 +106,36 @@ class Supervisor:
         if self._watchdog is not None:
             self._watchdog.start()
 
+    def _refuse_half_a_restore(self) -> None:
+        directory = self._configuration.directory
+        if directory.unfinished_restore.exists():
+            raise RestoreUnfinished(
+                f"A restore into {directory.path} did not come to its end; run `kebab restore` again."
+            )
+
     def _prepare(self, stop: StopRequest) -> None:
+        """Prepare, from the beginning where a server is lost under it. Raises PreparationFailed."""
+        patience_ends_at = time.monotonic() + _PREPARATION_LIMIT_S
         plan = preparation_plan(self._configuration)
-        preparation = Child(plan)
+        while not stop.is_asked:
+            status = self._prepared(Child(plan), stop)
+            if status == Exit.DONE or stop.is_asked:
+                return
+            if status != Exit.UNHEALTHY or time.monotonic() > patience_ends_at:
+                raise PreparationFailed(
+                    f"The preparation ended with status {status}; {plan.log} ends:\n{log_tail(plan.log)}"
+                )
+            self._say("A server was lost during the preparation, which begins again")
+
+    def _prepared(self, preparation: Child, stop: StopRequest) -> int | None:
+        """Give how the preparation ended; the servers are kept running for it."""
         preparation.spawn()
         while preparation.is_alive():
             if stop.is_asked:
                 preparation.kill()
-                return
+            self._keep_running(self._supervised_servers, stop)
             preparation.wait(_TICK_S)
-        if preparation.exit_status() != 0:
-            raise PreparationFailed(
-                f"The preparation ended with status {preparation.exit_status()}; {plan.log} ends:\n"
-                f"{log_tail(plan.log)}"
-            )
+        return preparation.exit_status()
 
     def _look_whether_ready(self, on_ready: Callable[[], None]) -> None:
         if self._roles is not Roles.ALL or serves(self._configuration.url):
@@ -128,16 +148,19 @@ class Supervisor:
             self._say(f"{self._configuration.url} does not answer yet; see {log}")
 
     def _tend(self, stop: StopRequest) -> None:
-        for supervised in (*self._supervised_servers, *self._supervised_children):
-            self._note_end(supervised)
-            if supervised.is_due() and not stop.is_asked:
-                self._revive(supervised)
+        self._keep_running((*self._supervised_servers, *self._supervised_children), stop)
         self._end_stuck_workers()
         if time.monotonic() - self._logs_checked_at > _LOG_CHECK_PERIOD_S:
             self._logs_checked_at = time.monotonic()
             self._bound_logs()
         if not self._is_state_written:
             self._write_state()
+
+    def _keep_running(self, members: Iterable[Supervised], stop: StopRequest) -> None:
+        for supervised in members:
+            self._note_end(supervised)
+            if supervised.is_due() and not stop.is_asked:
+                self._revive(supervised)
 
     def _bound_logs(self) -> None:
         for log in self._configuration.directory.logs.glob("*.log"):

@@ -1,5 +1,6 @@
 """What `kebab doctor` and `manage.py check --deploy` say about row-level security."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from django.apps import apps
@@ -7,7 +8,8 @@ from django.core import checks
 from django.db import connection, connections
 from django.db.models import Model
 
-from kebab.health.checks import CheckResult, CheckStatus
+from kebab.health.checks import CheckResult, failed, repaired, warning, well
+from kebab.tenancy.rebuilding import rebuild_walls
 from kebab.tenancy.roles import OWNER, application_role
 
 #: What `check_walls` is called.
@@ -46,8 +48,7 @@ def check_walls(repair: bool = False) -> CheckResult:
     """Whether the database itself keeps workspaces apart from each other."""
     unwalled = unwalled_tables()
     if unwalled:
-        detail = f"no policy holds for {', '.join(unwalled[:5])}"
-        return CheckResult(name=WALLS, status=CheckStatus.FAILED, detail=detail, remedy="Run: kebab init")
+        return _unwalled(unwalled, repair=repair)
     with connection.cursor() as cursor:
         cursor.execute(_RIGHTS)
         passes_walls = cursor.fetchone()[0]
@@ -56,11 +57,21 @@ def check_walls(repair: bool = False) -> CheckResult:
     role = application_role()
     if passes_walls:
         detail = f"the role {role} passes every policy: a superuser, or with BYPASSRLS"
-        return CheckResult(name=WALLS, status=CheckStatus.FAILED, detail=detail, remedy=_REMEDY)
+        return failed(WALLS, detail, _REMEDY)
     if owned:
         detail = f"holds, but the role {role} may switch it off: it owns {len(owned)} tables"
-        return CheckResult(name=WALLS, status=CheckStatus.WARNING, detail=detail, remedy=_REMEDY)
-    return CheckResult(name=WALLS, status=CheckStatus.OK, detail=f"holds for the role {role}")
+        return warning(WALLS, detail, _REMEDY)
+    return well(WALLS, f"holds for the role {role}")
+
+
+def _unwalled(tables: Sequence[str], *, repair: bool) -> CheckResult:
+    detail = f"no policy holds for {', '.join(tables[:5])}"
+    if not repair:
+        return failed(WALLS, detail, "Run: kebab doctor --repair")
+    rebuild_walls(tables)
+    if still := unwalled_tables():
+        return failed(WALLS, f"no policy holds for {', '.join(still[:5])}", "Run: kebab init")
+    return repaired(WALLS, f"{detail}; made again")
 
 
 def check_roles(app_configs: Any, **_: Any) -> list[checks.CheckMessage]:

@@ -21,6 +21,7 @@ from search.answers.request import AnswerRequest
 from search.answers.types import Answer, AnswerEvent, Finished, Retrieved
 from search.answers.writing import Outcome, passage_tokens, write
 from search.engine import milliseconds_since
+from search.metrics import count_answer
 
 _NOT_KEPT: Final = "A document that it was made from has been deleted meanwhile, so that it isn't kept."
 
@@ -71,6 +72,7 @@ def answer_events(
         stop=stop or threading.Event(),
     )
     answer = _answer(request, asker, sought, outcome, took_ms=milliseconds_since(started))
+    count_answer(answer.state, answer.reason, answer.took_ms)
     with acting_for_a_step_in(workspace.pk):
         is_kept = keep_answer(workspace, asker, answer, sought.doc_ids)
     yield Finished(answer=answer if is_kept else replace(answer, warnings=(*answer.warnings, _NOT_KEPT)))

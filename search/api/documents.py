@@ -1,6 +1,7 @@
 """`/workspaces/{ws}/documents/{id}` and what is below it, and `/workspaces/{ws}/chunks/{id}`: reading."""
 
 import uuid
+from functools import partial
 from typing import ClassVar
 
 from django.http import HttpResponseBase
@@ -17,7 +18,7 @@ from kebab.api.serializers import StrictSerializer
 from kebab.api.views import WorkspaceView
 from kebab.people.models import Role, Scope
 from search.api.content import content_response
-from search.api.reading import chunk_in_context, chunks_of, document_with_bytes, one_document
+from search.api.reading import chunk_in_context, chunks_of, one_document, with_bytes
 from search.api.serializers import ChunkInContextSerializer, ChunkSerializer, DocumentSerializer
 
 MAX_CONTEXT = 20
@@ -44,7 +45,8 @@ class DocumentContentView(WorkspaceView):
     @extend_schema(responses={(200, "*/*"): OpenApiTypes.BINARY, 304: None})
     def get(self, request: Request, ws: str, doc_id: uuid.UUID) -> HttpResponseBase:
         """Give the original file, for saving. Its ETag is the document's `content_hash`."""
-        return content_response(request, document_with_bytes(self.workspace, self.access.reader, doc_id))
+        respond = partial(content_response, request)
+        return with_bytes(self.workspace, self.access.reader, doc_id, respond)
 
 
 class DocumentChunksView(WorkspaceView):

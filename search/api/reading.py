@@ -1,9 +1,9 @@
 """The documents and chunks that a caller may read, with what is shown of them."""
 
 import uuid
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from django.core.files.storage import default_storage
 from django.db.models import Count, OuterRef, Subquery
 from django.db.models.functions import Coalesce
 from django.shortcuts import get_object_or_404
@@ -11,9 +11,10 @@ from django.shortcuts import get_object_or_404
 from kebab.api.errors import NotFound
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
-from search.blobs import blob_name
 from search.models import Chunk, Document
 from search.rights import documents_of
+
+T = TypeVar("T")
 
 
 def readable_documents(workspace: Workspace, reader: Reader) -> Any:
@@ -34,12 +35,21 @@ def one_document(workspace: Workspace, reader: Reader, doc_id: uuid.UUID) -> Doc
     return document
 
 
-def document_with_bytes(workspace: Workspace, reader: Reader, doc_id: uuid.UUID) -> Document:
-    """Give a document whose bytes are kept. Raises Http404, NotFound."""
-    document: Document = get_object_or_404(documents_of(workspace, reader), doc_id=doc_id)
-    if not default_storage.exists(blob_name(workspace.pk, document.content_hash)):
-        raise NotFound
-    return document
+def with_bytes(workspace: Workspace, reader: Reader, doc_id: uuid.UUID, use: Callable[[Document], T]) -> T:
+    """Give what `use` makes of a document and its bytes; it raises FileNotFoundError where they are gone.
+
+    Raises Http404, and NotFound when the bytes aren't kept.
+    """
+    missed = ""
+    while True:
+        document: Document = get_object_or_404(documents_of(workspace, reader), doc_id=doc_id)
+        try:
+            return use(document)
+        except FileNotFoundError as error:
+            # Replaced since the row was read, it has other bytes now, and those are let go.
+            if document.content_hash == missed:
+                raise NotFound from error
+            missed = document.content_hash
 
 
 def chunks_of(workspace: Workspace, reader: Reader, doc_id: uuid.UUID) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 from kebab.outgoing.addresses import names_its_address
 from kebab.outgoing.endpoint import JsonEndpoint
 from kebab.outgoing.errors import AddressRefused, OutOfTime, RequestFailed, StatusRefused
+from kebab.threads import ContextThreads
 from search.breaker import Breaker
 from search.embedders.answers import BadAnswer, WrongDimension, vectors_of
 from search.embedders.base import SpaceIdentity
@@ -145,7 +146,7 @@ class EndpointEmbedder:
         limit_s = self._spec.query_limit_s
         with self._breaker.attempt():
             # A thread of its own: the resolver keeps no deadline. It is not waited for.
-            asking = ThreadPoolExecutor(1, thread_name_prefix="embed-query")
+            asking = ContextThreads(1, thread_name_prefix="embed-query")
             asked = [self._cut(self.space.query_prefix + text)]
             try:
                 return asking.submit(self._ask_once, asked, limit_s).result(limit_s)[0]

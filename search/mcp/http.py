@@ -16,9 +16,9 @@ from kebab.api.authentication import TokenAuthentication
 from kebab.api.errors import Forbidden, Problem
 from kebab.api.problems import logged_problem, respond
 from kebab.headers import response_headers
-from kebab.health.metrics import count_answer
 from kebab.limits.client import client_network
 from kebab.limits.rules import count_request
+from kebab.metrics.requests import count_answer
 from kebab.people.access import Access, Caller, token_access
 from kebab.tenancy.acting import acting_nowhere
 from search.mcp.giving_up import given_up, name_of_call

@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from search.analysis import STEMMED, Analysis, register_tokenizer
 from search.mirror import schema
 from search.mirror.bm25 import register_bm25
 from search.mirror.errors import MirrorAbsent, MirrorBusy, MirrorDamaged, MirrorOutdated
+from search.mirror.files import MirrorFiles
 from search.mirror.postings import RecentCollections
 
 # How many idle readers a process keeps open, over all workspaces.
@@ -80,7 +81,9 @@ def _checked(path: Path, flags: int) -> apsw.Connection:
         raise MirrorBusy(f"The mirror file {path.name} is in use: {error}") from error
     if version != schema.FILE_VERSION:
         connection.close()
-        raise MirrorOutdated(f"{path.name} has schema {version}; this code reads {schema.FILE_VERSION}.")
+        raise MirrorOutdated(
+            f"{path.name} has schema {version}; this code reads {schema.FILE_VERSION}.", why="schema"
+        )
     register_tokenizer(connection)
     register_bm25(connection)
     return connection
@@ -92,8 +95,12 @@ class ReaderPool:
     A connection is used by one thread at a time and never carried over a fork.
     """
 
-    def __init__(self, idle: int = _IDLE_READERS) -> None:
+    def __init__(
+        self, idle: int = _IDLE_READERS, opened: Callable[[Path], apsw.Connection] = open_reader
+    ) -> None:
+        """`opened` gives a reader of a file."""
         self._idle = idle
+        self._opened = opened
         self._lock = threading.Lock()
         self._readers: OrderedDict[apsw.Connection, Path] = OrderedDict()
         #: What queries read of their mirrors over and over.
@@ -102,13 +109,14 @@ class ReaderPool:
     @contextmanager
     def reader(self, path: Path) -> Iterator[apsw.Connection]:
         """Lend a reader of `path`. Raises MirrorAbsent, MirrorOutdated; MirrorDamaged also while in use."""
-        connection = self._take(path) or open_reader(path)
-        try:
-            with naming_damage(path):
-                yield connection
-        except BaseException:
-            connection.close()
-            raise
+        with MirrorFiles(path.parent).in_use():
+            connection = self._take(path) or self._opened(path)
+            try:
+                with naming_damage(path):
+                    yield connection
+            except BaseException:
+                connection.close()
+                raise
         self._give_back(connection, path)
 
     def _take(self, path: Path) -> apsw.Connection | None:

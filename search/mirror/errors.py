@@ -16,13 +16,22 @@ class MirrorError(Exception):
 class MirrorAbsent(MirrorError):
     """This node has no mirror of the workspace yet; `sync_mirror` builds one."""
 
+    why = "first"
+
 
 class MirrorOutdated(MirrorError):
     """The mirror can't follow the change log from where it stands and has to be rebuilt."""
 
+    def __init__(self, told: str, *, why: str) -> None:
+        """`why` is one word of a few, for counts."""
+        super().__init__(told)
+        self.why = why
+
 
 class MirrorDamaged(MirrorError):
     """The mirror's file is damaged and has to be rebuilt."""
+
+    why = "damaged"
 
 
 class MirrorBusy(MirrorError):

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import apsw
 
@@ -26,6 +27,8 @@ from search.retrieval.match import quoted
 from search.retrieval.scripts import has_token
 from search.retrieval.types import Candidate
 
+# Times as many rows are looked at as have room: all that score like the last of them are mostly there.
+_EQUALS = 4
 # Texts that are read to the letter, over all names of a query.
 _READ = 160
 # A name that is nothing but a word of more chunks is looked for in headings and declarations alone.
@@ -46,14 +49,22 @@ _DECLARING = (
 )
 _CONTAINING = ("class", "struct", "interface", "impl", "trait", "enum", "module", "object", "type")
 
-_ANY = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? {clause} LIMIT ?"
-_BEST = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? {clause} ORDER BY {bm25}, rowid LIMIT ?"
-_FIRST = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? {clause} ORDER BY rowid LIMIT ?"
+_ANY = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? {clause} {order} LIMIT ?"
+_SCORED = (
+    "SELECT rowid, {bm25} AS score FROM chunks_fts WHERE chunks_fts MATCH ? {clause} ORDER BY score LIMIT ?"
+)
 _BELOW = (
     "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? AND EXISTS (SELECT 1 FROM chunks c"
     " WHERE c.chunk = chunks_fts.rowid AND c.doc IN (SELECT o.doc FROM chunks o WHERE o.chunk IN"
-    " (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?))) {clause} ORDER BY rowid LIMIT ?"
+    " (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?))) {clause} {order} LIMIT ?"
 )
+# Where not all have room, by id and not by row: a copy of the mirror that was made otherwise has other rows.
+_BY_ID = "(SELECT o.chunk_id FROM chunks o WHERE o.chunk = chunks_fts.rowid)"
+_IN_ORDER = f"ORDER BY {_BY_ID}"
+_BY_LEAST_ID = (
+    "SELECT chunk FROM chunks WHERE chunk IN (SELECT value FROM json_each(?)) ORDER BY chunk_id LIMIT ?"
+)
+_BEST_IN_ORDER = f"ORDER BY {{bm25}}, {_BY_ID}"
 # In one statement: one for each row made up half of the leg's time.
 _PASSAGES = (
     "SELECT r.value, f.chunk_id, f.breadcrumb, f.text, d.media, d.lang FROM json_each(?) r"
@@ -146,7 +157,7 @@ class _Search:
             self._add(self._declared(name, limit))
         below = None if is_defined else member_of(name)
         if below is not None and all(map(has_token, below)):
-            found = self._rows(_BELOW, (quoted(below[1]), _any_of(_CONTAINING, below[0])), limit)
+            found = self._first(_BELOW, (quoted(below[1]), _any_of(_CONTAINING, below[0])), limit)
             self._add(found)
             for row in found:
                 known = self._passages[row]
@@ -171,7 +182,7 @@ class _Search:
 
     def _declared(self, name: str, limit: int) -> list[int]:
         each = limit // len(_DECLARING)
-        return [row for word in _DECLARING for row in self._rows(_FIRST, (quoted(f"{word} {name}"),), each)]
+        return [row for word in _DECLARING for row in self._first(_ANY, (quoted(f"{word} {name}"),), each)]
 
     def _best(self, expression: str, limit: int, wider: str | None = None) -> list[int]:
         """Give the best `limit`, in any order; to score them takes as long as to find them.
@@ -181,14 +192,44 @@ class _Search:
         for unscored in (wider, expression):
             found = self._rows(_ANY, (unscored,), limit + 1) if unscored else None
             if found is not None and len(found) <= limit:
-                return found
-        weights = (1.0, 0.0) if expression.startswith("breadcrumb") else (1.0, 1.0)
-        return self._rows(_BEST, (expression,), *bm25_values(self._narrowed, weights), limit)
+                return [row for (row,) in found]
+        weights = bm25_values(self._narrowed, (1.0, 0.0) if _is_in_headings(expression) else (1.0, 1.0))
+        scored = self._rows(_SCORED, (expression,), _EQUALS * limit, before=weights)
+        last = scored[limit - 1][1]
+        if scored[-1][1] == last and len(scored) == _EQUALS * limit:
+            return self._ordered(_ANY, (expression,), *weights, limit, order=_BEST_IN_ORDER)
+        better = [row for row, score in scored if score < last]
+        return better + self._least([row for row, score in scored if score == last], limit - len(better))
 
-    def _rows(self, rows: str, matched: tuple[str, ...], *values: object) -> list[int]:
-        """Give what a statement finds; its expressions come before the clause, its other values behind."""
-        sql = rows.format(clause=self._clause.sql, bm25=bm25_call(self._narrowed))
-        return [row for (row,) in self._connection.execute(sql, (*matched, *self._clause.values, *values))]
+    def _least(self, rows: list[int], limit: int) -> list[int]:
+        """Give the `limit` of `rows` with the least ids."""
+        if len(rows) <= limit:
+            return rows
+        in_order = self._connection.execute(_BY_LEAST_ID, (json.dumps(rows), limit))
+        return [row for (row,) in in_order]
+
+    def _first(self, statement: str, matched: tuple[str, ...], limit: int) -> list[int]:
+        """Give `limit` of what a statement finds, those with the least ids where there are more."""
+        found = self._rows(statement, matched, limit + 1)
+        if len(found) > limit:
+            return self._ordered(statement, matched, limit, order=_IN_ORDER)
+        return [row for (row,) in found]
+
+    def _ordered(self, statement: str, matched: tuple[str, ...], *values: object, order: str) -> list[int]:
+        return [row for (row,) in self._rows(statement, matched, *values, order=order)]
+
+    def _rows(
+        self,
+        statement: str,
+        matched: tuple[str, ...],
+        *values: object,
+        before: tuple[object, ...] = (),
+        order: str = "",
+    ) -> list[tuple[Any, ...]]:
+        """Give what a statement finds; its values are `before`, `matched`, the clause's, and the others."""
+        bm25 = bm25_call(self._narrowed)
+        sql = statement.format(clause=self._clause.sql, bm25=bm25, order=order.format(bm25=bm25))
+        return list(self._connection.execute(sql, (*before, *matched, *self._clause.values, *values)))
 
     def _add(self, rows: Iterable[int]) -> None:
         """Read those of `rows` that have not been read."""
@@ -202,6 +243,10 @@ class _Search:
             self._passages[row] = Passage(
                 chunk_id=chunk_id, breadcrumb=breadcrumb, text=text, is_code=media == "code"
             )
+
+
+def _is_in_headings(expression: str) -> bool:
+    return expression.startswith("breadcrumb :")
 
 
 def _in_headings(name: str) -> str:

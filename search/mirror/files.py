@@ -2,9 +2,14 @@
 
 <mirrors>/<workspace uuid>/
     CURRENT              name of the published generation; replaced atomically
+    USED                 empty; its time is when a search last used the mirror, to a minute
     writer.lock          flock: one writer per node and workspace
     <generation>.sqlite3
     <generation>.tmp     a rebuild under way; never opened by readers
+<mirrors>/.cold/<workspace uuid>
+                         empty; a mirror that was dropped because nobody used it: searches alone make it anew
+
+A search holds a shared lock on the workspace's folder while it reads; dropping the mirror takes it alone.
 """
 
 import contextlib
@@ -48,13 +53,32 @@ class MirrorFiles:
     @contextmanager
     def writing(self, wait_s: float = 0.0) -> Iterator[None]:
         """Hold the writer's lock. Raises MirrorBusy when it isn't free within `wait_s`."""
-        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(self.directory / "writer.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        deadline = time.monotonic() + wait_s
+        descriptor = self._lock_file()
         try:
-            _lock(descriptor, wait_s)
+            _lock(descriptor, deadline)
+            while not self._is_lock_file(descriptor):  # the mirror was dropped while this waited
+                os.close(descriptor)
+                descriptor = self._lock_file()
+                _lock(descriptor, deadline)
             yield
         finally:
             os.close(descriptor)
+
+    def _lock_file(self) -> int:
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return os.open(self.directory / "writer.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+
+    def _is_lock_file(self, descriptor: int) -> bool:
+        with contextlib.suppress(FileNotFoundError):
+            return os.path.samestat(os.fstat(descriptor), (self.directory / "writer.lock").stat())
+        return False
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Keep the mirror from being dropped; without one there is nothing to keep."""
+        with _locked_folder(self.directory, fcntl.LOCK_SH):
+            yield
 
     def unpublished(self) -> Path:
         """Give the path for a rebuild. Left-overs of one that was killed are removed; hold the lock."""
@@ -75,6 +99,7 @@ class MirrorFiles:
         _sync_to_disk(pointer)
         pointer.replace(self.directory / "CURRENT")
         _sync_to_disk(self.directory)
+        self._cold_mark.unlink(missing_ok=True)
         return generation
 
     def withdraw(self, generation: Path) -> None:
@@ -101,21 +126,81 @@ class MirrorFiles:
     def remove_all(self) -> None:
         """Remove the mirror altogether, as when its workspace is deleted."""
         shutil.rmtree(self.directory, ignore_errors=True)
+        self._cold_mark.unlink(missing_ok=True)
+
+    def note_use(self) -> None:
+        """Write down that a search uses the mirror now."""
+        with contextlib.suppress(FileNotFoundError):  # there is none
+            (self.directory / "USED").touch(mode=0o600)
+
+    def last_used(self) -> float:
+        """Give when a search last used it, else when it was made, in epoch seconds; 0: there is none."""
+        for name in ("USED", "CURRENT"):
+            with contextlib.suppress(OSError):
+                return (self.directory / name).stat().st_mtime
+        return 0.0
+
+    def size_bytes(self) -> int:
+        """Give what its files take."""
+        with contextlib.suppress(OSError), os.scandir(self.directory) as entries:
+            return sum(entry.stat().st_size for entry in entries)
+        return 0
+
+    def drop(self) -> bool:
+        """Remove a mirror that is to be made anew when a search asks for it; hold the lock.
+
+        False, and nothing is done, while a search is in it. Broken off anywhere it is published no more.
+        """
+        try:
+            with _locked_folder(self.directory, fcntl.LOCK_EX | fcntl.LOCK_NB):
+                self._cold_mark.parent.mkdir(mode=0o700, exist_ok=True)
+                self._cold_mark.touch(mode=0o600)
+                (self.directory / "CURRENT").unlink(missing_ok=True)
+                shutil.rmtree(self.directory, ignore_errors=True)
+        except BlockingIOError:
+            return False
+        return True
+
+    @property
+    def is_cold(self) -> bool:
+        """Whether it was dropped, and no search has asked for it since."""
+        return self._cold_mark.exists()
+
+    @property
+    def _cold_mark(self) -> Path:
+        return self.directory.parent / ".cold" / self.directory.name
 
 
 def workspaces_on_this_node(root: Path) -> list[uuid.UUID]:
     """Give the workspaces that have a mirror below `root`."""
-    if not root.is_dir():
+    try:
+        with os.scandir(root) as entries:
+            return [uuid.UUID(entry.name) for entry in entries if _is_workspace(entry)]
+    except FileNotFoundError:
         return []
-    return [uuid.UUID(entry.name) for entry in root.iterdir() if _is_workspace(entry)]
 
 
-def _is_workspace(entry: Path) -> bool:
+def _is_workspace(entry: "os.DirEntry[str]") -> bool:
     try:
         uuid.UUID(entry.name)
     except ValueError:
         return False
     return entry.is_dir()
+
+
+@contextmanager
+def _locked_folder(folder: Path, operation: int) -> Iterator[None]:
+    """Hold a lock on a folder, if there is one. Raises BlockingIOError when it isn't to be had at once."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        yield
+        return
+    try:
+        fcntl.flock(descriptor, operation)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _read(path: str) -> bytes:
@@ -127,8 +212,7 @@ def _read(path: str) -> bytes:
         os.close(descriptor)
 
 
-def _lock(descriptor: int, wait_s: float) -> None:
-    deadline = time.monotonic() + wait_s
+def _lock(descriptor: int, deadline: float) -> None:
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

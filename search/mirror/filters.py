@@ -53,13 +53,17 @@ class Clause:
     @property
     def sql(self) -> str:
         """What follows a MATCH on chunks_fts: empty, or `AND EXISTS (…)`."""
+        return f"{_PASSES}{self.condition})" if self.condition else ""
+
+    @property
+    def condition(self) -> str:
+        """What holds of a chunk `c` and its document `d`; empty for none."""
         conditions = [self.on_document] if self.on_document else []
-        conditions += [sql for sql, _ in self._on_chunk]
-        return f"{_PASSES}{' AND '.join(conditions)})" if conditions else ""
+        return " AND ".join([*conditions, *(sql for sql, _ in self._on_chunk)])
 
     @property
     def values(self) -> tuple[str | float, ...]:
-        """What `sql` binds."""
+        """What `sql`, or `condition`, binds."""
         return (*self.document_values, *(json.dumps(values) for _, values in self._on_chunk))
 
     @property

@@ -4,12 +4,13 @@ import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
 
 import apsw
 
 from search.mirror.connections import ReaderPool
 from search.mirror.errors import MirrorDamaged
-from search.mirror.files import MirrorFiles
 from search.mirror.filters import bind_path_filters
 from search.mirror.postings import Collection
 from search.mirror.sync import applied_seq
@@ -21,10 +22,22 @@ logger = logging.getLogger(__name__)
 _STEPS = 2_000
 
 
+class Generations(Protocol):
+    """Where the file to read lies, and what becomes of a damaged one."""
+
+    def current(self) -> Path:
+        """Give the file to read. Raises MirrorAbsent."""
+        ...
+
+    def withdraw(self, generation: Path) -> None:
+        """Have nobody read a damaged file any more."""
+        ...
+
+
 class MirrorReading:
     """Gives connections to the mirror of one workspace, each in a read transaction under a time limit."""
 
-    def __init__(self, files: MirrorFiles, pool: ReaderPool, scope: Scope, *, limit_s: float) -> None:
+    def __init__(self, files: Generations, pool: ReaderPool, scope: Scope, *, limit_s: float) -> None:
         self.scope = scope
         self._files = files
         self._pool = pool

@@ -11,6 +11,8 @@ from search.mirror.errors import SqliteTooOld
 SCHEMA_VERSION = 5
 #: Kept as `user_version`: a file of another schema, or of other index terms for the same text, is built anew.
 FILE_VERSION = SCHEMA_VERSION << 16 | crc32(ANALYSIS_VERSION.encode()) & 0xFFFF
+# Of the number that says what a file is; a mirror has no others.
+_ANALYSIS_BITS = 0xFF
 
 # A WAL race in 3.7.0-3.51.2 corrupts files; crafted FTS5 content overflowed before 3.53.2.
 _OLDEST_SQLITE = (3, 53, 2)
@@ -84,8 +86,8 @@ def create(analysis: Analysis = STEMMED) -> str:
 
 
 def analysis_of(connection: apsw.Connection) -> Analysis:
-    """Give the analysis by which the text of a mirror is indexed."""
-    return ANALYSES[int(connection.pragma("application_id"))]
+    """Give the analysis by which the text of a mirror, or of a bundle with its tables, is indexed."""
+    return ANALYSES[int(connection.pragma("application_id")) & _ANALYSIS_BITS]
 
 
 READ_META = "SELECT value FROM meta WHERE key = ?"

@@ -95,7 +95,12 @@ def read_log(workspace_id: uuid.UUID, applied_seq: int, applied_token: int) -> L
 
 def analysis_for(workspace: Workspace) -> Analysis:
     """Give the analysis that the workspace's setting `stemming` asks for."""
-    return STEMMED if preference(workspace, STEMMING) else UNSTEMMED_WORDS
+    return analysis_where(stems=preference(workspace, STEMMING))
+
+
+def analysis_where(*, stems: bool) -> Analysis:
+    """Give the analysis that indexes words by their stems, or as they are."""
+    return STEMMED if stems else UNSTEMMED_WORDS
 
 
 def read_analysis(workspace_id: uuid.UUID) -> Analysis:

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import apsw
 
+from kebab import failpoints, tracing
 from kebab.tenancy.acting import acting_in
+from search.metrics import CHANGES, REBUILD_SECONDS, REBUILDS, SYNC_SECONDS
 from search.mirror import connections, schema, snapshot
 from search.mirror.apply import Applier
 from search.mirror.errors import MirrorAbsent, MirrorDamaged, MirrorOutdated
@@ -45,12 +47,13 @@ def sync_mirror(files: MirrorFiles, workspace_id: uuid.UUID, *, wait_s: float = 
     """
     with files.writing(wait_s), acting_in(workspace_id):
         try:
-            report = _follow(files.current(), workspace_id)
-        except MirrorAbsent:
-            return _build(files, workspace_id)
+            with tracing.span("mirror.sync"), SYNC_SECONDS.timed():
+                report = _follow(files.current(), workspace_id)
+        except MirrorAbsent as reason:
+            return _build(files, workspace_id, why=reason.why)
         except (MirrorOutdated, MirrorDamaged) as reason:
             logger.warning("mirror of %s is rebuilt: %s", workspace_id, reason)
-            return _build(files, workspace_id)
+            return _build(files, workspace_id, why=reason.why)
         is_alone = files.remove_old()
         return replace(report, is_settled=report.is_settled and is_alone)
 
@@ -67,7 +70,7 @@ def rebuild_mirror(
     It acts in that workspace, wherever its caller acts. Raises as `sync_mirror`.
     """
     with files.writing(wait_s), acting_in(workspace_id):
-        return _build(files, workspace_id, on_document)
+        return _build(files, workspace_id, on_document, why="asked")
 
 
 def applied_seq(connection: apsw.Connection) -> int:
@@ -95,13 +98,14 @@ def _apply_log(connection: apsw.Connection, workspace_id: uuid.UUID) -> SyncRepo
     with snapshot.postgres_snapshot():
         tail = snapshot.read_log(workspace_id, applied, _meta(connection, "applied_token"))
         if schema.analysis_of(connection) != tail.analysis:
-            raise MirrorOutdated(f"its text is to be indexed by {tail.analysis.tokenizer}")
+            raise MirrorOutdated(f"its text is to be indexed by {tail.analysis.tokenizer}", why="tokenizer")
         if not tail.is_continuous:
-            raise MirrorOutdated(f"the log doesn't continue from {applied} to {tail.head_seq}")
+            raise MirrorOutdated(f"the log doesn't continue from {applied} to {tail.head_seq}", why="gap")
         if len(tail.doc_ids) > _REBUILD_BACKLOG:
-            raise MirrorOutdated(f"{len(tail.doc_ids)} documents behind")
+            raise MirrorOutdated(f"{len(tail.doc_ids)} documents behind", why="behind")
         if tail.head_seq != applied:
             _apply_tail(connection, workspace_id, tail)
+            CHANGES.add(amount=tail.head_seq - applied)
     return SyncReport(
         applied_seq=tail.head_seq, documents=len(tail.doc_ids), was_rebuilt=False, is_settled=False
     )
@@ -143,17 +147,33 @@ def _scrub(connection: apsw.Connection) -> bool:
 
 
 def _build(
-    files: MirrorFiles, workspace_id: uuid.UUID, on_document: Callable[[], None] = lambda: None
+    files: MirrorFiles,
+    workspace_id: uuid.UUID,
+    on_document: Callable[[], None] = lambda: None,
+    *,
+    why: str,
 ) -> SyncReport:
+    with tracing.span("mirror.rebuild", why=why), REBUILD_SECONDS.timed():
+        report = _built(files, workspace_id, on_document)
+    REBUILDS.add(why)
+    return report
+
+
+def _built(files: MirrorFiles, workspace_id: uuid.UUID, on_document: Callable[[], None]) -> SyncReport:
     path = files.unpublished()
     connection = connections.create_file(path, snapshot.read_analysis(workspace_id))
+    if not failpoints.is_on("generations"):
+        connection.close()
+        path = files.publish(path)
+        connection = connections.open_writer(path)
     try:
         documents, seq = _fill(connection, workspace_id, on_document)
         connection.execute(schema.OPTIMIZE)
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     finally:
         connection.close()
-    files.publish(path)
+    if failpoints.is_on("generations"):
+        files.publish(path)
     return SyncReport(applied_seq=seq, documents=documents, was_rebuilt=True, is_settled=files.remove_old())
 
 

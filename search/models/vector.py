@@ -1,11 +1,27 @@
 """Embedding spaces, and the vector of each chunk in them."""
 
+from typing import Any
+
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from pgvector.django import HalfVectorField
 
 from kebab.tenancy.fields import tenant_key, workspace_key
 from search.models.tenant import TenantQuerySet
+
+
+class PresentTransaction(models.Func):
+    """The number of the transaction that writes the row."""
+
+    function = "pg_current_xact_id"
+
+
+class TransactionNumber(models.BigIntegerField):
+    """A transaction's, which unlike a 32-bit one is never used again."""
+
+    def db_type(self, connection: Any) -> str:
+        """Give PostgreSQL's type."""
+        return "xid8"
 
 
 class SpaceState(models.TextChoices):
@@ -79,11 +95,16 @@ class ChunkVector(models.Model):
     version_id = models.UUIDField()
     embed_hash = models.UUIDField()
     embedding = HalfVectorField()
+    # Which transaction wrote it: so copies of vectors find what is new to them. Null: one long ago.
+    written = TransactionNumber(null=True, editable=False, db_default=PresentTransaction())
 
     objects = TenantQuerySet.as_manager()
 
     class Meta:
-        indexes = (models.Index(fields=("workspace", "space", "embed_hash"), name="vector_by_hash"),)
+        indexes = (
+            models.Index(fields=("workspace", "space", "embed_hash"), name="vector_by_hash"),
+            models.Index(fields=("workspace", "space", "written"), name="vector_by_writing"),
+        )
 
     def __str__(self) -> str:
         return f"{self.chunk_id.hex} in space {self.space_id}"

@@ -1,12 +1,12 @@
 """The reranker of this process, as the settings name it."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
 from django.conf import settings
 
+from kebab.threads import ContextThreads
 from search.breaker import Breaker
 from search.rerank.guarded import GuardedReranker
 from search.rerank.local import LocalScorer
@@ -26,7 +26,7 @@ def configured_reranker() -> Reranker | None:
     if options.kind == NONE:
         return None
     scorer = make_scorer(options)
-    threads = ThreadPoolExecutor(settings.KEBAB_WEB_THREADS, thread_name_prefix="rerank")
+    threads = ContextThreads(settings.KEBAB_WEB_THREADS, thread_name_prefix="rerank")
     breaker = Breaker("the reranker", RerankerUnavailable)
     return GuardedReranker(scorer, limit_s=options.limit_ms / 1000, breaker=breaker, executor=threads)
 

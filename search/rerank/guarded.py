@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from concurrent.futures import Executor
 
+from kebab import tracing
 from search.breaker import Breaker
 from search.rerank.scorer import Scorer, out_of_time
 from search.retrieval.rerank import checked_scores
@@ -37,7 +38,7 @@ class GuardedReranker:
     def rerank(self, query: str, passages: Sequence[str]) -> list[float]:
         """Give the passages' scores, checked, in order. Raises: RerankerUnavailable, at the limit at last."""
         read = [passage[:MAX_PASSAGE_CHARS] for passage in passages]
-        with self._breaker.attempt():
+        with tracing.span("search.rerank", passages=len(read)), self._breaker.attempt():
             scores = self._within_limit(query[:MAX_QUERY_CHARS], read)
             return checked_scores(scores, len(read), self.gives_logits)
 

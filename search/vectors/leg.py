@@ -11,6 +11,7 @@ from django.db import OperationalError
 
 from search.embedders.base import Embedder
 from search.language import knows_language
+from search.metrics import stage
 from search.retrieval.errors import EmbedderUnavailable, LegTimeout
 from search.retrieval.match import parse_query
 from search.retrieval.score import vector_score
@@ -104,7 +105,10 @@ class VectorLeg:
             return None
         if self._embedder is None or self.off_because is not None:
             raise EmbedderUnavailable(self.off_because or "")
-        return None if self.space is None else self._embedder.embed_query(self._text)
+        if self.space is None:
+            return None
+        with stage("embed_query"):
+            return self._embedder.embed_query(self._text)
 
 
 @lru_cache(maxsize=1_024)

@@ -4,21 +4,23 @@ import subprocess
 import sys
 
 import pytest
+import redis
 
 from kebab.stack import addresses, secrets
+from kebab.stack.addresses import redis_client_url
 from tests.drill.stack import MANAGE, Stack, eventually, temporary_directory
 
 pytestmark = pytest.mark.stack
 
 
 class Node:
-    """A second node: its own data directory and mirrors, the first one's Postgres and Redis."""
+    """Another node: its own data directory and mirrors, the first one's Postgres and Redis."""
 
-    def __init__(self, first: Stack) -> None:
+    def __init__(self, first: Stack, name: str = "node-b") -> None:
         self.stack = Stack(
             temporary_directory(),
             KEBAB_EMBEDDER="hash",
-            KEBAB_NODE_ID="node-b",
+            KEBAB_NODE_ID=name,
             KEBAB_WEB_WORKERS="1",
             KEBAB_SECRET_KEY=secrets.load_or_create(first.data_dir).secret_key,
             DATABASE_URL=addresses.database_url(first.data_dir),
@@ -89,6 +91,34 @@ def test_mirror_process_catches_up_by_itself_with_what_it_missed(client, away, s
     with second.running("mirror"):
         eventually(lambda: second.applied_seq(client.slug) == written["seq"], "the mirror has caught up")
     assert paths(away.search("godwit", mode="lexical")) == ["missed.md"]
+
+
+def test_node_that_joins_has_its_mirrors_before_it_takes_traffic(client, away, second):
+    written = client.upload("warm.md", "# Warm\n\nA plover.\n", wait_for="searchable")
+    warmed = second.stack.run("mirror", "warm", "--workspace", client.slug, "--json")
+    assert json.loads(warmed.stdout)["mirrors"] == 1
+    assert second.applied_seq(client.slug) == written["seq"]
+    assert paths(away.search("plover", mode="lexical")) == ["warm.md"]
+
+
+def test_node_that_is_killed_leaves_nothing_behind(stack, verb):
+    def known() -> dict[str, bool]:
+        return {row["node"]: row["is_alive"] for row in verb("node", "list")["nodes"]}
+
+    node = Node(stack, "node-c")
+    with node.running("mirror") as process:
+        eventually(lambda: known().get("node-c"), "the node is heard of")
+        process.kill()
+    assert stack.run("node", "forget", "node-c").returncode == 1
+    eventually(lambda: not known()["node-c"], "the node is silent", 90.0, poll_s=1.0)
+    assert verb("node", "forget", "node-c")["processes"] == 1
+    assert "node-c" not in known()
+    listing = json.loads(stack.run("status", "--json").stdout)
+    assert "node-c" not in {row["node"] for row in listing["processes"]}
+    address = redis_client_url(addresses.redis_url(stack.data_dir))
+    with redis.Redis.from_url(address) as client:
+        assert [key for key in client.scan_iter() if b"node-c" in key] == []
+    node.stack.remove()
 
 
 def test_external_database_without_a_secret_key_is_refused(second):

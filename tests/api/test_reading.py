@@ -3,8 +3,11 @@
 import uuid
 
 import pytest
+from django.core.files.storage import default_storage
 
-from search.blobs import keep_blob
+from kebab.people.reader import Reader
+from search.api.reading import with_bytes
+from search.blobs import blob_name, keep_blob, read_blob
 from search.models import Document
 from tests.api.making import address
 from tests.api.schemas import validate
@@ -123,6 +126,20 @@ def test_bytes_that_are_gone_are_not_found(reader, workspace):
     response = reader.get(address(workspace, f"/documents/{written.doc_id.hex}/content"))
 
     assert (response.status_code, response.json()["code"]) == (404, "not_found")
+
+
+def test_document_that_is_replaced_while_it_is_read_is_read_as_it_is_now(workspace, document):
+    seen = []
+
+    def read(found: Document) -> bytes:
+        if not seen:
+            seen.append(found.content_hash)
+            Document.objects.in_workspace(workspace).update(content_hash=keep_blob(workspace.pk, b"new"))
+            default_storage.delete(blob_name(workspace.pk, found.content_hash))
+        return read_blob(workspace.pk, found.content_hash)
+
+    assert with_bytes(workspace, Reader(), document.doc_id, read) == b"new"
+    assert seen == [document.content_hash]
 
 
 def test_chunks_come_page_by_page_in_the_documents_order(reader, workspace, document):

@@ -7,6 +7,7 @@ import time
 import pytest
 from django.db import connection
 
+from ingest.api.parsers import UploadLimit
 from ingest.jobs.request import cancel
 from ingest.models import Job
 from kebab.tenancy.acting import acting_everywhere
@@ -235,6 +236,44 @@ def test_a_file_over_the_limit_is_refused_while_it_is_read(client, workspace, sm
     assert (response.status_code, response.json()["code"]) == (413, "too_large")
     assert "1000 bytes" in response.json()["detail"]
     assert post_file(client, workspace, b"x" * 1_000).status_code == 202
+
+
+@pytest.fixture
+def begun(monkeypatch):
+    """The files on disk that forms have begun."""
+    files = []
+    begin = UploadLimit.new_file
+
+    def new_file(limit, *args, **kwargs):
+        begin(limit, *args, **kwargs)
+        files.append(limit.file.file)
+
+    monkeypatch.setattr(UploadLimit, "new_file", new_file)
+    return files
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        pytest.param(
+            b'; name="file"; filename="a.md"\r\n\r\nText\r\n--x\r\n'
+            b'Content-Disposition: form-data; name="title"\r\n\r\na\0b\r\n--x--\r\n',
+            id="unstorable-title",
+        ),
+        pytest.param(
+            b'; name="file"; filename="a.md"\r\nContent-Transfer-Encoding: base64\r\n\r\nVGV4d\r\n--x--\r\n',
+            id="broken-base64",
+        ),
+        pytest.param(b'; name="file"; filename="a.md"\r\n\r\n' + 300_000 * b"a", id="too-large"),
+    ],
+)
+def test_of_a_form_that_is_refused_no_file_stays_open(client, workspace, begun, small_limit, form):
+    body = b"--x\r\nContent-Disposition: form-data" + form
+    answer = client.generic(
+        "POST", address(workspace, "/documents"), body, content_type="multipart/form-data; boundary=x"
+    )
+    assert answer.status_code in (400, 413), answer.content
+    assert [file.closed for file in begun] == [True]
 
 
 def test_a_form_over_the_limit_is_refused_before_it_is_read(client, workspace, small_limit, monkeypatch):

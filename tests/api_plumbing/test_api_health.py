@@ -1,15 +1,20 @@
 """What probes and operators are told."""
 
+import errno
 import io
 import json
+import os
+import re
 from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 from django.core.management import call_command
 from django.db import OperationalError
 
+from kebab import draining
 from kebab.cli import verb
-from kebab.health import checks, server_checks, versions, views
+from kebab.health import checks, migrations, server_checks, stores, versions, views
 from kebab.health.checks import CheckResult, CheckStatus, register_check, run_checks
 
 
@@ -47,43 +52,73 @@ def result(status, **fields):
     return CheckResult(name="thing", status=status, detail="seen", **fields)
 
 
+@pytest.fixture(autouse=True)
+def _looked_at_anew():
+    """What was found for another test holds for half a second."""
+    stores._watches.cache_clear()
+
+
 def test_a_process_that_answers_is_healthy_without_any_server(client):
     assert client.get("/healthz").json() == {"status": "ok"}
 
 
-def test_it_is_ready_when_the_servers_answer_and_the_tables_are_there(client, db):
-    assert client.get("/readyz").json() == {"status": "ready"}
+def test_it_is_ready_when_the_servers_answer_and_the_tables_are_there(client, db, mirrors):
+    checks = dict.fromkeys(("postgres", "migrations", "redis", "mirrors"), "ok")
+    assert client.get("/readyz").json() == {"status": "ready", "checks": checks}
 
 
-def test_without_redis_it_is_not_ready_and_says_when_to_ask_again(client, db, no_redis):
+def test_without_redis_it_is_degraded_and_ready_as_searches_go_on(client, db, no_redis):
     response = client.get("/readyz")
 
-    assert (response.status_code, response.json()["code"]) == (503, "not_ready")
-    assert response.json()["detail"] == "Not ready: redis."
-    assert int(response.headers["Retry-After"]) > 0
+    assert (response.status_code, response.json()["status"]) == (200, "degraded")
+    assert response.json()["checks"]["redis"] == "degraded"
 
 
-def test_without_postgres_it_is_not_ready_and_the_version_is_told_all_the_same(client, monkeypatch):
+def test_without_postgres_it_is_not_ready_and_the_version_is_told_all_the_same(client, settings, monkeypatch):
+    elsewhere = {**settings.DATABASES["default"], "HOST": "/secret/path"}
+    monkeypatch.setitem(settings.DATABASES, "default", elsewhere)
+
     def down():
         raise OperationalError("connection refused: /secret/path")
 
-    monkeypatch.setattr(server_checks, "postgres_version", down)
-    monkeypatch.setattr(server_checks, "missing_migrations", down)
     for name in ("postgres_version", "pgvector_version"):
         monkeypatch.setattr(views, name, down)
     response = client.get("/readyz")
 
-    assert response.status_code == 503
-    assert response.json()["detail"].startswith("Not ready: postgres")
+    assert (response.status_code, response.json()["code"]) == (503, "not_ready")
+    assert response.json()["detail"] == "Not ready: postgres, migrations."
+    assert response.json()["checks"]["postgres"] == "failed"
+    assert int(response.headers["Retry-After"]) > 0
     assert "secret" not in response.content.decode()
     assert client.get("/version").json()["postgres"] is None
 
 
 def test_with_a_migration_missing_it_is_not_ready(client, db, monkeypatch):
-    expected = server_checks._expected_migrations() | {("people", "9999_of_a_later_version")}
-    monkeypatch.setattr(server_checks, "_expected_migrations", lambda: expected)
+    expected = migrations.expected_migrations() | {("people", "9999_of_a_later_version")}
+    monkeypatch.setattr(migrations, "expected_migrations", lambda: expected)
+    response = client.get("/readyz")
 
-    assert client.get("/readyz").json()["detail"] == "Not ready: migrations."
+    assert response.status_code == 503
+    assert response.json()["checks"] | {"migrations": "failed"} == response.json()["checks"]
+    assert response.json()["checks"]["postgres"] == "ok"
+
+
+@pytest.mark.parametrize(("error", "said"), [(errno.EROFS, 503), (errno.ENOSPC, 200)])
+def test_where_mirrors_cannot_be_written_it_is_not_ready_but_with_a_full_disk_they_are_searched(
+    client, db, mirrors, monkeypatch, error, said
+):
+    def refuse(path, content):
+        raise OSError(error, "no")
+
+    monkeypatch.setattr(Path, "write_bytes", refuse)
+    assert client.get("/readyz").status_code == said
+
+
+def test_who_drains_is_not_ready(client, db, monkeypatch):
+    monkeypatch.setattr(draining, "is_draining", lambda: True)
+    response = client.get("/readyz")
+
+    assert (response.status_code, response.json()["checks"]["draining"]) == (503, "failed")
 
 
 def test_versions_are_told(client, db):
@@ -94,14 +129,13 @@ def test_versions_are_told(client, db):
     assert versions.parse_version(body["postgres"]) >= server_checks.MIN_POSTGRES
 
 
-def test_requests_are_counted_by_route_and_not_by_address(client, db, settings):
-    settings.MIDDLEWARE = ["kebab.health.metrics.MeasureRequests", *settings.MIDDLEWARE]
+def test_requests_are_counted_by_route_and_not_by_address(client, db):
     client.get("/api/v1/workspaces/secret-name/notes")
     text = client.get("/metrics").content.decode()
 
     assert 'route="api/v1/workspaces/<str:ws>/notes",status="401"' in text
     assert "kebab_http_request_seconds_bucket" in text
-    assert "process_cpu_seconds_total{pid=" in text
+    assert re.search(rf'process_cpu_seconds_total\{{role="\w+",pid="{os.getpid()}"\}}', text)
     assert "secret-name" not in text
 
 

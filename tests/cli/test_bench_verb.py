@@ -125,6 +125,8 @@ def test_a_wrong_argument_is_told(arguments, said):
         (["--growth", "10", "--workspace", "w"], "--growth and --workspace"),
         (["--workspace", "w", "--parts", "ingest"], "parts that write"),
         (["--embed-at-most", "0", "--growth", "10"], "--embed-at-most"),
+        (["--workspaces", "3", "--growth", "10"], "--workspaces"),
+        (["--workspaces", "0"], "--workspaces"),
     ],
 )
 def test_options_that_do_not_go_together_are_told(arguments, said):
@@ -174,9 +176,21 @@ def test_each_size_of_a_growth_is_filled_and_measured(folder):
     assert vectors[1]["embedded"] == 0
     assert vectors[1]["made_up"] > 0
     assert second["modes"].keys() == {"lexical", "vector", "hybrid"}
-    assert second["disk_mb"].keys() == {"tables", "vector_index", "mirror"}
+    assert second["disk_mb"].keys() == {"tables", "vector_index", "mirror", "codes"}
     assert second["http"] is None
     assert not Workspace.objects.exists()
+
+
+def test_many_workspaces_are_filled_measured_and_deleted(folder, tmp_path):
+    report = run_json("bench", "--workspaces", "3", "--path", str(folder), "--report", str(tmp_path / "out"))
+    found = report["tenants"]
+    assert found["workspaces"] == 3
+    assert found["chunks"] >= 3 * 50
+    assert found["modes"].keys() == {"lexical", "vector", "hybrid"}
+    assert {"sweep", "prune queries", "status"} <= found["upkeep_s"].keys()
+    assert found["disk_mb"]["mirrors"] > 0
+    assert not Workspace.objects.exists()
+    assert "Many small workspaces" in (tmp_path / "out" / "README.md").read_text()
 
 
 def test_growth_without_an_embedder_is_refused(folder, settings):

@@ -1,6 +1,7 @@
 """`kebab mirror rebuild`."""
 
 import pytest
+from django.core.management.base import CommandError
 
 from kebab.cli.errors import Exit
 from kebab.people import audit
@@ -58,3 +59,19 @@ def test_a_mirror_that_another_process_writes_is_left_to_it(workspace):
     with node.mirror_files(workspace.pk).writing():
         error = error_of("mirror", "rebuild", code=Exit.ERROR)
     assert error["code"] == "mirror_busy"
+
+
+def test_mirrors_are_built_before_a_node_takes_traffic(workspace):
+    other = make_workspace()
+    for each in (workspace, other):
+        write(each, "a.md", "one")
+    found = run_json("mirror", "warm", "--workspace", workspace.slug)
+    assert (found["mirrors"], found["built"]) == (1, 1)
+    found = run_json("mirror", "warm", "--all")
+    assert (found["mirrors"], found["built"]) == (2, 1)
+    assert [node.mirror_seq(each.pk) for each in (workspace, other)] == [1, 1]
+
+
+def test_which_mirrors_to_warm_is_to_be_said(workspace):
+    with pytest.raises(CommandError, match="--workspace --all"):
+        run("mirror", "warm")

@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 
 PROJECT = Path(__file__).resolve().parents[2]
 OURS = {"kebab", "search", "ingest", "tests"}
-EXTRAS = ("rerank", "ocr", "peers")
+EXTRAS = ("rerank", "ocr", "s3", "telemetry", "peers")
 # `kebab bench` measures the embedder beside it where it is installed; it brings torch in a build of choice.
 BESIDE_TORCH = {"sentence-transformers", "transformers"}
 # They are used without being imported by name: Django apps, event loop and parser of uvicorn, binaries.
@@ -68,10 +68,9 @@ def test_everything_the_code_imports_is_pinned():
 
 def test_everything_the_tests_import_is_pinned():
     optional = {"ir-measures", "pytrec-eval-terrier"}
+    extras = (pins(f"deploy/requirements-{extra}.txt").keys() for extra in EXTRAS)
     assert distributions_of(imported("tests")) - optional <= (
-        pins("requirements.txt").keys()
-        | pins("tests/requirements.txt").keys()
-        | pins("deploy/requirements-peers.txt").keys()
+        set(pins("requirements.txt")).union(pins("tests/requirements.txt"), *extras)
     )
 
 
@@ -95,6 +94,8 @@ def _canonical(text):
         ("tests/requirements.txt", "requirements.txt"),
         ("deploy/requirements-rerank.txt", "requirements.txt"),
         ("deploy/requirements-ocr.txt", "requirements.txt"),
+        ("deploy/requirements-telemetry.txt", "requirements.txt"),
+        ("deploy/requirements-s3.txt", "requirements.txt"),
     ],
 )
 def test_what_packages_need_is_pinned(name, beside):

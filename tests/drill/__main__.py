@@ -10,8 +10,11 @@ from types import FrameType
 import django
 
 from tests.drill.model import HeldModel, held_model
-from tests.drill.options import Options
+from tests.drill.options import SCENES_OF_ONE_STACK, Options
+from tests.drill.siege.report import write_json
+from tests.drill.siege.scenes import play_sieges
 from tests.drill.stack import Stack, temporary_directory
+from tests.drill.verdict import Verdict
 from tests.drill.volumes import Disk, disks_of
 
 
@@ -19,11 +22,18 @@ def main(arguments: Sequence[str]) -> int:
     """Run the drill that the arguments describe, and give the exit status."""
     options = Options.parsed(arguments)
     signal.signal(signal.SIGTERM, _leave)
-    with held_model() as (model, written):
-        return _drill(options, model, written)
+    verdict = Verdict()
+    verdict.say(str(options))
+    if set(options.scenes) & set(SCENES_OF_ONE_STACK):
+        with held_model() as (model, written):
+            _drill(options, model, written, verdict)
+    found = play_sieges(options, verdict)
+    if options.json is not None:
+        write_json(options.json, found)
+    return verdict.conclude()
 
 
-def _drill(options: Options, model: HeldModel, written: str) -> int:
+def _drill(options: Options, model: HeldModel, written: str, verdict: Verdict) -> None:
     stack = Stack(
         options.keep or temporary_directory(),
         KEBAB_EMBEDDER="hash",
@@ -37,13 +47,15 @@ def _drill(options: Options, model: HeldModel, written: str) -> int:
     try:
         # Before the settings are read, which make secrets in the data directory.
         with disks_of(stack) if "disks" in options.scenes else nullcontext({}) as disks:
-            return _played(stack, options, model, disks)
+            _played(stack, options, model, disks, verdict)
     finally:
         if options.keep is None:
             stack.remove()
 
 
-def _played(stack: Stack, options: Options, model: HeldModel, disks: Mapping[str, Disk]) -> int:
+def _played(
+    stack: Stack, options: Options, model: HeldModel, disks: Mapping[str, Disk], verdict: Verdict
+) -> None:
     # Here, too, settings are read from the environment: this process looks into the stack's own database.
     os.environ.update(stack.environment, KEBAB_LOG_LEVEL="ERROR")
     os.environ["DJANGO_SETTINGS_MODULE"] = "kebab.settings"
@@ -52,7 +64,7 @@ def _played(stack: Stack, options: Options, model: HeldModel, disks: Mapping[str
     from tests.drill.drill import run_drill
 
     with acting_everywhere():
-        return run_drill(stack, options, model, disks)
+        run_drill(stack, options, model, disks, verdict)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

@@ -11,9 +11,11 @@ from tests.drill import invariants
 from tests.drill.corpus import Corpus
 from tests.drill.faults import FAULTS, FULL_DISK, Faults
 from tests.drill.hint import lose_a_hint
+from tests.drill.lagging import search_behind
 from tests.drill.model import HeldModel
 from tests.drill.options import Options
 from tests.drill.outage import outlive_redis
+from tests.drill.rebuilding import search_while_rebuilding
 from tests.drill.reembedding import Reembedding
 from tests.drill.stack import GaveUp, Stack
 from tests.drill.stall import stall_a_worker
@@ -27,13 +29,15 @@ from tests.drill.watch import Watch
 # Files that last a worker for some seconds.
 _FAULTED_DOCUMENTS = 600
 _TURNS_DOCUMENTS = 2_000
+_REBUILT_DOCUMENTS = 400
 
 
-def run_drill(stack: Stack, options: Options, model: HeldModel, disks: Mapping[str, Disk]) -> int:
-    """Start the stack, play the scenes, check everything, stop the stack; gives the exit status."""
-    verdict = Verdict()
+def run_drill(
+    stack: Stack, options: Options, model: HeldModel, disks: Mapping[str, Disk], verdict: Verdict
+) -> None:
+    """Start the stack, play the scenes of one stack, check everything, stop the stack."""
     began_at = time.monotonic()
-    verdict.say(f"{options}\ndata directory {stack.data_dir}")
+    verdict.say(f"data directory {stack.data_dir}")
     try:
         stack.up()
         with TemporaryDirectory(prefix="kebab-drill-") as folder, Watch(stack) as watch:
@@ -46,7 +50,6 @@ def run_drill(stack: Stack, options: Options, model: HeldModel, disks: Mapping[s
         stack.stop()
     verdict.check("no process outlives the stack", _strays(stack))
     verdict.say(f"  {time.monotonic() - began_at:.0f} s in all")
-    return verdict.conclude()
 
 
 class _Drill:
@@ -76,6 +79,8 @@ class _Drill:
             "storm": self._storm,
             "hint": self._hint,
             "stall": self._stall,
+            "lagging": self._lagging,
+            "rebuild": self._rebuild,
             "outage": self._outage,
             "turns": self._turns,
             "faults": lambda: self._play_faults("faults", FAULTS),
@@ -83,7 +88,8 @@ class _Drill:
             "reembed": self._reembed,
         }
         for name in self._options.scenes:
-            scenes[name]()
+            if name in scenes:
+                scenes[name]()
         self._verdict.check("no progress went back, no job changed after its end", self._watch.violations)
         self._verdict.check("kebab up ended only when it was killed", self._unasked_ends())
 
@@ -111,6 +117,16 @@ class _Drill:
         self._verdict.say("\nA worker stands still for longer than its lease, and wakes")
         corpus = self._corpus("stall", documents=0)
         self._verdict.check("it writes nothing any more", stall_a_worker(self._stack, corpus))
+
+    def _lagging(self) -> None:
+        self._verdict.say("\nA mirror stands still while documents are replaced and deleted")
+        self._verdict.check("searches show what Postgres has", search_behind(self._stack))
+
+    def _rebuild(self) -> None:
+        self._verdict.say("\nA mirror is built anew while it is searched")
+        corpus = self._corpus("rebuild", documents=_REBUILT_DOCUMENTS)
+        found = search_while_rebuilding(self._stack, corpus)
+        self._verdict.check("every search finds what it did before", found)
 
     def _outage(self) -> None:
         self._verdict.say("\nRedis is away while work ends")

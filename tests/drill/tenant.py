@@ -70,6 +70,14 @@ class Tenant:
             timeout=_LIMIT_S,
         )
 
+    def delete(self, doc_id: str) -> httpx.Response:
+        """The answer to the deletion of a document. Raises httpx.HTTPError."""
+        return httpx.delete(
+            f"{self._url}/api/v1/workspaces/{self.workspace.slug}/documents/{doc_id}",
+            headers={"Authorization": f"Bearer {self.token}"},
+            timeout=_LIMIT_S,
+        )
+
     def expected(self, files: Mapping[str, str]) -> dict[tuple[str, str], str]:
         """The files of `files` (by path below the folders' parent) by key of their source and path."""
         return {tuple(path.split("/", 1)): text for path, text in files.items()}  # type: ignore[misc]

@@ -1,8 +1,10 @@
 """The drill's tables and its verdict."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from tests.drill.watch import Kill
+if TYPE_CHECKING:  # sieges need no models
+    from tests.drill.watch import Kill
 
 
 class Verdict:
@@ -23,7 +25,7 @@ class Verdict:
         for violation in found:
             self.say(f"            {violation}")
 
-    def print_kills(self, kills: list[Kill]) -> None:
+    def print_kills(self, kills: "list[Kill]") -> None:
         """Print the table of kills."""
         self.say(
             f"\n  {'killed at':>9}  {'victim':<17} {'pid':>8}  {'back after':>10}  {'progress after':>14}"

@@ -28,7 +28,7 @@ def kill(stack: Stack, victim: str, rng: random.Random) -> int:
     """Kill -9 a process of that role, once there is one, and give its pid. Raises GaveUp."""
     deadline = time.monotonic() + _LIMIT_S
     while True:
-        pids = _candidates(stack, victim)
+        pids = candidates(stack, victim)
         if pids:
             pid = rng.choice(pids)
             try:
@@ -47,7 +47,8 @@ def worker_family(stack: Stack) -> list[int]:
     return [worker, *_children([worker])]
 
 
-def _candidates(stack: Stack, victim: str) -> list[int]:
+def candidates(stack: Stack, victim: str) -> list[int]:
+    """The pids of that role."""
     pids = stack.pids()
     match victim:
         case "worker child":

@@ -2,11 +2,11 @@
 
 import pytest
 
-from search import embedding, node
+from search import embedding
 from search.embedders.hashing import HashEmbedder
 from tests.corpus.making import make_workspace, write
 from tests.jobs.working import embed
-from tests.search.asking import sync
+from tests.search.asking import finish_syncs, sync
 
 FIRST, SECOND = "hash", "hash:512"
 
@@ -29,7 +29,7 @@ def workspace(transactional_db, mirrors, settings, embedders):
     """A workspace that other threads and processes see."""
     settings.KEBAB_LEG_LIMIT_MS = 60_000
     yield make_workspace()
-    node._sync_executor().submit(lambda: None).result(30)
+    finish_syncs()
 
 
 @pytest.fixture

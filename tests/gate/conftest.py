@@ -3,11 +3,11 @@
 import pytest
 
 from kebab.people.operator import the_operator
-from search import embedding, node
+from search import embedding
 from search.evaluation.judged import JudgedTopic, Qrel
 from search.evaluation.topic_sets import keep_topics
 from tests.corpus.making import chunk, make_workspace, write
-from tests.search.asking import sync
+from tests.search.asking import finish_syncs, sync
 
 FIRST, SECOND = "hash:512", "hash:2"
 NAMES = ("zebra", "walrus", "otter", "badger", "ibis")
@@ -33,7 +33,7 @@ def zoo(transactional_db, mirrors, settings, embedders):
     sync(workspace)
     workspace.refresh_from_db()
     yield workspace
-    node._sync_executor().submit(lambda: None).result(30)
+    finish_syncs()
 
 
 def judge_golden(workspace, judged):

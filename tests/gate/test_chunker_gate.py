@@ -14,7 +14,6 @@ from ingest.uploads import delete_upload
 from kebab.people.models import AuditEvent, Role, Workspace
 from kebab.people.operator import the_operator
 from kebab.people.workspaces import change_workspace, store_settings
-from search import node
 from search.corpus import ensure_source
 from search.embedders.hashing import HashEmbedder
 from search.evaluation import gate
@@ -27,7 +26,7 @@ from tests.corpus.making import make_workspace
 from tests.gate.conftest import FIRST
 from tests.jobs.working import embed, fill, upload, work
 from tests.jobs.working import sync as sync_source
-from tests.search.asking import ask, sync
+from tests.search.asking import ask, finish_syncs, sync
 
 SMALL = {"chunk_tokens": 128}
 PAIRS = (("quokka", "numbat"),)
@@ -53,7 +52,7 @@ def shelf(transactional_db, mirrors, blobs, settings, embedders):
         assert {work(job).state for job in jobs} == {"succeeded"}
     finish_jobs(workspace)
     yield workspace
-    node._sync_executor().submit(lambda: None).result(30)
+    finish_syncs()
 
 
 @pytest.fixture
@@ -219,7 +218,7 @@ def workspace_with_folder(transactional_db, mirrors, blobs, embedders, tmp_path)
     fill(tmp_path / "folder", {"a.md": f"# A\n\n{FILLER}\n"})
     workspace = make_workspace()
     yield ensure_source(workspace, "notes", kind="folder", config={"path": str(tmp_path / "folder")})
-    node._sync_executor().submit(lambda: None).result(30)
+    finish_syncs()
 
 
 def test_what_is_deleted_while_it_is_to_be_cut_again_stays_deleted(shelf):

@@ -19,7 +19,7 @@ from search.models import Run
 from tests.api_plumbing.actors import member_client
 from tests.corpus.making import make_workspace
 from tests.jobs.working import upload, work
-from tests.search.asking import ask, paths, sync
+from tests.search.asking import ask, finish_syncs, paths, sync
 
 WHOLE = {"stemming": False}
 TEXTS = {
@@ -40,7 +40,7 @@ def shelf(transactional_db, mirrors, blobs, settings, embedders):
     sync(workspace)
     workspace.refresh_from_db()
     yield workspace
-    node._sync_executor().submit(lambda: None).result(30)
+    finish_syncs()
 
 
 def judge(workspace, query, path):

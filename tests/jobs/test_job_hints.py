@@ -1,8 +1,11 @@
 """Waking workers: in turn over the workspaces, no more than they can take, never at the work's expense."""
 
 import json
+import socket
+import time
 from base64 import b64decode
 from datetime import timedelta
+from threading import Barrier, Event, Thread
 
 import pytest
 import redis
@@ -12,8 +15,10 @@ from django.utils import timezone
 from ingest.jobs import hints
 from ingest.jobs.hints import hint_due_jobs
 from ingest.jobs.request import request_embedding, request_sync
-from ingest.jobs.sweep import _LOCK, sweep
 from ingest.models import Job
+from ingest.tasks import sweep_task
+from kebab.stack.models import ProcessRole, StackProcess
+from kebab.tenancy.acting import acting_everywhere
 from tests.corpus.making import make_workspace
 from tests.corpus.together import at_once
 from tests.jobs.working import fill, upload, work
@@ -29,6 +34,20 @@ def unreachable_redis(monkeypatch):
     """A Redis at a port where nobody listens."""
     gone = redis.Redis.from_url("redis://127.0.0.1:1/0", socket_connect_timeout=1)
     monkeypatch.setattr(hints, "_redis", lambda: gone)
+
+
+@pytest.fixture
+def silent_redis(monkeypatch):
+    """A Redis that takes connections and says nothing, found out only once there was room in its queue."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        monkeypatch.setattr(
+            hints.app.conf, "broker_write_url", f"redis://127.0.0.1:{server.getsockname()[1]}/0"
+        )
+        monkeypatch.setattr(hints._Queue, "room", lambda self, living_slots=0: 1)
+        hints._producers.cache_clear()
+        yield
+        hints._producers().force_close_all()
+    hints._producers.cache_clear()
 
 
 def hinted(queue="ingest"):
@@ -57,6 +76,15 @@ def test_a_request_that_is_rolled_back_wakes_nobody(source):
         request_sync(source)
         raise ZeroDivisionError
     assert hinted() == []
+
+
+def test_a_redis_that_falls_silent_before_the_hint_is_sent_holds_a_request_up_for_a_second(
+    source, silent_redis, caplog
+):
+    began_s = time.monotonic()
+    assert request_sync(source).pk
+    assert time.monotonic() - began_s < 3
+    assert "the sweep will send one" in caplog.text
 
 
 def test_embedding_has_its_own_queue(workspace):
@@ -110,43 +138,59 @@ def test_without_redis_requests_and_work_go_on(folder, source, unreachable_redis
     assert hint_due_jobs() == 0
 
 
-def test_a_sweep_hints_at_what_is_due(workspace):
-    jobs = make_jobs(workspace, 2)
-    assert sweep() == 2
-    assert hinted() == jobs
+def test_of_several_sweeps_at_once_one_hints_at_a_job(workspace, monkeypatch):
+    """None holds what another waits for: a worker that stands still in its sweep stops nobody else's."""
+    jobs, together = make_jobs(workspace, 2), Barrier(3, timeout=30)
+    hint = hints._hint_unless_hinted
+
+    def once_all_have_chosen(*args):
+        together.wait()
+        return hint(*args)
+
+    monkeypatch.setattr(hints, "_hint_unless_hinted", once_all_have_chosen)
+    assert sum(at_once([hint_due_jobs] * 3)) == 2
+    assert sorted(hinted()) == sorted(jobs)
 
 
-def test_one_sweep_at_a_time(workspace):
-    make_jobs(workspace, 2)
+def test_a_sweep_that_stands_still_stops_no_other(workspace, monkeypatch):
+    jobs, at_work, go_on = make_jobs(workspace, 2), Event(), Event()
+    send = hints._Queue.send
 
-    def beside_another():
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
-            try:
-                return at_once([sweep])[0]
-            finally:
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])
+    def stand_still(queue, *ids):
+        monkeypatch.setattr(hints._Queue, "send", send)
+        at_work.set()
+        assert go_on.wait(30)
+        send(queue, *ids)
 
-    assert beside_another() == 0
-    assert sweep() == 2
-
-
-def test_a_sweep_that_fails_lets_the_next_one_work(workspace, monkeypatch):
-    make_jobs(workspace, 1)
-
-    def fail():
-        raise ZeroDivisionError
-
-    with monkeypatch.context() as patched:
-        patched.setattr("ingest.jobs.sweep.hint_due_jobs", fail)
-        with pytest.raises(ZeroDivisionError):
-            sweep()
-    assert at_once([sweep]) == [1]
+    monkeypatch.setattr(hints._Queue, "send", stand_still)
+    beside = Thread(target=acting_everywhere()(lambda: (sweep_task(), connection.close())))
+    beside.start()
+    assert at_work.wait(30)
+    sweep_task()
+    assert hinted() == jobs[1:]
+    go_on.set()
+    beside.join()
+    assert sorted(hinted()) == sorted(jobs)
 
 
 def test_a_sweep_hints_at_an_upload_whose_hint_was_lost(workspace):
     job = upload(workspace, "a.md", b"a\n")
     hints._redis().delete("ingest")
     Job.objects.update(hinted_at=None)
-    sweep()
+    sweep_task()
     assert hinted() == [str(job.pk)]
+
+
+def test_the_sweep_fills_the_slots_of_all_living_nodes(workspace):
+    make_jobs(workspace, 20)
+    worker = {"role": ProcessRole.WORKER, "name": "worker", "pid": 1, "started_at": timezone.now()}
+    fresh, silent = timezone.now(), timezone.now() - timedelta(minutes=5)
+    for node, seen, queues in (
+        ("a", fresh, ["ingest"]),
+        ("b", fresh, ["ingest"]),
+        ("c", silent, ["ingest"]),
+        ("d", fresh, ["embed"]),
+    ):
+        StackProcess.objects.create(node=node, heartbeat_at=seen, queues=queues, slots=3, **worker)
+
+    assert hint_due_jobs() == 2 * (3 + 3)

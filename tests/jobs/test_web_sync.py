@@ -4,6 +4,7 @@ import pytest
 
 from ingest.jobs.request import request_source_deletion
 from ingest.models import WebPage
+from kebab import __version__
 from search.blobs import has_blob
 from search.identifiers import content_hash
 from search.models import Change, Chunk, Document
@@ -283,7 +284,9 @@ def test_a_source_that_is_deleted_takes_its_pages_and_their_bytes_along(workspac
 def test_the_user_agent_says_who_asks_and_where_to_complain(workspace, site, make, settings):
     settings.KEBAB_CRAWL_CONTACT = "mailto:docs@example.org"
     sync(make())
-    assert {asked.headers["user-agent"] for asked in site.asked} == {"Kebab/0.1.0 (+mailto:docs@example.org)"}
+    assert {asked.headers["user-agent"] for asked in site.asked} == {
+        f"Kebab/{__version__} (+mailto:docs@example.org)"
+    }
 
 
 def test_versions_of_a_site_share_what_is_remembered(workspace, site, make):

@@ -14,6 +14,8 @@ from tests.leaks.looking import leaks_in
 
 # They run or look at the machine, for its operator; there is no workspace to name.
 _OF_THE_MACHINE = {
+    "alive",
+    "backup",
     "beat",
     "bench",
     "changepassword",
@@ -23,6 +25,10 @@ _OF_THE_MACHINE = {
     "init",
     "mcp",  # serves what tests/leaks/test_mcp_leaks.py calls
     "migrate",
+    "node",
+    "partition",
+    "reseal",
+    "restore",
     "status",
     "up",
     "watch",
@@ -92,6 +98,7 @@ _CALLS = {
     "source restrict": [[_W, "{sourcekey}", "--open"], [_W, "open", "--to={stem}group"]],
     "token create": [[_W, "--scope=search"], [_W, "--scope=search", "--group={stem}group"]],
     "token list": [[_W]],
+    "workspace quota": [["{ws}"], ["{ws}", "documents=7"]],
     "workspace rename": [["{ws}", "--name=New"]],
     "workspace set": [["{ws}", "rrf_k=61"], ["{ws}"]],
 }
@@ -116,13 +123,17 @@ _TERSE = {
     "reembed switch",
     "source restrict",
     "token create",
+    "workspace quota",
     "workspace rename",
     "workspace set",
 }
 # Sub-verbs that name a thing of no workspace, or make or delete one.
 _NAMED_ALONE = {
     "eval",  # a judged set of its own
+    "export",  # what is in its file is tests/bundles' to look at
+    "import",
     "mirror",
+    "mirror warm",  # as the next
     "mirror rebuild",  # prints slugs and numbers, and can't be run within a test's transaction
     "token revoke",
     "token rotate",

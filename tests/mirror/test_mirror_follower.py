@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -147,3 +148,63 @@ def test_it_hears_of_a_change_and_stops_when_told(workspace, files, mirrors, mon
         write(workspace, "b.md", "wakes it for the last time")
         thread.join(30)
     assert not thread.is_alive()
+
+
+def test_it_reads_no_heads_while_none_has_moved(workspace, files, follower, monkeypatch):
+    from search.mirror import follow, heads
+
+    read = []
+
+    def counted(among=None):
+        read.append(among)
+        return heads.read_heads(among)
+
+    monkeypatch.setattr(follow, "read_heads", counted)
+    sync_mirror(files, workspace.pk)
+    follower.catch_up()
+    before = len(read)
+    follower.catch_up()
+    assert len(read) == before
+    write(make_workspace(), "a.md", "one")  # of which this node has no mirror
+    follower.catch_up()
+    assert len(read) == before + 1
+
+
+def test_a_notification_has_its_own_workspace_looked_at_alone(workspace, files, follower, syncs):
+    other = make_workspace()
+    others = MirrorFiles.of(files.directory.parent, other.pk)
+    for each, of in ((workspace, files), (other, others)):
+        sync_mirror(of, each.pk)
+    follower.catch_up()
+    syncs.clear()
+    for each in (workspace, other):
+        write(each, "a.md", "one")
+    follower._heard = {workspace.pk}
+    assert follower.catch_up()
+    assert syncs == [workspace.pk]
+    follower.catch_up()
+    assert syncs == [workspace.pk, other.pk]
+
+
+def test_a_setting_that_changes_the_index_is_seen(workspace, files, follower):
+    write(workspace, "a.md", "running")
+    sync_mirror(files, workspace.pk)
+    follower.catch_up()
+    before = files.current()
+    Workspace.objects.filter(pk=workspace.pk).update(settings={"stemming": False})
+    follower.catch_up()
+    assert files.current() != before
+
+
+def test_what_can_not_be_settled_is_tried_less_and_less_often(workspace, files, follower, syncs, monkeypatch):
+    from search.mirror import follow
+
+    sync_mirror(files, workspace.pk)
+    rebuild_mirror(files, workspace.pk)  # whose old generation stays for a minute
+    now = time.monotonic()
+    clock = SimpleNamespace(monotonic=lambda: now, time_ns=time.time_ns, sleep=time.sleep)
+    monkeypatch.setattr(follow, "time", clock)
+    for second in range(30):
+        now += second and 1
+        follower.catch_up()
+    assert 4 <= len(syncs) <= 7

@@ -154,6 +154,18 @@ def test_an_outage_is_told_on_a_page(visitor, monkeypatch):
     assert "The database can&#x27;t be reached" in response.content.decode()
 
 
+def test_an_outage_that_is_met_before_any_page_says_when_to_come_again(visitor, monkeypatch):
+    def fail(*_):
+        raise OperationalError("connection refused")
+
+    monkeypatch.setattr("kebab.people.sessions.SessionStore.load", fail)
+    visitor.raise_request_exception = False
+    response = visitor.get("/w/handbook/search?q=deploy")
+
+    assert response.status_code == 503
+    assert response["Retry-After"] == "5"
+
+
 def test_a_form_without_its_token_is_told_kindly(db):
     response = Client(enforce_csrf_checks=True).post("/login", {"username": "a@b.c", "password": "x"})
 

@@ -17,9 +17,12 @@ from kebab.tenancy.owner import owner_connection
 from search import node
 from search.corpus import replace_documents
 from search.embedding import configured_embedder, embedded_text
+from search.engine import search
 from search.models import EmbeddingSpace, Source
+from search.retrieval.types import Mode, SearchQuery
 from search.vectors.fill import chunks_without_vector, store_vectors
 from search.vectors.index import ensure_index
+from search.vectors.scanning import prepare_codes
 from search.vectors.spaces import ensure_live_space
 from tests.api.making import forget_acts
 from tests.api_plumbing.actors import make_workspace
@@ -86,6 +89,13 @@ def _embed(workspace: Workspace) -> EmbeddingSpace:
     return space
 
 
+def _scan(workspace: Workspace) -> None:
+    """Have searches scan the codes of vectors, and have the first of them behind."""
+    with override_settings(KEBAB_CODES_FROM=1):
+        prepare_codes(EmbeddingSpace.objects.get(workspace=workspace))
+    assert search(workspace, SearchQuery(text=QUERY, mode=Mode.VECTOR)).hits
+
+
 def analyse() -> None:
     """Have PostgreSQL count the search tables, with what this transaction has written."""
     with connection.cursor() as cursor:
@@ -110,7 +120,7 @@ def _clear() -> None:
 
 @contextmanager
 def made_workspaces() -> Iterator[dict[str, Workspace]]:
-    """Give both workspaces, committed, mirrored, embedded, with HNSW indexes that searches don't use yet."""
+    """Give both workspaces, committed, mirrored, embedded; with codes, and HNSW indexes not used yet."""
     _clear()
     made = {"small": make_workspace(), "large": make_workspace()}
     for name, documents in (("small", SMALL), ("large", LARGE)):
@@ -121,6 +131,8 @@ def made_workspaces() -> Iterator[dict[str, Workspace]]:
         workspace.refresh_from_db()
         node.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=60)
     EmbeddingSpace.objects.update(is_indexed=False)
+    for workspace in made.values():
+        _scan(workspace)
     _count_all()
     try:
         yield made

@@ -1,6 +1,7 @@
 """Indexes and asks, as tests of search need it."""
 
 import uuid
+from threading import Barrier
 from typing import Any
 
 from django.db import transaction
@@ -20,6 +21,14 @@ from search.vectors.spaces import ensure_live_space
 def sync(workspace: Workspace) -> None:
     """Bring this node's mirror up to date."""
     sync_mirror(node.mirror_files(workspace.pk), workspace.pk)
+
+
+def finish_syncs() -> None:
+    """Return when the syncs that searches triggered are done: all their threads have nothing else to do."""
+    all_idle = Barrier(node._SYNCS_AT_ONCE, timeout=30)
+    waiting = [node._sync_executor().submit(all_idle.wait) for _ in range(all_idle.parties)]
+    for each in waiting:
+        each.result(30)
 
 
 def embed(workspace: Workspace, *, limit: int = 10_000) -> EmbeddingSpace:

@@ -12,7 +12,7 @@ from search.retrieval.errors import LegTimeout
 from search.retrieval.filters import SearchFilters
 from search.retrieval.types import Mode
 from search.scope import resolve_scope
-from tests.corpus.making import chunk, write
+from tests.corpus.making import chunk, make_workspace, write
 from tests.search.asking import ask, embed, paths, sync
 
 
@@ -212,3 +212,20 @@ def test_one_sign_of_a_script_without_spaces_is_found_in_a_phrase(workspace):
 
     assert found(workspace, "「署」") == ["a.md"]
     assert paths(ask(workspace, "「署」", Mode.LEXICAL)) == ["a.md"]
+
+
+@pytest.mark.parametrize("count", [120, 400])
+@pytest.mark.parametrize("form", ["Here getUserName is number{:03}.", "def getUserName number{:03}"])
+def test_which_of_those_that_score_alike_are_read_does_not_depend_on_the_order_in_which_they_came(
+    workspace, count, form
+):
+    """A copy of a workspace has the same ids, and its mirror other rows."""
+    read = []
+    for step in (1, -1):
+        each = make_workspace(corpus_id=workspace.corpus_id)
+        for first in range(0, count, 40)[::step]:
+            write(each, f"{first:03}.md", *(form.format(n) for n in range(first, first + 40)))
+        sync(each)
+        read.append({candidate.chunk_id for candidate in leg(each, "getUserName").search(500)})
+    assert len(read[0]) < count
+    assert read[0] == read[1]

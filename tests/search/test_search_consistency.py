@@ -15,18 +15,13 @@ from search.retrieval.errors import NotSearchableYet
 from search.retrieval.types import Mode
 from tests.corpus.making import write
 from tests.mirror.looking import tampering
-from tests.search.asking import ask, embed, paths, sync
+from tests.search.asking import ask, embed, finish_syncs, paths, sync
 
 
 @pytest.fixture
 def workspace(shared_workspace):
     yield shared_workspace
     finish_syncs()
-
-
-def finish_syncs():
-    """Return when the syncs that searches triggered are done: they run one after the other."""
-    node._sync_executor().submit(lambda: None).result(30)
 
 
 def test_a_search_that_names_its_write_sees_it(workspace):

@@ -169,6 +169,18 @@ def test_an_index_is_built_once_a_space_has_grown(indexed, caplog):
     assert "HNSW" not in caplog.text
 
 
+def test_the_index_of_a_space_that_is_small_now_is_dropped(indexed, settings):
+    space = EmbeddingSpace.objects.get(is_indexed=True)
+    settings.KEBAB_EXACT_SCAN_LIMIT = 440
+    assert ensure_index(space)
+    settings.KEBAB_EXACT_SCAN_LIMIT = 450
+    assert not ensure_index(space)
+    assert not EmbeddingSpace.objects.get(pk=space.pk).is_indexed
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT to_regclass(%s)", [index_name(space)])
+        assert cursor.fetchone() == (None,)
+
+
 def test_a_small_space_has_no_index(workspace, settings):
     settings.KEBAB_EXACT_SCAN_LIMIT = 100
     write(workspace, "a.md", "apple")
@@ -215,12 +227,14 @@ def test_an_index_that_a_crash_left_invalid_is_built_again(indexed):
     space.refresh_from_db()
     with owner_connection() as owner:
         owner.execute(
-            "UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass(%s)", [index_name(space)]
+            "UPDATE pg_index SET indisvalid = false FROM pg_class WHERE oid = indexrelid AND relname = %s",
+            [index_name(space)],
         )
     assert ensure_index(space)
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)", [index_name(space)]
+            "SELECT indisvalid FROM pg_index JOIN pg_class ON oid = indexrelid WHERE relname = %s",
+            [index_name(space)],
         )
         assert cursor.fetchone() == (True,)
 

@@ -6,12 +6,13 @@ import pytest
 from django.db import connection
 
 from kebab.people.reader import Reader
-from search import hits
 from search.engine import lexical_leg
+from search.hits import HitBuilder
 from search.mirror import filters, lexical
 from search.mirror.connections import ReaderPool
 from search.mirror.lexical import LexicalLeg, compile_match
 from search.models import Chunk, ChunkVector
+from search.readback import read_hits
 from search.retrieval.filters import SearchFilters
 from search.retrieval.types import Mode
 from search.scope import resolve_scope
@@ -163,7 +164,7 @@ def test_a_refill_reads_the_query_no_more(orchard, monkeypatch):
 
 def test_no_snippet_is_made_of_what_is_gone(orchard, monkeypatch):
     asked = []
-    snippets, read_hits = LexicalLeg.snippets, hits.read_hits
+    snippets = LexicalLeg.snippets
 
     def noted(leg, chunk_ids, snippet_chars):
         asked.extend(chunk_ids)
@@ -173,7 +174,7 @@ def test_no_snippet_is_made_of_what_is_gone(orchard, monkeypatch):
         return read_hits(scope, chunk_ids[1:])
 
     monkeypatch.setattr(LexicalLeg, "snippets", noted)
-    monkeypatch.setattr(hits, "read_hits", without_the_first)
+    monkeypatch.setitem(HitBuilder.__init__.__kwdefaults__, "read", without_the_first)
     result = ask(orchard, "apple", k=3)
 
     assert asked == [hit.chunk_id for hit in result.hits]

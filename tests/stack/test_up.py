@@ -63,6 +63,15 @@ def test_killed_supervisor_leaves_no_process_and_no_obstacle(verbs):
     verbs.up()
 
 
+def test_stack_that_loses_postgres_while_it_prepares_itself_serves_all_the_same(verbs):
+    up = verbs.start("up")
+    eventually(lambda: "--on-running-servers" in commands(up.pid), "it prepares itself")
+    (postgres,) = [each for each in psutil.Process(up.pid).children() if each.name() == "postgres"]
+    postgres.kill()
+    eventually(lambda: verbs.is_ready() or up.poll() is not None, "it serves")
+    assert up.poll() is None, up.communicate()
+
+
 def test_every_process_that_is_killed_comes_back(verbs):
     verbs.up()
     before = verbs.pids()

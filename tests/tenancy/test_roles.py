@@ -48,7 +48,7 @@ def test_every_table_with_a_workspace_column_has_a_policy_that_holds_for_all(db)
 def test_a_forgotten_policy_is_told_of(db, monkeypatch):
     monkeypatch.setattr(checks, "_tables", lambda: ["people_user", "people_group"])
     found = checks.check_walls()
-    assert (found.status, found.remedy) == (CheckStatus.FAILED, "Run: kebab init")
+    assert (found.status, found.remedy) == (CheckStatus.FAILED, "Run: kebab doctor --repair")
     assert "people_user" in found.detail
 
 

@@ -152,14 +152,17 @@ def make_judgements_of_feedback(visitor: Visitor) -> None:
 
 
 def review_what_everybody_was_answered(visitor: Visitor) -> None:
-    page = visitor.page
+    page, question = visitor.page, f"What do the moorings cost {visitor.name}?"
+    visitor.open("ask")
+    page.get_by_label("Your question").fill(question)
+    page.keyboard.press("Enter")
+    answered = re.compile("Quoted, not written|No answer in the documents")
+    expect(page.get_by_role("article", name=question)).to_contain_text(answered)
     visitor.open("ask")
     visitor.follow("Review everybody’s answers")
-    page.get_by_role("table").get_by_role("link").first.click()
+    page.get_by_role("table").get_by_role("link", name=question).click()
 
-    expect(
-        page.get_by_text(re.compile("Quoted, not written|No answer in the documents")).first
-    ).to_be_visible()
+    expect(page.get_by_text(answered).first).to_be_visible()
 
 
 TASKS = (

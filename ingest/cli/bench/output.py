@@ -5,6 +5,7 @@ from typing import Any
 
 from rich.console import Console
 
+from ingest.cli.bench.report.tables import tenant_lines
 from kebab.cli.console import table
 
 _FIGURES = ("figure", "value", "unit", "budget", "met", "note")
@@ -24,6 +25,8 @@ def show(console: Console, document: Mapping[str, Any]) -> None:
     if "growth" in document:
         console.print(table(_GROWTH, map(_size, document["growth"]["rows"])))
         console.print("Latencies are p50/p95 in ms.")
+    if "tenants" in document:
+        console.print("\n".join(tenant_lines(document["tenants"])))
     console.print("  ".join(f"{name} {value}" for name, value in document["conditions"].items()), style="dim")
 
 

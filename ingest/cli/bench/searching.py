@@ -22,7 +22,8 @@ from search.models import Chunk
 from search.retrieval.types import Mode
 
 _SEED = 1
-_WARM_UP = 10
+#: Queries that are asked before any is measured.
+WARM_UP = 10
 _SEPARATOR = " > "
 # Median and 95th percentile, in milliseconds.
 _BUDGETS = {Mode.LEXICAL: (8.0, 25.0), Mode.HYBRID: (10.0, 30.0)}
@@ -56,7 +57,7 @@ def in_process_figures(workspace: Workspace, queries: Sequence[str]) -> list[Fig
 
 def search_all(workspace: Workspace, queries: Sequence[str], mode: Mode) -> list[float]:
     """Give the seconds of each query, after a few to warm up."""
-    for text in queries[:_WARM_UP]:
+    for text in queries[:WARM_UP]:
         search_s(workspace, text, mode)
     forget_queries()  # else a mode would find its queries embedded by the one before
     return [search_s(workspace, text, mode) for text in queries]
@@ -101,7 +102,7 @@ def http_figures(
     """
     base_ms = value_of(in_process, f"{Mode.HYBRID} in-process, p50")
     with stack_client(workspace, url) as client:
-        client.ask_all(queries[:_WARM_UP])
+        client.ask_all(queries[:WARM_UP])
         alone = client.ask_all(queries)
         return [
             *latency_figures(

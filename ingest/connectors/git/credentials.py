@@ -12,7 +12,6 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key, l
 
 from ingest.connectors.git.address import GitAddress, Transport
 from ingest.errors import CredentialsRefused
-from kebab.people.models import Workspace
 from kebab.sealing import SealingFailed, reseal, seal, unseal
 from search.models import Source
 
@@ -67,18 +66,36 @@ def unseal_credentials(sealed: str) -> Credentials | None:
     return Credentials(**json.loads(unseal(sealed))) if sealed else None
 
 
-def seal_again() -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resealed:
+    """What sealing again came to, in sources."""
+
+    #: Sealed anew, under the first key.
+    changed: int = 0
+    #: Under the first key before.
+    unchanged: int = 0
+    #: What no key opens, by the source's id.
+    unopened: tuple[str, ...] = ()
+
+
+def seal_again() -> Resealed:
     """Seal every source's credentials under the first key; what no key opens stays and is logged."""
-    for workspace_id in Workspace.objects.values_list("pk", flat=True):
-        sources = Source.objects.in_workspace(workspace_id)
-        for pk, sealed in sources.exclude(sealed_credentials="").values_list("pk", "sealed_credentials"):
-            try:
-                fresh = reseal(sealed)
-            except SealingFailed as error:
-                logger.warning("credentials of source %s: %s", pk, error)
-                continue
-            if fresh != sealed:  # unless somebody has given others meanwhile
-                sources.filter(pk=pk, sealed_credentials=sealed).update(sealed_credentials=fresh)
+    changed, unchanged, unopened = 0, 0, []
+    # In one statement, whatever the number of workspaces: this is a part of every start.
+    given = Source.objects.exclude(sealed_credentials="")
+    for workspace_id, pk, sealed in given.values_list("workspace_id", "pk", "sealed_credentials"):
+        try:
+            fresh = reseal(sealed)
+        except SealingFailed as error:
+            logger.warning("credentials of source %s: %s", pk, error)
+            unopened.append(str(pk))
+            continue
+        if fresh == sealed:
+            unchanged += 1
+        else:  # unless somebody has given others meanwhile
+            sources = Source.objects.in_workspace(workspace_id)
+            changed += sources.filter(pk=pk, sealed_credentials=sealed).update(sealed_credentials=fresh)
+    return Resealed(changed=changed, unchanged=unchanged, unopened=tuple(unopened))
 
 
 def _checked_key(text: str) -> str:

@@ -84,6 +84,13 @@ def remove_repositories(workspace_id: uuid.UUID) -> None:
     shutil.rmtree(_root() / str(workspace_id), ignore_errors=True)
 
 
+def workspaces_with_repositories() -> list[uuid.UUID]:
+    """Give the workspaces of whose sources this node has a copy."""
+    if not _root().is_dir():
+        return []
+    return [uuid.UUID(each.name) for each in _root().iterdir() if _is_uuid(each.name)]
+
+
 def remove_orphans(workspace_id: uuid.UUID) -> None:
     """Remove the copies of sources that were deleted from another node."""
     try:

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from ingest.cli.bench.growth.measuring import Growth, grown
+from ingest.cli.bench.growth.tenants import Tenants, many_tenants
 from ingest.cli.bench.ingestion import ingest_for_peers
 from ingest.cli.bench.machine import conditions
 from ingest.cli.bench.output import show
@@ -88,6 +89,12 @@ class Command(BaseVerb):
             metavar="N",
             help="with --growth: chunks to embed; other vectors are made up around theirs (10,000)",
         )
+        add(
+            "--workspaces",
+            type=int,
+            metavar="N",
+            help="measure so many workspaces of 100 chunks instead, on the running stack",
+        )
         add("--report", type=Path, metavar="DIR", help="write figures, plots and a page there, too")
 
     def run_verb(self, **options: Any) -> None:
@@ -106,6 +113,8 @@ class Command(BaseVerb):
     def _measured(self, options: dict[str, Any]) -> dict[str, Any]:
         if options["growth"] is not None:
             return self._grown(options)
+        if options["workspaces"] is not None:
+            return self._with_tenants(options)
         if options["peers"]:
             return self._compared(options)
         with self._filled_later(options) as (workspace, folder):
@@ -152,6 +161,12 @@ class Command(BaseVerb):
         facts = conditions(chunks=last["chunks"], documents=last["documents"], queries=found["queries"])
         return {"conditions": facts, "figures": [], "growth": found}
 
+    def _with_tenants(self, options: dict[str, Any]) -> dict[str, Any]:
+        tenants = Tenants(folder=options["path"] or _demo_folder(), number=options["workspaces"])
+        found = many_tenants(tenants, stack_url(), self._say)
+        facts = conditions(chunks=found["chunks"], documents=0, queries=found["asked"])
+        return {"conditions": facts, "figures": [], "tenants": found}
+
     def _say(self, sentence: str) -> None:
         self.remarks.print(plain(sentence))
 
@@ -162,6 +177,9 @@ def _check(options: dict[str, Any]) -> None:
         "--path and --workspace": options["path"] and options["workspace"],
         "--beir without --peers": options["beir"] and not options["peers"],
         "--growth and --peers": options["growth"] and options["peers"],
+        "--workspaces with another measurement": options["workspaces"]
+        and (options["growth"] or options["peers"] or options["workspace"]),
+        "--workspaces below 1": options["workspaces"] is not None and options["workspaces"] < 1,
         "--growth and --workspace": options["growth"] and options["workspace"],
         "--embed-at-most below 1": options["embed_at_most"] < 1,
         "--workspace with parts that write": options["workspace"]

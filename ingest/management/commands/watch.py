@@ -6,16 +6,19 @@ from typing import Any
 
 from ingest.watching.watcher import FolderWatcher
 from kebab.cli.verb import BaseVerb
+from kebab.metrics.store import begin
 from kebab.stack.heartbeat import Heartbeat
 from kebab.stack.models import ProcessRole
 
 
 class Command(BaseVerb):
     help = "Ask for syncs of watched folders when something in them changes, until SIGTERM."
+    awaits_migrations = "always"
 
     def run_verb(self, **options: Any) -> None:
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
+        begin("watch")
         with Heartbeat(ProcessRole.WATCH):
             FolderWatcher(stop).run()

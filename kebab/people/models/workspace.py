@@ -54,6 +54,10 @@ class Workspace(models.Model):
     # Goes into every document and chunk id, and travels with an export, so that an import gives equal ids.
     corpus_id = models.UUIDField(default=uuid.uuid4, editable=False)
     settings = models.JSONField(default=dict, blank=True)
+    # What its operator lets it hold and ask for, where that differs from the settings of all.
+    quota = models.JSONField(
+        default=dict, db_default=models.Value({}, models.JSONField()), blank=True, editable=False
+    )
     # The number of the latest change. Writers raise it under this row's lock, last in their transaction.
     head_seq = models.BigIntegerField(default=0, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -9,20 +9,32 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
+from django.db.backends.base.base import NO_DB_ALIAS
 from django.db.backends.postgresql import base
-from psycopg import ClientCursor, Connection, ServerCursor, sql
+from psycopg import ClientCursor, Connection, OperationalError, ServerCursor, sql
 from psycopg.client_cursor import ClientCursorMixin
-from psycopg.pq import TransactionStatus
+from psycopg.pq import ConnStatus, TransactionStatus
 
 from kebab.tenancy.acting import acting_in_setting
 from kebab.tenancy.postgres.creation import DatabaseCreation
+from kebab.tenancy.postgres.kept import KeptConnections
+from kebab.tenancy.postgres.presence import presence
 
 
 class Cursor(base.CursorMixin, ClientCursor[Any]):
     """Executes each statement behind the setting, and shows the statement's results alone."""
 
     def execute(self, query: Any, params: Any = None, **options: Any) -> Self:
-        """Execute as psycopg does."""
+        """Execute as psycopg does; a connection that breaks is told of, and none is tried while all are."""
+        presence().refuse_while_away()
+        try:
+            return self._execute(query, params, **options)
+        except OperationalError as error:
+            if self.connection.pgconn.status != ConnStatus.OK:
+                presence().note_loss(error)
+            raise
+
+    def _execute(self, query: Any, params: Any, **options: Any) -> Self:
         if self._is_transaction_lost:  # nothing but ROLLBACK is taken
             return super().execute(query, params, **options)
         super().execute(_behind_setting(query), params, **options)
@@ -56,6 +68,26 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def get_connection_params(self) -> dict[str, Any]:
         """Give psycopg's parameters."""
         return {**super().get_connection_params(), "cursor_factory": Cursor}
+
+    @property
+    def pool(self) -> KeptConnections | None:
+        """What the process keeps for this database; nothing where the settings name no such thing."""
+        options = self.settings_dict["OPTIONS"].get("pool")
+        if self.alias == NO_DB_ALIAS or not options:
+            return None
+        if self.alias not in self._connection_pools:
+            kept = KeptConnections(self.get_connection_params(), self._configure_connection, **options)
+            self._connection_pools.setdefault(self.alias, kept)
+        return self._connection_pools[self.alias]
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        """Give a connection that is sound, of those that are kept or a new one."""
+        presence().refuse_while_away()
+        try:
+            return super().get_new_connection(conn_params)
+        except OperationalError as error:
+            presence().note_loss(error)
+            raise
 
     def create_cursor(self, name: str | None = None) -> Any:
         """Give a cursor; one with a name is server-side."""

@@ -1,5 +1,6 @@
 """`kebab search QUERY`."""
 
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -39,6 +40,11 @@ class Command(BaseVerb):
         asked.add_argument("query", nargs="?")
         asked.add_argument("--cursor", metavar="C", help="the page behind this cursor; only -k goes with it")
         add_workspace(parser)
+        parser.add_argument(
+            "--bundle",
+            metavar="FILE",
+            help="search what kebab export wrote, as it lies; no servers are needed",
+        )
         parser.add_argument("--mode", choices=[mode.value for mode in Mode], help="default: hybrid")
         parser.add_argument(
             "--fusion", choices=[fusion.value for fusion in Fusion], help="default: the workspace's"
@@ -57,13 +63,23 @@ class Command(BaseVerb):
             "--why-not", metavar="ID", help="say why this chunk or document is not among the hits"
         )
 
-    def run_verb(self, *, workspace: str | None, **options: Any) -> int:
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Run without the servers where a file has all that there is to search."""
+        if options["bundle"] is not None:
+            self.needs = None  # type: ignore[misc]  # of this one run
+        super().handle(*args, **options)
+
+    def run_verb(self, *, workspace: str | None, bundle: str | None, **options: Any) -> int:
+        if bundle is not None:
+            return self._tell(*_answer_from_bundle(Path(bundle).expanduser(), workspace, options))
         scope = self.act_in(the_workspace(workspace))
-        result = _answer(scope, options)
+        return self._tell(_answer(scope, options), scope)
+
+    def _tell(self, result: SearchResult, workspace: Workspace) -> int:
         if self.as_json:
             self.print_json(result_to_wire(result))
         else:
-            self._show(result, scope)
+            self._show(result, workspace)
         return Exit.DONE if result.hits else Exit.NOTHING
 
     def _show(self, result: SearchResult, workspace: Workspace) -> None:
@@ -93,6 +109,23 @@ def _answer(workspace: Workspace, options: dict[str, Any]) -> SearchResult:
     if beside:
         raise CliError(f"A cursor has its query already; leave out: {', '.join(beside)}.")
     return next_page(workspace, options["cursor"], _CALLER, reader=OPERATOR, k=given.get("k", 0))
+
+
+def _answer_from_bundle(
+    path: Path, workspace: str | None, options: dict[str, Any]
+) -> tuple[SearchResult, Workspace]:
+    from search.bundles.searching import SearchableBundle  # other searches do without
+
+    named = {"--workspace": workspace, "--cursor": options["cursor"], "--why-not": options["why_not"]}
+    beside = [name for name, value in named.items() if value is not None]
+    if beside:
+        raise CliError(f"A bundle is one workspace, and answers at once; leave out: {', '.join(beside)}.")
+    bundle = SearchableBundle(path)
+    try:
+        query = make_query(bundle.workspace, _given(options), given_filters(options))
+        return bundle.search(query), bundle.workspace
+    finally:
+        bundle.close()
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:

@@ -12,11 +12,12 @@ from django.conf import settings
 from django.db import connection
 from rich.console import Console
 
+from ingest.cli.bench.growth.idle import cpu_taken
 from ingest.cli.bench.growth.texts import GrowingText, TextWriter
 from ingest.cli.bench.growth.vectors import Filled, fill_vectors
 from ingest.cli.bench.ingestion import ingest_folder, warm_up
 from ingest.cli.bench.machine import memory_figures
-from ingest.cli.bench.searching import heading_queries, search_all, stack_client
+from ingest.cli.bench.searching import WARM_UP, heading_queries, search_all, stack_client
 from ingest.cli.scratch import scratch_workspace
 from kebab.people.models import Workspace
 from kebab.stack.state import running_state
@@ -24,13 +25,21 @@ from search import node
 from search.embedders.base import Embedder
 from search.embedding import configured_embedder
 from search.evaluation.latency import Latencies
+from search.mirror.sync import rebuild_mirror
 from search.models import Chunk, Document, EmbeddingSpace
 from search.retrieval.errors import EmbedderUnavailable
 from search.retrieval.types import Mode
+from search.vectors.codes_file import SUFFIX
 from search.vectors.index import drop_index_beside, ensure_index, index_name
+from search.vectors.scanning import prepare_codes
 from search.vectors.spaces import ensure_live_space, note_languages
 
 _MB = 1_000_000
+# With the parts of those that are cut.
+_BYTES = """
+SELECT coalesce(sum(pg_total_relation_size(relid)), 0) FROM unnest(%s::text[]) name,
+LATERAL (SELECT to_regclass(name) AS relid UNION SELECT relid FROM pg_partition_tree(to_regclass(name))) parts
+"""
 # A step ends this near to its size, which it comes to in batches of this share of what is missing.
 _NEAR = 0.03
 _CAUTION = 0.85
@@ -67,7 +76,7 @@ def grown(growth: Growth, url: str, say: Say) -> dict[str, Any]:
             writer=TextWriter(text, Path(folder)),
             embedder=embedder,
             space=ensure_live_space(workspace, embedder.space),
-            tables_before=_tables_bytes(),
+            tables_before=tables_bytes(),
             url=url,
             say=say,
         )
@@ -121,6 +130,8 @@ class _Growing:
         started = time.perf_counter()
         is_indexed = ensure_index(self.space)
         seconds = time.perf_counter() - started
+        self.space.refresh_from_db()
+        prepare_codes(self.space)
         return {
             "embedded": filled.embedded,
             "made_up": filled.made_up,
@@ -142,41 +153,64 @@ class _Growing:
             "vectors": dict(vectors),
             "modes": {mode.value: self._latencies(mode, queries) for mode in Mode},
             "http": self._http(queries),
+            "cpu_ms": self._cpu_ms(queries),
             "disk_mb": self._disk_mb(),
-            "memory_mb": _memory_mb(),
+            "mirror_rebuild_s": self._rebuild_s(),
+            "memory_mb": memory_mb(),
         }
 
     def _latencies(self, mode: Mode, queries: Sequence[str]) -> dict[str, float]:
-        return _as_json(search_all(self.workspace, queries, mode))
+        return as_json(search_all(self.workspace, queries, mode))
 
     def _http(self, queries: Sequence[str]) -> dict[str, float] | None:
         if not self.url:
             return None
         with stack_client(self.workspace, self.url) as client:
             client.ask_all(queries[:10])
-            return _as_json(client.ask_all(queries))
+            return as_json(client.ask_all(queries))
+
+    def _cpu_ms(self, queries: Sequence[str]) -> dict[str, float] | None:
+        """Give the processor time of a hybrid search in this process and in the embedded Postgres."""
+        state = running_state(settings.KEBAB_DATA_DIR)
+        if state is None:
+            return None
+        started = time.process_time()
+        taken = cpu_taken(state, lambda: search_all(self.workspace, queries, Mode.HYBRID))
+        own_ms = (time.process_time() - started) * 1000
+        number = len(queries) + min(len(queries), WARM_UP)
+        postgres_ms = taken.get("postgres", 0.0) * 1000
+        return {"web": round(own_ms / number, 3), "postgres": round(postgres_ms / number, 3)}
 
     def _disk_mb(self) -> dict[str, float]:
         index = _relation_bytes([index_name(self.space)])
-        files = node.mirror_files(self.workspace.pk).directory.rglob("*")
-        mirror = sum(path.stat().st_size for path in files if path.is_file())
-        tables = _tables_bytes() - self.tables_before - index
+        files = [path for path in node.mirror_files(self.workspace.pk).directory.rglob("*") if path.is_file()]
+        all_bytes = sum(path.stat().st_size for path in files)
+        codes = sum(path.stat().st_size for path in files if path.suffix == SUFFIX)
+        tables = tables_bytes() - self.tables_before - index
         return {
             "tables": round(tables / _MB, 3),
             "vector_index": round(index / _MB, 3),
-            "mirror": round(mirror / _MB, 3),
+            "mirror": round((all_bytes - codes) / _MB, 3),
+            "codes": round(codes / _MB, 3),
         }
+
+    def _rebuild_s(self) -> float:
+        started = time.perf_counter()
+        rebuild_mirror(node.mirror_files(self.workspace.pk), self.workspace.pk)
+        return round(time.perf_counter() - started, 2)
 
     def _chunks(self) -> int:
         return Chunk.objects.in_workspace(self.workspace).count()
 
 
-def _as_json(seconds: Sequence[float]) -> dict[str, float]:
+def as_json(seconds: Sequence[float]) -> dict[str, float]:
+    """Give median and 95th percentile, in milliseconds."""
     found = Latencies.of(seconds)
     return {"p50_ms": round(found.p50_ms, 3), "p95_ms": round(found.p95_ms, 3)}
 
 
-def _memory_mb() -> dict[str, float]:
+def memory_mb() -> dict[str, float]:
+    """Give the memory of the stack's processes by their names."""
     figures = memory_figures(running_state(settings.KEBAB_DATA_DIR))
     return {
         figure.name.removeprefix("memory, "): round(figure.value, 1)
@@ -185,7 +219,7 @@ def _memory_mb() -> dict[str, float]:
     }
 
 
-def _tables_bytes() -> int:
+def tables_bytes() -> int:
     """Give what the tables of corpus and jobs take with their indexes, of all workspaces."""
     models = [*apps.get_app_config("search").get_models(), *apps.get_app_config("ingest").get_models()]
     return _relation_bytes([model._meta.db_table for model in models])
@@ -193,8 +227,5 @@ def _tables_bytes() -> int:
 
 def _relation_bytes(names: Sequence[str]) -> int:
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT coalesce(sum(pg_total_relation_size(to_regclass(name))), 0) FROM unnest(%s::text[]) name",
-            [list(names)],
-        )
+        cursor.execute(_BYTES, [list(names)])
         return int(cursor.fetchone()[0])

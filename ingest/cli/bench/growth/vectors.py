@@ -41,7 +41,7 @@ def fill_vectors(
     have = ChunkVector.objects.in_workspace(workspace).filter(space=space.pk).count()
     embedded = _embed(space, embedder, max(0, embed_at_most - have))
     real = _first_vectors(workspace, space, embed_at_most)
-    return Filled(embedded=embedded, made_up=_make_up(space, real))
+    return Filled(embedded=embedded, made_up=make_up(space, real))
 
 
 def around(real: np.ndarray, number: int, drawn: np.random.Generator) -> np.ndarray:
@@ -74,7 +74,8 @@ def _first_vectors(workspace: Workspace, space: EmbeddingSpace, number: int) -> 
     return np.array(list(rows), np.float32).reshape(-1, space.dim)
 
 
-def _make_up(space: EmbeddingSpace, real: np.ndarray) -> int:
+def make_up(space: EmbeddingSpace, real: np.ndarray) -> int:
+    """Give every chunk that lacks one a vector around `real`, (n, dim) of length 1; give how many."""
     drawn, done, after = np.random.default_rng(_SEED), 0, _BEFORE_ALL
     while chunks := chunks_without_vector(space, after=after, limit=_BATCH):
         with transaction.atomic():

@@ -10,14 +10,20 @@ from pathlib import Path
 from typing import Any, Final
 
 from ingest.cli.bench.peers.registry import installed_version
-from ingest.cli.bench.report.tables import budget_lines, growth_lines, peer_lines
+from ingest.cli.bench.report.tables import budget_lines, growth_lines, peer_lines, tenant_lines
 
 #: The files of figures, by what a `bench.v1` holds.
-FILES: Final = {"figures": "budgets.json", "peers": "peers.json", "growth": "growth.json"}
+FILES: Final = {
+    "figures": "budgets.json",
+    "peers": "peers.json",
+    "growth": "growth.json",
+    "tenants": "tenants.json",
+}
 _SECTIONS: Final[Mapping[str, tuple[str, Callable[[Any], Iterator[str]]]]] = {
     "figures": ("Budgets", budget_lines),
     "peers": ("Beside what a team could pick", peer_lines),
     "growth": ("How cost grows", growth_lines),
+    "tenants": ("Many small workspaces", tenant_lines),
 }
 _PAGE = "README.md"
 _HEAD = """# Benchmarks

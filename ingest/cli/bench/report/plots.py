@@ -14,7 +14,8 @@ _INK: Final = "#767676"
 _KEBAB, _PEER, _MISSED = "#d9622b", "#3b8ea5", "#c0392b"
 _MODES: Final = {"lexical": "#3b8ea5", "vector": "#8e6bbf", "hybrid": "#d9622b", "http": "#5a9e4b"}
 _LABELS: Final = {"http": "hybrid over HTTP"}
-_STYLE: Final = {
+#: What all plots of the documentation look like.
+STYLE: Final = {
     "svg.hashsalt": "kebab",
     "svg.fonttype": "path",
     "font.size": 9,
@@ -47,8 +48,8 @@ def draw(folder: Path, kind: str, found: Mapping[str, Any]) -> list[str]:
 
     def keep(name: str, rows: Any, paint: Callable[[Any], Figure]) -> None:
         if rows:
-            with mpl.rc_context(_STYLE):
-                _save(paint(rows), folder / name)
+            with mpl.rc_context(STYLE):
+                save_figure(paint(rows), folder / name)
             drawn.append(name)
 
     if kind == "figures":
@@ -59,14 +60,15 @@ def draw(folder: Path, kind: str, found: Mapping[str, Any]) -> list[str]:
         keep("peers-throughput.svg", peers["http"], _throughput)
         hybrid = [row for row in peers["quality"] if row["group"] == "hybrid"]
         keep("peers-quality.svg", hybrid, _quality)
-    else:
+    elif kind == "growth":
         rows = found["growth"]["rows"]
         for name, paint in _GROWTH.items():
             keep(f"growth-{name}.svg", rows, paint)
     return drawn
 
 
-def _save(figure: Figure, path: Path) -> None:
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure as SVG without what differs from run to run."""
     metadata = {"Date": None, "Creator": None}
     figure.savefig(path, format="svg", transparent=True, metadata=metadata, bbox_inches="tight")
 
@@ -151,9 +153,15 @@ def _latencies_by_size(rows: Rows) -> Figure:
 
 def _disk_by_size(rows: Rows) -> Figure:
     axes = _growing("Disk, MB")
-    named = {"tables": "Postgres tables", "vector_index": "vector index", "mirror": "mirror"}
+    named = {
+        "tables": "Postgres tables",
+        "vector_index": "vector index",
+        "mirror": "mirror",
+        "codes": "vector codes",
+    }
     for (name, label), colour in zip(named.items(), _MODES.values(), strict=False):
-        _line(axes, [(row["chunks"], row["disk_mb"][name]) for row in rows], colour, label)
+        known = [(row["chunks"], row["disk_mb"][name]) for row in rows if name in row["disk_mb"]]
+        _line(axes, known, colour, label)
     return _finished(axes, rows)
 
 

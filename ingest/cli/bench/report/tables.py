@@ -81,6 +81,9 @@ def _quality_lines(rows: Sequence[Row]) -> Iterator[str]:
     )
 
 
+_DISK = ("tables", "vector_index", "codes", "mirror")
+
+
 def growth_lines(growth: Mapping[str, Any]) -> Iterator[str]:
     """Give the table of sizes."""
     yield (
@@ -92,7 +95,8 @@ def growth_lines(growth: Mapping[str, Any]) -> Iterator[str]:
     yield _table(
         (
             *("chunks", "ingest, chunks/s", "lexical", "vector", "hybrid", "HTTP, hybrid"),
-            *("index built, s", "tables", "vector index", "mirror", "web", "whole stack"),
+            *("index built, s", "mirror rebuilt, s"),
+            *("tables", "vector index", "vector codes", "mirror", "web", "whole stack"),
         ),
         (
             (
@@ -101,12 +105,40 @@ def growth_lines(growth: Mapping[str, Any]) -> Iterator[str]:
                 *(_pair(row["modes"].get(mode)) for mode in ("lexical", "vector", "hybrid")),
                 _pair(row["http"]),
                 _number(row["vectors"]["index_build_s"]),
-                *(_number(row["disk_mb"][name]) for name in ("tables", "vector_index", "mirror")),
+                _number(row.get("mirror_rebuild_s")),
+                *(
+                    _number(row["disk_mb"].get(name))
+                    for name in ("tables", "vector_index", "codes", "mirror")
+                ),
                 *(_number(row["memory_mb"].get(name)) for name in ("web", "whole stack")),
             )
             for row in growth["rows"]
         ),
     )
+
+
+def tenant_lines(tenants: Mapping[str, Any]) -> Iterator[str]:
+    """Give what many small workspaces take, a line each."""
+    modes = {name: _pair(tenants["modes"].get(name)) for name in ("lexical", "vector", "hybrid")}
+    held, cores = tenants.get("held") or {}, tenants.get("idle_cores") or {}
+    facts = {
+        "workspaces": f"{tenants['workspaces']:,}",
+        "chunks": f"{tenants['chunks']:,}",
+        "ingest, chunks/s": _number(tenants["ingest_chunks_per_s"]),
+        "mirrors built, a second": _number(tenants["mirrors_built_per_s"]),
+        **{f"{name}, p50/p95 ms, each workspace asked once": pair for name, pair in modes.items()},
+        "hybrid over HTTP, p50/p95 ms": _pair(tenants["http"]),
+        **{f"{name}, MB on disk": _number(value) for name, value in tenants["disk_mb"].items()},
+        **{f"{name}, MB of memory": _number(value) for name, value in tenants["memory_mb"].items()},
+        **{f"{name}, s": _number(value) for name, value in tenants["upkeep_s"].items()},
+        "idle stack, share of a core": _share(cores.get("all")),
+        **{
+            f"{name} held, all processes / most of one": f"{held[name]} / {held[f'most_{name}']}"
+            for name in ("files", "threads")
+            if held
+        },
+    }
+    yield _table(("figure", "value"), facts.items())
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -1,8 +1,9 @@
-"""`kebab workspace create | rename | set | delete`."""
+"""`kebab workspace create | rename | set | quota | delete`."""
 
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -11,23 +12,24 @@ from kebab.cli.console import table
 from kebab.cli.errors import CliError, Exit
 from kebab.cli.parser import subverb
 from kebab.cli.resolve import the_workspace
-from kebab.cli.settings import settings_of
+from kebab.cli.settings import limits_of, settings_of
 from kebab.cli.verb import BaseVerb
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Workspace
 from kebab.people.naming import the_user
 from kebab.people.operator import operating_caller, the_operator
 from kebab.people.preferences import preferences
+from kebab.people.quotas import quota_of, set_quota
 from kebab.people.workspaces import change_workspace, create_workspace
 
 
 class Command(BaseVerb):
-    help = "Create, rename, set up or delete a workspace."
+    help = "Create, rename, set up, limit or delete a workspace."
     needs = "servers"
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        verbs = parser.add_subparsers(dest="what", required=True, metavar="create|rename|set|delete")
+        verbs = parser.add_subparsers(dest="what", required=True, metavar="create|rename|set|quota|delete")
         create = subverb(verbs, "create", "create a workspace")
         create.add_argument("slug")
         create.add_argument("--name", default="", metavar="N", help="what people call it (the slug)")
@@ -44,12 +46,26 @@ class Command(BaseVerb):
         setting.add_argument(
             "--force", action="store_true", help="change them even where golden queries get worse"
         )
+        quota = subverb(verbs, "quota", "change what a workspace may hold and ask for, or show it")
+        quota.add_argument("slug")
+        quota.add_argument(
+            "changes",
+            nargs="*",
+            metavar="NAME=N",
+            help="documents=100000; 0: no limit; without a number: as for all",
+        )
         delete = subverb(verbs, "delete", "delete a workspace with everything in it")
         delete.add_argument("slug")
         delete.add_argument("--yes", action="store_true", help="don't ask")
 
     def run_verb(self, *, what: str, **options: Any) -> int:
-        act = {"create": self._create, "rename": self._rename, "set": self._set, "delete": self._delete}
+        act = {
+            "create": self._create,
+            "rename": self._rename,
+            "set": self._set,
+            "quota": self._quota,
+            "delete": self._delete,
+        }
         return act[what](**options)
 
     def _create(self, *, slug: str, name: str, owner: str | None, **_: Any) -> int:
@@ -75,6 +91,16 @@ class Command(BaseVerb):
         else:
             rows = [{"name": name, "value": json.dumps(value)} for name, value in found.items()]
             self.console.print(table(("name", "value"), rows))
+        return Exit.DONE
+
+    def _quota(self, *, slug: str, changes: Sequence[str], **_: Any) -> int:
+        access = the_operator(self.act_in(the_workspace(slug)))
+        found = asdict(set_quota(access, limits_of(changes)) if changes else quota_of(access.workspace))
+        if self.as_json:
+            self.print_json({"slug": slug, "quota": found})
+        else:
+            rows = [{"name": name, "limit": limit or "none"} for name, limit in found.items()]
+            self.console.print(table(("name", "limit"), rows))
         return Exit.DONE
 
     def _delete(self, *, slug: str, yes: bool, **_: Any) -> int:

@@ -4,6 +4,8 @@ from typing import Any
 
 from kebab.celery import app
 from kebab.cli.verb import BaseVerb
+from kebab.metrics.serving import serve_counts
+from kebab.metrics.store import begin
 from kebab.stack.heartbeat import Heartbeat
 from kebab.stack.models import ProcessRole
 
@@ -13,8 +15,12 @@ class Command(BaseVerb):
 
     help = "Send scheduled tasks."
     acts_everywhere = False
+    awaits_migrations = "always"
 
     def run_verb(self, **options: Any) -> None:
         """Send until SIGTERM."""
+        begin("beat")
+        serve_counts()
         with Heartbeat(ProcessRole.BEAT):
-            app.start(["beat", "--scheduler=celery.beat:Scheduler", "--pidfile=", "--loglevel=INFO"])
+            scheduler = "--scheduler=kebab.schedule:SteadyScheduler"
+            app.start(["--quiet", "beat", scheduler, "--pidfile=", "--loglevel=INFO"])

@@ -1,13 +1,17 @@
 """`kebab init`: everything that has to exist before the stack runs."""
 
+import time
 from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandParser
 
+from kebab.api.outages import OUTAGES, outage_of
+from kebab.cli.errors import Exit, report
 from kebab.cli.verb import BaseVerb
 from kebab.stack import preparation
+from kebab.stack.blob_mark import check_blob_store
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.reachability import connect
 from kebab.stack.state import stack_is_running
@@ -16,6 +20,7 @@ from kebab.tenancy.roles import OWNER
 
 # Any number will do that nothing else locks; the letters of "kebab".
 _ADVISORY_LOCK = 0x6B65626162
+_ASKED_AGAIN_S = 0.2
 
 
 class Command(BaseVerb):
@@ -29,26 +34,48 @@ class Command(BaseVerb):
         parser.add_argument(
             "--on-running-servers", action="store_true", help="the servers run: only migrate and prepare"
         )
+        parser.add_argument(
+            "--adopt-blobs",
+            action="store_true",
+            help="the documents' bytes here are the database's from now on (after a restore)",
+        )
 
-    def run_verb(self, **options: Any) -> None:
+    def run_verb(self, **options: Any) -> Exit | None:
         """Prepare, on the servers that run or on our own."""
         if options["on_running_servers"]:
-            self._prepare()
-            return
+            return self._prepare_if_servers_stay(**options)
         configuration = StackConfiguration.from_settings()
         configuration.directory.ensure()
         has_servers = configuration.has_embedded_postgres or configuration.has_embedded_redis
         prepares_itself = has_servers and not stack_is_running(configuration.directory.path)
         with borrowed_stack(announce=self.remarks.print):
             if not prepares_itself:
-                self._prepare()
+                self._prepare(**options)
         self.remarks.print(f"{configuration.directory.path} is prepared; `kebab up` runs the stack.")
+        return None
 
-    def _prepare(self) -> None:
+    def _prepare_if_servers_stay(self, **options: Any) -> Exit:
+        """Tell the supervisor apart that a server went, which it starts again, and that we are at fault."""
+        try:
+            self._prepare(**options)
+        except OUTAGES as error:
+            outage = outage_of(error)
+            if outage is None or outage.code == "storage_full":
+                raise
+            report(error, self._stderr, as_json=self.as_json)
+            return Exit.UNHEALTHY
+        return Exit.DONE
+
+    def _prepare(self, *, adopt_blobs: bool, **_: Any) -> None:
         # Several nodes may start at once on one database, and Django's migrations do not wait for each other.
         with connect(settings.DATABASES[OWNER]) as lock:
-            lock.execute("SELECT pg_advisory_lock(%s)", [_ADVISORY_LOCK])
+            # Asked for again and again: who waits for it has a snapshot, and an index that the other builds
+            # beside all that goes on waits for every snapshot to end.
+            while not lock.execute("SELECT pg_try_advisory_lock(%s)", [_ADVISORY_LOCK]).fetchone()[0]:
+                time.sleep(_ASKED_AGAIN_S)
             call_command("migrate", interactive=False, verbosity=1, stdout=self.stderr)
             for name, step in preparation.steps().items():
                 self.remarks.print(f"Preparing {name} ...")
                 step()
+            if adopt_blobs:
+                check_blob_store(adopt=True)

@@ -7,6 +7,7 @@ from django.core.management.commands import migrate
 from django.db import connections
 from django.db.migrations.recorder import MigrationRecorder
 
+from kebab.tenancy.locking import LOCK_LIMIT_MS, tried_again
 from kebab.tenancy.roles import OWNER, grant_to_application
 
 
@@ -25,13 +26,21 @@ class Command(migrate.Command):
         of 42,000 chunks ran into its 30 seconds meanwhile.
         """
         before = _applied(options["database"])
-        super().handle(*args, **options)
         if options["database"] != OWNER:
+            super().handle(*args, **options)
             return
+        _wait_for_no_lock()
+        tried_again(lambda: migrate.Command.handle(self, *args, **options), self.stderr.write)
         if _applied(OWNER) != before:
             with connections[OWNER].cursor() as cursor:
-                cursor.execute("SET statement_timeout = 0; ANALYZE; RESET statement_timeout")
+                cursor.execute("SET statement_timeout = 0; ANALYZE (SKIP_LOCKED); RESET statement_timeout")
         grant_to_application()
+
+
+def _wait_for_no_lock() -> None:
+    """Have no search wait behind a migration that waits for a long statement."""
+    with connections[OWNER].cursor() as cursor:
+        cursor.execute("SELECT set_config('lock_timeout', %s, false)", [str(LOCK_LIMIT_MS)])
 
 
 def _applied(alias: str) -> set[tuple[str, str]]:

@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from kebab.cli.verb import BaseVerb
+from kebab.role import take_role
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.holding import held_by_up
 from kebab.stack.plan import Roles
@@ -27,6 +28,7 @@ class Command(BaseVerb):
 
     def run_verb(self, **options: Any) -> None:
         """Run until asked to stop."""
+        take_role("supervisor")
         configuration = StackConfiguration.from_settings(host=options["host"], port=options["port"])
         stop = StopRequest()
         for number in (signal.SIGINT, signal.SIGTERM):

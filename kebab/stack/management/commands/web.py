@@ -7,10 +7,14 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from kebab.cli.verb import BaseVerb
+from kebab.role import take_role
 from kebab.stack.heartbeat import Heartbeat
 from kebab.stack.models import ProcessRole
+from kebab.stack.serving import serve
 
 _GRACE_S = 20
+# Longer than proxies keep theirs (nginx: 60 s): what closes first must not be what is about to be sent to.
+_KEEP_ALIVE_S = 75
 # Loading a model may hold the interpreter's lock for longer than uvicorn's five seconds. While it waits for a
 # worker that died meanwhile, uvicorn heeds no signal: no more than needed.
 _HEALTH_LIMIT_S = 10
@@ -21,6 +25,7 @@ class Command(BaseVerb):
 
     help = "Serve the API and the pages."
     acts_everywhere = False
+    awaits_migrations = "reachable"
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Where to listen."""
@@ -29,9 +34,10 @@ class Command(BaseVerb):
         parser.add_argument("--port", type=int, default=settings.KEBAB_PORT, help="port to listen on")
 
     def run_verb(self, **options: Any) -> None:
-        """Serve until SIGINT or SIGTERM."""
+        """Serve until SIGINT or SIGTERM; SIGTERM lets it drain first."""
+        take_role("web")
         with Heartbeat(ProcessRole.WEB, slots=settings.KEBAB_WEB_WORKERS):
-            uvicorn.run(
+            config = uvicorn.Config(
                 "kebab.asgi:application",
                 host=options["host"],
                 port=options["port"],
@@ -44,6 +50,8 @@ class Command(BaseVerb):
                 server_header=False,
                 # Whose X-Forwarded-For is believed is told by KEBAB_TRUSTED_PROXIES alone.
                 proxy_headers=False,
+                timeout_keep_alive=_KEEP_ALIVE_S,
                 timeout_graceful_shutdown=_GRACE_S,
                 timeout_worker_healthcheck=_HEALTH_LIMIT_S,
             )
+            serve(config, drain_s=settings.KEBAB_DRAIN_S)

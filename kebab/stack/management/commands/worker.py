@@ -8,8 +8,12 @@ from celery.signals import worker_process_init, worker_ready, worker_shutdown
 from django.conf import settings
 from django.core.management.base import CommandParser
 
+from kebab import tracing
 from kebab.celery import app
 from kebab.cli.verb import BaseVerb
+from kebab.metrics.serving import serve_counts
+from kebab.metrics.store import begin
+from kebab.stack.blob_mark import adopt_blobs_if_possible, check_blob_store
 from kebab.stack.configuration import EMBED_QUEUES, WORKER_QUEUES
 from kebab.stack.heartbeat import Heartbeat
 from kebab.stack.lifeline import die_with_parent
@@ -22,6 +26,7 @@ class Command(BaseVerb):
 
     help = "Run a Celery worker."
     acts_everywhere = False
+    awaits_migrations = "always"
 
     def add_arguments(self, parser: CommandParser) -> None:
         """What to work on, and how much at once."""
@@ -34,6 +39,10 @@ class Command(BaseVerb):
 
     def run_verb(self, **options: Any) -> None:
         """Work until SIGTERM, then finish what is running."""
+        if settings.KEBAB_EMBEDDED_POSTGRES:
+            adopt_blobs_if_possible()
+        else:
+            check_blob_store(adopt=False)
         queues = tuple(options["queues"].split(","))
         activity = WorkerActivity()
         heartbeat = Heartbeat(
@@ -43,31 +52,36 @@ class Command(BaseVerb):
             queues=queues,
             activity=activity.now,
         )
-        _connect_signals(heartbeat)
+        begin(options["name"])
+        serve_counts()
+        _connect_signals(heartbeat, role=options["name"])
         app.worker_main(_celery_arguments(options))
 
 
-def _connect_signals(heartbeat: Heartbeat) -> None:
+def _connect_signals(heartbeat: Heartbeat, *, role: str) -> None:
     """Begin and end the heartbeat with the worker, and tie its children to it."""
     main_pid = os.getpid()
 
-    def tie_child(**_: object) -> None:
+    def begin_child(**_: object) -> None:
         die_with_parent(signal.SIGKILL, parent_pid=main_pid)
+        begin(role)
+        tracing.begin()
 
-    def begin(**_: object) -> None:
+    def begin_beating(**_: object) -> None:
         heartbeat.hold_forks()
         heartbeat.start()
 
-    def end(**_: object) -> None:
+    def end_beating(**_: object) -> None:
         heartbeat.stop()
 
-    worker_process_init.connect(tie_child, weak=False)
-    worker_ready.connect(begin, weak=False)
-    worker_shutdown.connect(end, weak=False)
+    worker_process_init.connect(begin_child, weak=False)
+    worker_ready.connect(begin_beating, weak=False)
+    worker_shutdown.connect(end_beating, weak=False)
 
 
 def _celery_arguments(options: dict[str, Any]) -> list[str]:
     return [
+        "--quiet",  # its banner is no line of a log
         "worker",
         f"--hostname={options['name']}@{settings.KEBAB_NODE_ID}",
         f"--queues={options['queues']}",

@@ -1,0 +1,3 @@
+#!/bin/sh
+# `kebab VERB`, as everywhere.
+exec python /app/manage.py "$@"

@@ -1,0 +1,205 @@
+"""Many small workspaces on one node: filled through the ordinary pipeline, searched, looked at while idle."""
+
+import random
+import secrets
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from django.conf import settings
+from django.db import connection, transaction
+
+from ingest.cli.bench.growth.idle import held_by, idle_cores
+from ingest.cli.bench.growth.measuring import as_json, memory_mb, tables_bytes
+from ingest.cli.bench.growth.texts import GrowingText, TextWriter
+from ingest.cli.bench.growth.vectors import make_up
+from ingest.cli.bench.searching import search_s, stack_client
+from ingest.cli.targets import IngestRequest, request_ingest
+from ingest.models import OPEN_STATES, Job
+from ingest.tasks import end_spaces_task, release_expired_task, request_due_syncs_task, sweep_task
+from kebab.cli.errors import CliError
+from kebab.people.deletion import delete_workspace
+from kebab.people.models import Workspace
+from kebab.people.operator import operating_caller, the_operator
+from kebab.people.workspaces import create_workspace
+from kebab.stack.state import running_state
+from kebab.tenancy.acting import acting_in
+from search import node
+from search.checks import mirror_rows
+from search.embedders.base import Embedder
+from search.embedding import configured_embedder
+from search.mirror.sync import sync_mirror
+from search.models import Chunk
+from search.retrieval.errors import EmbedderUnavailable
+from search.retrieval.types import Mode
+from search.tasks import prune_answers_task, prune_changes_task, prune_queries_task
+from search.vectors.spaces import ensure_live_space
+
+_SEED = 1
+_BYTES_A_CHUNK = 270
+_ASKED = 200
+_OVER_HTTP = 20
+_IDLE_S = 30.0
+_POLL_S = 0.5
+_REAL_VECTORS = 256
+# What beat has done again and again, whatever there is to do.
+_UPKEEP: dict[str, Callable[[], None]] = {
+    "sweep": sweep_task,
+    "due syncs": request_due_syncs_task,
+    "prune changes": prune_changes_task,
+    "prune answers": prune_answers_task,
+    "prune queries": prune_queries_task,
+    "end spaces": end_spaces_task,
+    "release expired": release_expired_task,
+}
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tenants:
+    """How many workspaces, of how many chunks each."""
+
+    folder: Path
+    number: int
+    chunks_each: int = 100
+
+
+def many_tenants(tenants: Tenants, url: str, say: Say) -> dict[str, Any]:
+    """Give the figures of so many workspaces; `url` is the stack's or ''. Raises EmbedderUnavailable."""
+    embedder = configured_embedder()
+    if embedder is None:
+        raise EmbedderUnavailable("Growth is measured with vectors; set KEBAB_EMBEDDER to an embedder.")
+    before = tables_bytes()
+    with (
+        tempfile.TemporaryDirectory(dir=settings.KEBAB_DATA_DIR, prefix="tenants-") as folder,
+        _workspaces(tenants.number, say) as workspaces,
+    ):
+        rate = _ingested(tenants, workspaces, Path(folder), say)
+        say("Vectors ...")
+        _fill_vectors(workspaces, embedder)
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE")
+        return {
+            "workspaces": len(workspaces),
+            "chunks": Chunk.objects.count(),
+            "ingest_chunks_per_s": rate,
+            "mirrors_built_per_s": _mirrors_per_s(workspaces, say),
+            "disk_mb": _disk_mb(workspaces, before),
+            **_searched(workspaces, url, say),
+            **_at_rest(say),
+        }
+
+
+@contextmanager
+def _workspaces(number: int, say: Say) -> Iterator[list[Workspace]]:
+    mark, made = secrets.token_hex(3), []
+    say(f"Making {number:,} workspaces ...")
+    try:
+        for place in range(number):
+            made.append(
+                create_workspace(operating_caller(), f"tenant-{mark}-{place}", name=f"Tenant {place}")
+            )
+        yield made
+    finally:
+        say(f"Deleting {len(made):,} workspaces ...")
+        for workspace in made:
+            with transaction.atomic():
+                delete_workspace(the_operator(workspace))
+
+
+def _ingested(tenants: Tenants, workspaces: Sequence[Workspace], folder: Path, say: Say) -> float:
+    """Ask for a folder of each, and give the chunks a second until all are there."""
+    writer = TextWriter(GrowingText(tenants.folder), folder)
+    size_bytes = tenants.chunks_each * _BYTES_A_CHUNK
+    folders = [writer.write(size_bytes) for _ in workspaces]
+    say("Ingesting ...")
+    started = time.perf_counter()
+    for workspace, each in zip(workspaces, folders, strict=True):
+        with acting_in(workspace.pk):
+            request_ingest(workspace, IngestRequest(path=each, source="docs", embed=False))
+    while Job.objects.filter(state__in=OPEN_STATES).exists():
+        time.sleep(_POLL_S)
+    chunks = Chunk.objects.filter(workspace__in=[workspace.pk for workspace in workspaces]).count()
+    if not chunks:
+        raise CliError("No chunk came of the folders; see the workers' log.", code="bench_failed")
+    return round(chunks / (time.perf_counter() - started), 1)
+
+
+def _fill_vectors(workspaces: Sequence[Workspace], embedder: Embedder) -> None:
+    some = Chunk.objects.in_workspace(workspaces[0]).values_list("text", flat=True)[:_REAL_VECTORS]
+    real = np.asarray(embedder.embed_passages(list(some)), np.float32)
+    for workspace in workspaces:
+        with acting_in(workspace.pk):
+            make_up(ensure_live_space(workspace, embedder.space), real)
+
+
+def _mirrors_per_s(workspaces: Sequence[Workspace], say: Say) -> float:
+    """Build all mirrors, one after the other, as `kebab mirror warm` does."""
+    say("Mirrors ...")
+    for workspace in workspaces:
+        node.mirror_files(workspace.pk).remove_all()
+    started = time.perf_counter()
+    for workspace in workspaces:
+        sync_mirror(node.mirror_files(workspace.pk), workspace.pk, wait_s=60.0)
+    return round(len(workspaces) / (time.perf_counter() - started), 1)
+
+
+def _disk_mb(workspaces: Sequence[Workspace], before: int) -> dict[str, float]:
+    mirrors = sum(node.mirror_files(workspace.pk).size_bytes() for workspace in workspaces)
+    return {"tables": round((tables_bytes() - before) / 1e6, 3), "mirrors": round(mirrors / 1e6, 3)}
+
+
+def _searched(workspaces: Sequence[Workspace], url: str, say: Say) -> dict[str, Any]:
+    """Ask some workspaces once in each mode: hardly any finds its file open or its plan made."""
+    say("Searching ...")
+    number = min(_ASKED, len(workspaces))
+    asked = random.Random(_SEED).sample(list(workspaces), number)  # noqa: S311 - not a secret
+    queries = [_query(workspace) for workspace in asked]
+    modes = {}
+    for mode in Mode:
+        modes[mode.value] = as_json(
+            [search_s(workspace, text, mode) for workspace, text in zip(asked, queries, strict=True)]
+        )
+    return {"asked": len(asked), "modes": modes, "http": _over_http(asked[:_OVER_HTTP], queries, url)}
+
+
+def _over_http(workspaces: Sequence[Workspace], queries: Sequence[str], url: str) -> dict[str, float] | None:
+    if not url:
+        return None
+    seconds: list[float] = []
+    for workspace, text in zip(workspaces, queries, strict=False):
+        with stack_client(workspace, url) as client:
+            seconds += client.ask_all([text] * 3)
+    return as_json(seconds)
+
+
+def _query(workspace: Workspace) -> str:
+    text = Chunk.objects.in_workspace(workspace).values_list("breadcrumb", flat=True)[0]
+    return str(text).rpartition(" > ")[2]
+
+
+def _at_rest(say: Say) -> dict[str, Any]:
+    """Give what the stack takes and holds while nobody asks, and how long its upkeep and status take."""
+    upkeep = {name: _seconds(task) for name, task in _UPKEEP.items()}
+    found: dict[str, Any] = {
+        "upkeep_s": {**upkeep, "status": _seconds(mirror_rows)},
+        "memory_mb": memory_mb(),
+    }
+    state = running_state(settings.KEBAB_DATA_DIR)
+    if state is None or not state.url:
+        return found
+    say(f"At rest for {2 * _IDLE_S:.0f} s ...")
+    time.sleep(_IDLE_S)
+    return {**found, "idle_cores": idle_cores(state, _IDLE_S), "held": asdict(held_by(state))}
+
+
+def _seconds(action: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    action()
+    return round(time.perf_counter() - started, 3)

@@ -1,0 +1,77 @@
+"""Lets requests in to an application that answers a few at once, and refuses what there is no room for."""
+
+import re
+import time
+from typing import Final
+
+from a2wsgi.asgi_typing import ASGIApp, Receive, Scope, Send
+
+from kebab.admission.bodies import HeldBody, TooSlow, is_short
+from kebab.admission.refusals import refuse
+from kebab.admission.turns import Gone, Refused, Turns
+
+# Probes must be answered whatever happens.
+_UNCOUNTED: Final = frozenset({"/healthz", "/readyz", "/metrics", "/version"})
+_IN_WORKSPACE = re.compile(r"\A/(?:api/v1/workspaces|w)/([^/]+)")
+_ALL: Final = "long bodies"
+
+
+class Gate:
+    """An ASGI application before another, whose requests take turns by workspace.
+
+    A workspace is what the address says: whether there is one, and for whom, is the views' to find out.
+    """
+
+    def __init__(self, app: ASGIApp, turns: Turns, long_bodies: Turns | None = None) -> None:
+        """`long_bodies` are turns that requests with one take besides; None: no body is read here."""
+        self._app = app
+        self._turns = turns
+        self._long_bodies = long_bodies
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["path"] in _UNCOUNTED:
+            await self._app(scope, receive, send)
+            return
+        began = time.perf_counter()
+        try:
+            await self._answer(scope, receive, send)
+        except (Refused, TooSlow) as reason:
+            await refuse(scope, send, reason, began)
+        except Gone:
+            return
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._long_bodies is None:
+            await self._in_turn(scope, receive, send, None)
+        elif is_short(scope):
+            await self._with_body_read(scope, receive, send)
+        else:
+            await self._long_bodies.take(_ALL)
+            try:
+                await self._in_turn(scope, receive, send, None)
+            finally:
+                self._long_bodies.give_back(_ALL)
+
+    async def _with_body_read(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = HeldBody(receive)
+        await body.read()
+        if body.is_left:
+            return
+        try:
+            await self._in_turn(scope, body.again, send, body)
+        finally:
+            body.let_go()
+
+    async def _in_turn(self, scope: Scope, receive: Receive, send: Send, body: HeldBody | None) -> None:
+        name = _workspace_of(scope["path"])
+        await self._turns.take(name, None if body is None else body.leaving)
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._turns.give_back(name)
+
+
+def _workspace_of(path: str) -> str:
+    found = _IN_WORKSPACE.match(path)
+    return found[1] if found else ""

@@ -1,0 +1,55 @@
+"""What is said to who can't be answered now: cheaply, as there is too much to do already."""
+
+import json
+from typing import Final
+
+from a2wsgi.asgi_typing import Scope, Send
+
+from kebab.admission.bodies import TooSlow
+from kebab.admission.turns import Refused
+from kebab.api.errors import Problem
+from kebab.api.problems import CONTENT_TYPE, problem_document
+from kebab.metrics.problems import count_problem
+from kebab.metrics.requests import count_answer
+
+_RETRY_AFTER_S: Final = "1"
+_OWN = Problem(
+    status=429,
+    code="workspace_busy",
+    detail="This workspace asks for more at once than its share; send less at once, and this again.",
+)
+_ALL = Problem(
+    status=503, code="overloaded", detail="More is asked at once than can be answered; send it again."
+)
+_SLOW = Problem(status=408, code="request_timeout", detail="The request's body didn't come in time.")
+_PAGE = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+    "<title>Busy</title><h1>Busy</h1><p>{detail}</p></html>"
+)
+
+
+async def refuse(scope: Scope, send: Send, reason: Refused | TooSlow, began: float) -> None:
+    """Answer a request that began when `time.perf_counter` said `began` with why it isn't."""
+    problem = _problem_of(reason)
+    is_page = not scope["path"].startswith(("/api/", "/mcp"))
+    text = _PAGE.format(detail=problem.detail) if is_page else json.dumps(problem_document(problem))
+    kind = "text/html; charset=utf-8" if is_page else CONTENT_TYPE
+    headers = {
+        "content-type": kind,
+        "content-length": str(len(text.encode())),
+        "cache-control": "no-store",
+        "x-content-type-options": "nosniff",
+        "content-security-policy": "default-src 'none'",
+        **({} if problem is _SLOW else {"retry-after": _RETRY_AFTER_S}),
+    }
+    encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
+    count_answer(scope["method"], "none", problem.status, began)
+    count_problem(problem.status, problem.code)
+    await send({"type": "http.response.start", "status": problem.status, "headers": encoded})
+    await send({"type": "http.response.body", "body": text.encode(), "more_body": False})
+
+
+def _problem_of(reason: Refused | TooSlow) -> Problem:
+    if isinstance(reason, TooSlow):
+        return _SLOW
+    return _OWN if reason.is_own_doing else _ALL

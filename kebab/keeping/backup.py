@@ -1,0 +1,193 @@
+"""`kebab backup`: a whole copy of the embedded stack, made while it is used."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from django.db import connections
+from psycopg import Connection
+
+import kebab
+from kebab.keeping import base, blobs
+from kebab.keeping.archive import archive_folder, folders_of, note_folder, prune_archive
+from kebab.keeping.errors import BackupFailed
+from kebab.keeping.holding import deletions_held
+from kebab.keeping.manifest import (
+    PARTIAL,
+    SCHEMA_VERSION,
+    Backup,
+    Manifest,
+    backup_name,
+    backups_in,
+    write_manifest,
+)
+from kebab.stack.configuration import StackConfiguration
+from kebab.stack.paths import copy_whole, make_folder
+from kebab.stack.postgres_install import wheel_install
+from kebab.stack.reachability import connect
+from kebab.tenancy.roles import OWNER
+
+Announce = Callable[[str], None]
+_CLOCK = "SELECT clock_timestamp()"
+_SERVER = "SELECT current_setting('server_version'), system_identifier::text FROM pg_control_system()"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """A backup that was made, and what it had to copy anew."""
+
+    backup: Backup
+    copied: blobs.Copied
+
+
+def back_up(folder: Path, configuration: StackConfiguration, announce: Announce) -> Made:
+    """Make a backup in `folder` while the servers run. Raises BackupFailed, OSError."""
+    make_folder(folder, 0o700)
+    with _as_owner() as owner, deletions_held(owner):
+        started = _now(owner)
+        path = folder / backup_name(started)
+        if path.exists():
+            raise BackupFailed(f"{path} is there already; a folder takes one backup a second.")
+        _clear(folder)
+        draft = Path(f"{path}{PARTIAL}")
+        make_folder(draft, 0o700)
+        copied = _fill(draft, folder, owner, configuration, announce)
+        write_manifest(draft, _manifest(draft, owner, started))
+    if (archive := archive_folder()) is not None:
+        note_folder(archive, folder)
+    _sync_tree(draft)
+    draft.rename(path)
+    _sync(folder)
+    return Made(backup=next(each for each in backups_in(folder) if each.path == path), copied=copied)
+
+
+def prune(folder: Path, *, keep: int) -> list[str]:
+    """Remove all but the latest backups, and what only those needed; give the names of those removed."""
+    backups = backups_in(folder)
+    old, kept = backups[:-keep], backups[-keep:]
+    for backup in old:
+        (backup.path / "manifest.json").unlink()  # from here on it is none
+        shutil.rmtree(backup.path)
+    needed = {name for backup in kept for name in backup.blob_names()}
+    shared = folder / "blobs"
+    for path in shared.glob("*/*/*"):
+        if str(path.relative_to(shared)) not in needed:
+            path.unlink()
+    archive = archive_folder()
+    if archive is not None:
+        _prune_archive(archive)
+    return [backup.path.name for backup in old]
+
+
+def _prune_archive(archive: Path) -> None:
+    """Forget what is older than the oldest backup, in whatever folder it lies."""
+    folders = folders_of(archive)
+    if not all(folder.is_dir() for folder in folders):
+        return  # nobody knows what one that isn't mounted needs
+    backups = [backup for folder in folders for backup in backups_in(folder)]
+    oldest = min((backup.manifest for backup in backups), key=lambda manifest: manifest.ended)
+    before = datetime.fromisoformat(oldest.started_at)
+    needed = {name for backup in backups for name in backup.blob_names()} | blobs.needed_blobs()
+    binaries = wheel_install().binaries
+    prune_archive(archive, binaries, first_wal=oldest.first_wal, before=before, needed=needed)
+
+
+def _fill(
+    draft: Path, folder: Path, owner: Connection, configuration: StackConfiguration, announce: Announce
+) -> blobs.Copied:
+    """Copy bytes before the cluster, so that none is gone by then, and those that came meanwhile after it."""
+    shared = folder / "blobs"
+    announce("Copying documents' bytes ...")
+    before = blobs.needed_blobs()
+    first = blobs.copy_to_folder(before, shared)
+    announce("Copying the database ...")
+    base.copy_cluster(configuration, draft / "postgres")
+    base.check_copy(draft / "postgres")
+    after = blobs.needed_blobs()
+    second = blobs.copy_to_folder(after - before, shared)
+    _refuse_damage([*first.damaged, *second.damaged])
+    names = sorted(name for name in before | after if (shared / name).exists())
+    (draft / "blobs.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
+    if _has_secrets(configuration):
+        copy_whole(configuration.directory.secrets, draft / "secrets.json")
+        (draft / "secrets.json").chmod(0o600)
+    for name in {*first.missing, *second.missing}:
+        announce(f"The bytes {name} are not there; kebab doctor says whose they are.")
+    return blobs.Copied(
+        blobs=first.blobs + second.blobs,
+        size_bytes=first.size_bytes + second.size_bytes,
+        missing=sorted({*first.missing, *second.missing}),
+    )
+
+
+def _refuse_damage(names: list[str]) -> None:
+    if names:
+        raise BackupFailed(
+            f"{len(names)} blobs are not what their names say, such as {names[0]}: run kebab doctor --deep, "
+            "and copy them back from an earlier backup."
+        )
+
+
+def _manifest(draft: Path, owner: Connection, started: datetime) -> Manifest:
+    postgres, system = owner.execute(_SERVER).fetchone() or ("", "")
+    names = (draft / "blobs.txt").read_text(encoding="utf-8").split()
+    shared = draft.parent / "blobs"
+    archive = archive_folder()
+    return Manifest(
+        schema_version=SCHEMA_VERSION,
+        kebab=kebab.__version__,
+        postgres=postgres,
+        system_identifier=system,
+        started_at=started.isoformat(),
+        ended_at=_now(owner).isoformat(),
+        first_wal=base.first_wal(draft / "postgres"),
+        blobs=len(names),
+        blob_bytes=sum((shared / name).stat().st_size for name in names),
+        blob_list_hash=blobs.hash_of(draft / "blobs.txt"),
+        base_hash=blobs.hash_of(draft / "postgres" / "backup_manifest"),
+        has_secrets=(draft / "secrets.json").exists(),
+        archive="" if archive is None else str(archive),
+    )
+
+
+def _has_secrets(configuration: StackConfiguration) -> bool:
+    return configuration.directory.secrets.exists()
+
+
+@contextmanager
+def _as_owner() -> Iterator[Connection[Any]]:
+    """Give a connection as the owner of the tables."""
+    with connect(connections[OWNER].settings_dict) as owner:
+        yield owner
+
+
+def _now(owner: Connection[Any]) -> datetime:
+    row = owner.execute(_CLOCK).fetchone()
+    return row[0].astimezone(UTC) if row else datetime.now(UTC)
+
+
+def _clear(folder: Path) -> None:
+    """Remove what killed backups left."""
+    for left in folder.glob(f"*{PARTIAL}"):
+        shutil.rmtree(left)
+    for draft in (folder / "blobs").glob("*/*/.*.tmp"):
+        draft.unlink()
+
+
+def _sync_tree(root: Path) -> None:
+    """Bring our own files of a backup to the disk; PostgreSQL has done so with its own."""
+    for path in (*root.glob("*.json"), root / "blobs.txt", root):
+        _sync(path)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

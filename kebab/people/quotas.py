@@ -1,0 +1,77 @@
+"""How much a workspace may hold and ask for: what its operator set, else what the settings say for all."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from kebab.api.errors import InvalidRequest, NotFound
+from kebab.people import audit
+from kebab.people.access import Access
+from kebab.people.models import Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quota:
+    """The limits of one workspace; 0 is none."""
+
+    #: Documents of all its sources and versions.
+    documents: int
+    #: Bytes of those documents.
+    bytes: int
+    #: Jobs that wait or run.
+    jobs: int
+
+    @property
+    def is_of_content(self) -> bool:
+        """Whether there is a limit to what it holds."""
+        return bool(self.documents or self.bytes)
+
+
+NAMES = tuple(each.name for each in fields(Quota))
+
+
+def quota_of(workspace: Workspace) -> Quota:
+    """Give the limits that hold for `workspace`."""
+    return Quota(**{**settings.KEBAB_QUOTAS, **workspace.quota})
+
+
+def set_quota(access: Access, changes: Mapping[str, int | None]) -> Quota:
+    """Change limits of a workspace, as an operator; None is what the settings say again. Gives all of them.
+
+    Raises InvalidRequest, NotFound when the workspace is gone.
+    """
+    _check(changes)
+    with transaction.atomic():
+        fresh = Workspace.objects.select_for_update().filter(pk=access.workspace.pk).first()
+        if fresh is None:
+            raise NotFound
+        before = quota_of(fresh)
+        kept = {**fresh.quota, **changes}
+        fresh.quota = {name: limit for name, limit in kept.items() if limit is not None}
+        fresh.save(update_fields=["quota"])
+        _record(access, before, quota_of(fresh))
+    return quota_of(fresh)
+
+
+def _check(changes: Mapping[str, Any]) -> None:
+    for name, limit in changes.items():
+        if name not in NAMES:
+            raise InvalidRequest(f"{name!r} is no quota; there are {', '.join(NAMES)}.")
+        is_limit = limit is None or (isinstance(limit, int) and not isinstance(limit, bool) and limit >= 0)
+        if not is_limit:
+            raise InvalidRequest(f"{name} is {limit!r}; give a whole number, 0 for no limit.")
+
+
+def _record(access: Access, before: Quota, after: Quota) -> None:
+    old, new = asdict(before), asdict(after)
+    changed = [
+        {"field": f"quota.{name}", "before": old[name], "after": new[name]}
+        for name in NAMES
+        if old[name] != new[name]
+    ]
+    if changed:
+        workspace = access.workspace
+        audit.record(access, "workspace.changed", workspace.slug, id=str(workspace.pk), values=changed)

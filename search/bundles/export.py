@@ -1,0 +1,143 @@
+"""Writing a workspace into a bundle, from one snapshot of Postgres: nobody else is held up."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.utils import timezone
+
+import kebab
+from kebab.people.models import Workspace
+from kebab.people.preferences import preference
+from search.bundles.blob_rows import blob_pieces
+from search.bundles.corpus_rows import chunk_bodies, documents_of, state_of
+from search.bundles.layout import FORMAT
+from search.bundles.manifest import Manifest, write_manifest
+from search.bundles.progress import Progress
+from search.bundles.seal import RowDigest, index_digest
+from search.bundles.small_rows import Numbers, row_of, write_small_sections
+from search.bundles.values import packed_json
+from search.bundles.vector_rows import vector_rows
+from search.bundles.writing import BundleWriter, compressed, draft_of, new_bundle
+from search.mirror import schema, snapshot
+from search.mirror.apply import Applier
+from search.mirror.lexical import index_version
+from search.models import ChunkVector, Document, EmbeddingSpace
+from search.vectors.lifecycle import filled_spaces
+from search.vectors.spaces import live_form
+
+
+def export_bundle(
+    workspace: Workspace,
+    target: Path,
+    *,
+    replaces: bool = False,
+    on_progress: Progress = lambda *_: None,
+) -> Manifest:
+    """Write the workspace as it is now to `target`, all of it or nothing; give the manifest.
+
+    It acts where its caller acts. Raises BundleExists, BundleUnreadable, and Workspace.DoesNotExist when the
+    workspace is gone.
+    """
+    with draft_of(target, replaces=replaces) as draft, snapshot.postgres_snapshot():
+        present = Workspace.objects.get(pk=workspace.pk)
+        with new_bundle(draft, snapshot.analysis_for(present)) as writer:
+            return _Export(present, writer, on_progress).run()
+
+
+@dataclass(slots=True)
+class _Export:
+    workspace: Workspace
+    writer: BundleWriter
+    on_progress: Progress
+
+    def run(self) -> Manifest:
+        numbers = write_small_sections(self.workspace, self.writer.add, lambda: None)
+        spaces = filled_spaces(self.workspace)
+        counts = {
+            "chunks": self._write_corpus(numbers),
+            "vectors": self._write_vectors(spaces, numbers),
+            "blobs_missing": self._write_blobs(),
+        }
+        manifest = self._manifest(counts, self._finish_index(), spaces)
+        write_manifest(self.writer.connection, manifest)
+        return manifest
+
+    def _write_corpus(self, numbers: Numbers) -> int:
+        """Write documents, chunks and the index that finds them; give the number of chunks."""
+        total = Document.objects.in_workspace(self.workspace).count()
+        applier = Applier(self.writer.connection)
+        count = 0
+        for document, chunks in documents_of(self.workspace.pk):
+            body = packed_json(row_of("documents", document, numbers))
+            number = self.writer.add("documents", body, document.doc_id.hex)
+            for chunk_body in chunk_bodies(chunks):
+                self.writer.add("chunks", compressed(chunk_body), number)
+            applier.upsert(state_of(document, chunks))
+            count += len(chunks)
+            self.on_progress("documents", number, total)
+        applier.finish()
+        return count
+
+    def _write_vectors(self, spaces: list[EmbeddingSpace], numbers: Numbers) -> int:
+        known = ChunkVector.objects.in_workspace(self.workspace).filter(space__in=spaces)
+        total, done = known.count(), 0
+        for space in spaces:
+            for ids, halves in vector_rows(space):
+                self.writer.add("vectors", halves, ids, numbers.of("spaces", space.pk))
+                done += len(ids) // 16
+                self.on_progress("vectors", done, total)
+        return done
+
+    def _write_blobs(self) -> int:
+        """Write the bytes of the documents; give how many contents are not there."""
+        documents = Document.objects.in_workspace(self.workspace)
+        hashes = list(documents.order_by("content_hash").values_list("content_hash", flat=True).distinct())
+        missing = 0
+        for done, hash_ in enumerate(hashes, start=1):
+            try:
+                for part, piece in enumerate(blob_pieces(self.workspace.pk, hash_), start=1):
+                    self.writer.add("blobs", compressed(piece), hash_, part)
+            except FileNotFoundError:
+                missing += 1
+            self.on_progress("files", done, len(hashes))
+        return missing
+
+    def _finish_index(self) -> RowDigest:
+        connection = self.writer.connection
+        for key, value in (
+            ("workspace_id", str(self.workspace.pk)),
+            ("applied_seq", self.workspace.head_seq),
+            ("applied_token", 0),
+        ):
+            connection.execute(schema.WRITE_META, (key, value))
+        connection.execute(schema.OPTIMIZE)
+        done = 0
+
+        def on_row() -> None:
+            nonlocal done
+            done += 1
+            if not done % 10_000:
+                self.on_progress("index", done, 0)
+
+        return index_digest(connection, on_row)
+
+    def _manifest(self, counts: dict[str, int], index: RowDigest, spaces: list[EmbeddingSpace]) -> Manifest:
+        digests = {**self.writer.digests, "index": index}
+        weight = preference(self.workspace, "breadcrumb_weight")
+        words = index_version(weight, snapshot.analysis_for(self.workspace))
+        return Manifest(
+            format=FORMAT,
+            kebab=kebab.__version__,
+            made_at=timezone.now(),
+            slug=self.workspace.slug,
+            name=self.workspace.name,
+            corpus_id=self.workspace.corpus_id,
+            seq=self.workspace.head_seq,
+            documents=self.writer.digests["documents"].rows,
+            **counts,
+            index_file_version=schema.FILE_VERSION,
+            index_versions=(words, *(live_form(space).index_version for space in spaces)),
+            sections={
+                name: {"rows": digest.rows, "digest": digest.hexdigest()} for name, digest in digests.items()
+            },
+        )

@@ -1,0 +1,211 @@
+"""Making a workspace of a bundle: in one transaction, so that there is all of it or nothing.
+
+A file is proven before a row is written, and once more while the rows are: what a process that was killed
+leaves is bytes of documents under the name that the next import of the same bundle takes up.
+"""
+
+import secrets
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from blake3 import blake3
+from django.db import DataError, IntegrityError, OperationalError, connection, transaction
+from django.utils import timezone
+from psycopg.errors import LockNotAvailable
+
+from kebab.api.errors import Conflict
+from kebab.failpoints import reached
+from kebab.people import audit
+from kebab.people.models import AuditEvent, Membership, Role, User, Workspace
+from kebab.people.preferences import clean_preferences
+from kebab.people.workspaces import check_slug
+from kebab.tenancy.acting import acting_everywhere, acting_in
+from search.blobs import drop_all_blobs
+from search.bundles.errors import BundleRefused, ImportUnderWay
+from search.bundles.finishing import IMPORTED, begun_import, finish_import
+from search.bundles.loading import Loader
+from search.bundles.manifest import Manifest, manifest_digest
+from search.bundles.progress import Progress
+from search.bundles.reading import BundleReader
+from search.bundles.verifying import Verifier, check_digests
+from search.changelog import CHANNEL
+from search.models import Change, Document
+
+# Between two statements bytes are read, checked and written.
+_OPTIONS = "SET LOCAL idle_in_transaction_session_timeout = '10min'; SET LOCAL statement_timeout = '10min'"
+_TRY_LOCK = "SELECT pg_try_advisory_xact_lock(%s)"
+_NOTIFY = "SELECT pg_notify(%s, %s)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportRequest:
+    """What is to become of a bundle."""
+
+    file: Path
+    slug: str
+    #: '' for the one that the bundle says.
+    name: str = ""
+    owner: User | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """A workspace that was a bundle."""
+
+    workspace: Workspace
+    manifest: Manifest
+    #: Keys of sources that were taken off the folder that they read.
+    detached: tuple[str, ...] = ()
+    #: Names of settings that mean nothing here.
+    dropped_settings: tuple[str, ...] = ()
+    #: Whether an earlier import had brought in all of it, and only what is made of it was missing.
+    was_finished: bool = False
+
+
+def import_bundle(request: ImportRequest, on_progress: Progress = lambda *_: None) -> Imported:
+    """Make a workspace of the bundle; give it with what was left out.
+
+    Raises InvalidRequest for a slug that can't be one, Conflict for one that is taken, ImportUnderWay, and
+    what is wrong with the bundle.
+    """
+    check_slug(request.slug)
+    with BundleReader(request.file) as reader:
+        with acting_everywhere():
+            begun = begun_import(request.slug, reader.manifest)
+        if begun is None:
+            Verifier(reader, on_progress).run()
+            imported = _load(request, reader, on_progress)
+        else:
+            imported = Imported(workspace=begun, manifest=reader.manifest, was_finished=True)
+    finish_import(imported.workspace, on_progress)
+    return imported
+
+
+def _load(request: ImportRequest, reader: BundleReader, on_progress: Progress) -> Imported:
+    with acting_everywhere():
+        workspace_id = _free_id(request.slug, reader.manifest)
+    with acting_in(workspace_id), _naming_refusals(request), transaction.atomic():
+        _prepare(workspace_id)
+        with _blobs_going_with_rows(workspace_id):
+            workspace, dropped = _made(request, reader, workspace_id)
+            reached("import_workspace")
+            loader = Loader(reader=reader, workspace=workspace, on_progress=on_progress)
+            loader.run()
+            check_digests(reader)
+            _number(workspace, reader.manifest)
+            _record(request, workspace, reader.manifest, loader.detached)
+            reached("import_before_commit")
+    reached("import_committed")
+    return Imported(
+        workspace=workspace,
+        manifest=reader.manifest,
+        detached=tuple(loader.detached),
+        dropped_settings=dropped,
+    )
+
+
+def _free_id(slug: str, manifest: Manifest) -> uuid.UUID:
+    """Give the id that every import of this bundle under this slug takes, until a workspace has had it."""
+    nth = 0
+    while True:
+        said = f"kebab.import.v1 {manifest_digest(manifest)} {slug} {nth}"
+        id_ = uuid.UUID(bytes=blake3(said.encode()).digest(length=16), version=4)
+        is_known = Workspace.objects.filter(pk=id_).exists()
+        if not is_known and not AuditEvent.objects.filter(workspace=id_).exists():
+            return id_
+        nth += 1
+
+
+def _prepare(workspace_id: uuid.UUID) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(_OPTIONS)
+        cursor.execute(_TRY_LOCK, [workspace_id.int % 2**63])
+        if not cursor.fetchone()[0]:
+            raise ImportUnderWay("Another process is importing this bundle under the same slug.")
+
+
+@contextmanager
+def _blobs_going_with_rows(workspace_id: uuid.UUID) -> Iterator[None]:
+    """Delete what was kept of documents when their rows can't be; the lock is still held."""
+    try:
+        yield
+    except BaseException:
+        drop_all_blobs(workspace_id)
+        raise
+
+
+@contextmanager
+def _naming_refusals(request: ImportRequest) -> Iterator[None]:
+    """Raise BundleRefused for rows that Postgres doesn't take, ImportUnderWay for a slug that is in hand."""
+    try:
+        yield
+    except (IntegrityError, DataError) as error:
+        said = str(error).partition("\n")[0]
+        raise BundleRefused(f"{request.file} is refused: its rows don't fit each other: {said}.") from error
+    except OperationalError as error:
+        if not isinstance(error.__cause__, LockNotAvailable):
+            raise
+        raise ImportUnderWay(f"Another import is taking the slug {request.slug!r}; look again.") from error
+
+
+def _made(
+    request: ImportRequest, reader: BundleReader, workspace_id: uuid.UUID
+) -> tuple[Workspace, tuple[str, ...]]:
+    """Give the new workspace, without a change yet, and the names of the settings that it has not."""
+    row = next(row for _, row in reader.small_rows("workspace"))
+    stored, wrong = clean_preferences(row["settings"])
+    workspace = Workspace(
+        id=workspace_id,
+        slug=request.slug,
+        name=request.name or row["name"],
+        corpus_id=row["corpus_id"],
+        settings=stored,
+    )
+    try:
+        with transaction.atomic():
+            workspace.save(force_insert=True)
+    except IntegrityError as error:
+        raise Conflict(
+            f"The slug {request.slug!r} is taken; choose another one.", code="slug_taken"
+        ) from error
+    if request.owner is not None:
+        Membership.objects.create(workspace=workspace, user=request.owner, role=Role.OWNER)
+    return workspace, tuple(sorted(wrong))
+
+
+def _number(workspace: Workspace, manifest: Manifest) -> None:
+    """Let the log go on from the number that it had come to, so that results say the same one.
+
+    One change stands for all: a mirror without any is built from the rows, and follows from there.
+    """
+    last = Document.objects.in_workspace(workspace).order_by("id").last()
+    if last is None:
+        return
+    workspace.head_seq = max(1, manifest.seq)
+    workspace.save(update_fields=["head_seq"])
+    Change.objects.create(
+        workspace=workspace,
+        seq=workspace.head_seq,
+        doc_id=last.doc_id,
+        op="upsert",
+        token=secrets.randbits(63),
+        at=timezone.now(),
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(_NOTIFY, [CHANNEL, str(workspace.pk)])
+
+
+def _record(request: ImportRequest, workspace: Workspace, manifest: Manifest, detached: list[str]) -> None:
+    facts: dict[str, Any] = {
+        "id": str(workspace.pk),
+        "digest": manifest_digest(manifest),
+        "made_at": manifest.made_at.isoformat(),
+        "documents": manifest.documents,
+        "owner": None if request.owner is None else request.owner.email,
+        "detached": detached,
+    }
+    audit.record_person(audit.operator(), IMPORTED, workspace.slug, workspace=workspace, **facts)

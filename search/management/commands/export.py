@@ -1,0 +1,65 @@
+"""`kebab export FILE`."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from kebab.cli.errors import Exit
+from kebab.cli.parser import add_workspace
+from kebab.cli.resolve import the_workspace
+from kebab.cli.verb import BaseVerb
+from kebab.people import audit
+from kebab.people.operator import the_operator
+from search.bundles.export import export_bundle
+from search.bundles.manifest import Manifest, manifest_digest
+from search.bundles.values import Moment
+from search.cli.stages import stages
+
+
+class Command(BaseVerb):
+    help = (
+        "Write a workspace into one file: documents, chunks, vectors, settings, judgements. It holds all that"
+        " the sources hold, restricted ones included; members, tokens and credentials are not in it. kebab"
+        " import makes a workspace of it, kebab search --bundle searches it as it lies."
+    )
+    needs = "servers"
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("file", metavar="FILE", help="where to write it")
+        add_workspace(parser)
+        parser.add_argument("--force", action="store_true", help="replace FILE if it is there")
+
+    def run_verb(self, *, file: str, workspace: str | None, force: bool, **_: Any) -> int:
+        found = self.act_in(the_workspace(workspace))
+        target = Path(file).expanduser()
+        with stages(self.remarks) as show:
+            manifest = export_bundle(found, target, replaces=force, on_progress=show)
+        size_bytes = target.stat().st_size
+        facts = {"documents": manifest.documents, "digest": manifest_digest(manifest)}
+        audit.record(the_operator(found), "workspace.exported", found.slug, **facts)
+        return self._tell(manifest, target, size_bytes)
+
+    def _tell(self, manifest: Manifest, target: Path, size_bytes: int) -> int:
+        if manifest.blobs_missing:
+            self.remarks.print(f"The bytes of {manifest.blobs_missing} documents are not kept any more.")
+        facts = {
+            "schema_version": "bundle_export.v1",
+            "file": str(target),
+            "size_bytes": size_bytes,
+            "workspace": manifest.slug,
+            "seq": manifest.seq,
+            "documents": manifest.documents,
+            "chunks": manifest.chunks,
+            "vectors": manifest.vectors,
+            "blobs_missing": manifest.blobs_missing,
+            "made_at": Moment().said(manifest.made_at),
+            "digest": manifest_digest(manifest),
+        }
+        self.answer(
+            facts,
+            f"Wrote {manifest.documents:,} documents, {manifest.chunks:,} chunks and"
+            f" {manifest.vectors:,} vectors to {target} ({size_bytes / 2**20:,.1f} MiB).",
+        )
+        return Exit.DONE

@@ -1,0 +1,77 @@
+"""`kebab import FILE --workspace NEW`."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from kebab.cli.errors import Exit
+from kebab.cli.verb import BaseVerb
+from kebab.people.naming import the_user
+from search.bundles.importing import Imported, ImportRequest, import_bundle
+from search.cli.stages import stages
+
+
+class Command(BaseVerb):
+    help = (
+        "Make a new workspace of a file that kebab export wrote. Nothing is parsed or embedded again, and"
+        " nothing of it is there before all of it is; an import that was killed is begun anew."
+    )
+    needs = "servers"
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("file", metavar="FILE", help="what kebab export wrote")
+        parser.add_argument("--workspace", metavar="NEW", required=True, help="the new workspace's slug")
+        parser.add_argument("--name", default="", metavar="N", help="what people call it (as before)")
+        parser.add_argument("--owner", metavar="EMAIL", help="the user who owns it (nobody)")
+
+    def run_verb(self, *, file: str, workspace: str, name: str, owner: str | None, **_: Any) -> int:
+        request = ImportRequest(
+            file=Path(file).expanduser(),
+            slug=workspace,
+            name=name,
+            owner=the_user(owner) if owner is not None else None,
+        )
+        with stages(self.remarks) as show:
+            imported = import_bundle(request, show)
+        return self._tell(imported)
+
+    def _tell(self, imported: Imported) -> int:
+        for remark in _remarks(imported):
+            self.remarks.print(remark)
+        manifest, workspace = imported.manifest, imported.workspace
+        facts = {
+            "schema_version": "bundle_import.v1",
+            "id": str(workspace.pk),
+            "workspace": workspace.slug,
+            "name": workspace.name,
+            "seq": workspace.head_seq,
+            "documents": manifest.documents,
+            "chunks": manifest.chunks,
+            "vectors": manifest.vectors,
+            "detached_sources": list(imported.detached),
+            "dropped_settings": list(imported.dropped_settings),
+        }
+        self.answer(
+            facts,
+            f"Workspace {workspace.slug} has {manifest.documents:,} documents, {manifest.chunks:,} chunks and"
+            f" {manifest.vectors:,} vectors.",
+        )
+        return Exit.DONE
+
+
+def _remarks(imported: Imported) -> list[str]:
+    remarks = []
+    if imported.was_finished:
+        remarks.append("An import that was broken off had brought in all of it; the rest is made now.")
+    if imported.detached:
+        keys = ", ".join(imported.detached)
+        remarks.append(
+            f"KEBAB_FOLDER_ROOTS does not allow what these sources read; they are uploads now: {keys}."
+        )
+    if imported.dropped_settings:
+        remarks.append(f"These settings mean nothing here: {', '.join(imported.dropped_settings)}.")
+    if imported.manifest.blobs_missing:
+        remarks.append(f"The bytes of {imported.manifest.blobs_missing} documents are not in it.")
+    return remarks

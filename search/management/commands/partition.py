@@ -1,0 +1,81 @@
+"""`kebab partition`: how the large tables are cut by workspace, and cutting them."""
+
+import time
+from argparse import ArgumentTypeError
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from kebab.cli.console import table
+from kebab.cli.errors import CliError
+from kebab.cli.verb import BaseVerb
+from kebab.people import audit
+from kebab.tenancy.owner import NotTheOwner
+from kebab.tenancy.partitions.locks import TablesBusy
+from search.cli.bars import Bar, bar
+from search.partitions import MOST_PARTS, CannotPartition, cut_tables, room_needed, table_sizes
+
+_MB = 1_000_000
+
+
+def _parts(text: str) -> int:
+    parts = int(text)
+    if parts == 1 or not 0 <= parts <= MOST_PARTS:
+        raise ArgumentTypeError(f"{text} is not 0, for whole tables, or 2 to {MOST_PARTS}")
+    return parts
+
+
+class Command(BaseVerb):
+    help = "Show how the large tables are cut by workspace; --parts cuts them while searches go on."
+    needs = "servers"
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--parts", type=_parts, metavar="N", help="cut them into so many parts; 0 makes them whole again"
+        )
+        parser.add_argument(
+            "--memory-mb", type=int, default=512, metavar="M", help="for building indexes (512)"
+        )
+
+    def run_verb(self, *, parts: int | None, memory_mb: int, **options: Any) -> None:
+        done = None if parts is None else self._cut(parts, memory_mb)
+        rows = [each.as_json() for each in table_sizes()]
+        if self.as_json:
+            self.print_json({"schema_version": "partition.v1", "tables": rows, **(done or {})})
+            return
+        if done is not None and not done["changed"]:
+            self.console.print("Nothing to do: the tables are cut like that.")
+        self.console.print(table(list(rows[0]), rows))
+
+    def _cut(self, parts: int, memory_mb: int) -> dict[str, Any]:
+        sizes = table_sizes()
+        total = sum(each.size_bytes for each in sizes)
+        self.remarks.print(
+            f"{total / _MB:,.0f} MB in {len(sizes)} tables; up to {room_needed(sizes) / _MB:,.0f} MB more on"
+            " the database's disk until it is done. Searches go on; jobs wait, other writes are answered"
+            " `busy`."
+        )
+        started = time.perf_counter()
+        try:
+            with bar(self.remarks, "Partitioning") as shown:
+                changed = cut_tables(parts, memory_bytes=memory_mb * 2**20, progress=_Shown(shown, total))
+                shown.finish()
+        except (CannotPartition, TablesBusy) as error:
+            raise CliError(str(error), code="cannot_partition") from error
+        except NotTheOwner as error:
+            raise CliError(f"Set KEBAB_OWNER_DATABASE_URL: {error}", code="not_the_owner") from error
+        if changed:
+            audit.record_person(audit.operator(), "tables.partitioned", str(parts))
+        return {"changed": changed, "seconds": round(time.perf_counter() - started, 3)}
+
+
+class _Shown:
+    """Shows bytes copied, of those that the tables have with their indexes; of a row less than that."""
+
+    def __init__(self, shown: Bar, total: int) -> None:
+        self._bar, self._total, self._done = shown, total, 0
+
+    def __call__(self, words: str, more: int) -> None:
+        self._done += more
+        self._bar.show(self._done, self._total, at=words)

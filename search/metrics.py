@@ -1,0 +1,106 @@
+"""What searches, answers and mirrors count and time; where traces are taken, stages are their spans too."""
+
+from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter
+from types import TracebackType
+from typing import TypeVar
+
+from kebab import tracing
+from kebab.metrics.instruments import LONG_SECONDS, Counter, Histogram
+from search.retrieval.errors import EmbedderUnavailable, LegTimeout
+from search.retrieval.types import Candidate, SearchResult
+
+SEARCH_SECONDS = Histogram("kebab_search_seconds", "Time for a search, from its legs to its hits.", "mode")
+LEG_SECONDS = Histogram("kebab_search_leg_seconds", "Time for a leg's candidates.", "leg")
+STAGE_SECONDS = Histogram(
+    "kebab_search_stage_seconds",
+    "Time for a stage of a search: scope, mirror, embed_query, read_back, scoring, fusion, cap, rerank,"
+    " cutoff, hits.",
+    "stage",
+)
+DEGRADED = Counter(
+    "kebab_searches_degraded_total",
+    "Searches that went without the whole of a leg: it was out_of_time, unavailable, or off as configured.",
+    "leg",
+    "reason",
+).starting_with("lexical", "out_of_time")
+EMPTY = Counter("kebab_searches_empty_total", "Searches without a hit.", "mode")
+PAGES = Counter("kebab_search_pages_total", "Pages behind the first that were given to a cursor.")
+VECTOR_LEGS = Counter(
+    "kebab_search_vector_legs_total", "Vector legs by what was compared: codes, index, or all.", "way"
+)
+RERANKS = Counter("kebab_reranks_total", "Reranks by how they ended.", "outcome")
+ANSWERS = Counter("kebab_answers_total", "Answers to questions.", "state", "reason")
+ANSWER_SECONDS = Histogram("kebab_answer_seconds", "Time for an answer.", "state", bounds=LONG_SECONDS)
+SYNC_SECONDS = Histogram("kebab_mirror_sync_seconds", "Time in which a mirror caught up with the log.")
+CHANGES = Counter("kebab_mirror_changes_total", "Changes that mirrors took over from the log.")
+REBUILDS = Counter(
+    "kebab_mirror_rebuilds_total",
+    "Mirrors built anew: the first, for another tokenizer or schema, with a gap in the log, too far behind,"
+    " damaged, or asked for.",
+    "reason",
+).starting_with("damaged")
+REBUILD_SECONDS = Histogram("kebab_mirror_rebuild_seconds", "Time for a rebuild.", bounds=LONG_SECONDS)
+SYNC_FAILURES = Counter("kebab_mirror_sync_failures_total", "Syncs that could not write their mirror.")
+
+_Found = TypeVar("_Found", bound=Sequence[Candidate])
+# Timed by the core, which tells how long they took and knows nothing of this.
+_OF_THE_CORE = ("scoring", "fusion", "cap", "cutoff", "rerank")
+
+
+class stage:
+    """Times what is inside as a stage of a search."""
+
+    __slots__ = ("_began", "_histogram", "_name", "_span")
+
+    def __init__(self, name: str, histogram: Histogram = STAGE_SECONDS) -> None:
+        self._name = name
+        self._histogram = histogram
+
+    def __enter__(self) -> None:
+        self._span = tracing.span(f"search.{self._name}")
+        self._span.__enter__()
+        self._began = perf_counter()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._histogram.observe(perf_counter() - self._began, self._name)
+        self._span.__exit__(kind, error, trace)
+
+
+def measured_leg(
+    name: str, search: Callable[[int], _Found], is_off: Callable[[], bool] = lambda: False
+) -> Callable[[int], _Found]:
+    """Give `search`, timed, and counted where the answer goes without the whole of it."""
+
+    def measured(limit: int) -> _Found:
+        with stage(name, LEG_SECONDS):
+            try:
+                return search(limit)
+            except LegTimeout:
+                DEGRADED.add(name, "out_of_time")
+                raise
+            except EmbedderUnavailable:
+                DEGRADED.add(name, "off" if is_off() else "unavailable")
+                raise
+
+    return measured
+
+
+def count_search(result: SearchResult, timings_ms: Mapping[str, float], seconds: float) -> None:
+    """Count a search that gave `result` after so many seconds."""
+    SEARCH_SECONDS.observe(seconds, result.mode)
+    for name in _OF_THE_CORE:
+        if name in timings_ms:
+            STAGE_SECONDS.observe(timings_ms[name] / 1000, name)
+    if result.rerank is not None:
+        RERANKS.add(result.rerank.status)
+    if not result.hits:
+        EMPTY.add(result.mode)
+
+
+def count_answer(state: str, reason: str | None, took_ms: float) -> None:
+    """Count an answer to a question."""
+    ANSWERS.add(state, reason or "")
+    ANSWER_SECONDS.observe(took_ms / 1000, state)

@@ -1,0 +1,72 @@
+"""As much of `kustomize build` as our manifests use, for machines without it."""
+
+import copy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+Manifest = dict[str, Any]
+
+
+def build(folder: Path) -> list[Manifest]:
+    """Give the manifests that a folder's kustomization comes to."""
+    told = yaml.safe_load((folder / "kustomization.yaml").read_text())
+    manifests = [each for name in told.get("resources", ()) for each in _resource(folder / name)]
+    for name in told.get("components", ()):
+        manifests += build(folder / name)
+    manifests += [_configuration(folder, each) for each in told.get("configMapGenerator", ())]
+    for patch in told.get("patches", ()):
+        _patch(manifests, yaml.safe_load((folder / patch["path"]).read_text()))
+    for manifest in manifests:
+        _transform(manifest, told)
+    return manifests
+
+
+def _resource(path: Path) -> list[Manifest]:
+    if path.is_dir():
+        return build(path)
+    return [each for each in yaml.safe_load_all(path.read_text()) if each]
+
+
+def _configuration(folder: Path, told: Manifest) -> Manifest:
+    files = {name: (folder / name).read_text() for name in told["files"]}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": told["name"]}, "data": files}
+
+
+def _patch(manifests: list[Manifest], patch: Manifest) -> None:
+    names = [(each["kind"], each["metadata"]["name"]) for each in manifests]
+    target = manifests[names.index((patch["kind"], patch["metadata"]["name"]))]
+    merged = _merged(target, patch)
+    target.clear()
+    target.update(merged)
+
+
+def _merged(old: Any, new: Any) -> Any:
+    if not (isinstance(old, dict) and isinstance(new, dict)):
+        return copy.deepcopy(new)
+    return {**old, **{name: _merged(old.get(name), value) for name, value in new.items()}}
+
+
+def _transform(manifest: Manifest, told: Manifest) -> None:
+    metadata = manifest["metadata"]
+    if "namespace" in told:
+        metadata["namespace"] = told["namespace"]
+    for labels in told.get("labels", ()):
+        metadata.setdefault("labels", {}).update(labels["pairs"])
+        template = manifest.get("spec", {}).get("template")
+        if template and labels.get("includeTemplates"):
+            template["metadata"].setdefault("labels", {}).update(labels["pairs"])
+    for count in told.get("replicas", ()):
+        if metadata["name"] == count["name"] and "replicas" in manifest.get("spec", {}):
+            manifest["spec"]["replicas"] = count["count"]
+    for image in told.get("images", ()):
+        for container in containers(manifest):
+            if container["image"].partition(":")[0] in {image["name"], image["newName"]}:
+                container["image"] = f"{image['newName']}:{image['newTag']}"
+
+
+def containers(manifest: Manifest) -> Iterator[Manifest]:
+    """Give the containers that a manifest runs."""
+    yield from manifest.get("spec", {}).get("template", {}).get("spec", {}).get("containers", ())

@@ -1,0 +1,232 @@
+"""The files of deploy/, by the programs that know them; each is skipped where its program is missing."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.deploy.kustomized import build, containers
+from tests.deploy.servers_by_tcp import DEPLOY, find_program
+
+LINTERS = "install deploy/requirements-linters.txt in an environment whose bin folder is on the PATH"
+KUBERNETES = DEPLOY / "kubernetes"
+KUSTOMIZATIONS = [KUBERNETES / "base", KUBERNETES / "overlays" / "example"]
+SCRIPTS = [
+    *sorted((DEPLOY / "image").glob("*.sh")),
+    *sorted((DEPLOY / "proxy").glob("*.sh")),
+    DEPLOY / "compose" / "make-env",
+    DEPLOY / "compose" / "make-roles.sh",
+    DEPLOY / "make-venv",
+]
+UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
+COMPOSE = yaml.safe_load((DEPLOY / "compose" / "compose.yaml").read_text())
+IMAGE_ROLES = {"web", "worker", "embedder", "beat", "mirror", "watch", "migrate", "mcp"}
+
+
+def checked(*command, **options):
+    """Run a program that has to find nothing, and give what it says."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def program(name, remedy=LINTERS):
+    return find_program(name, remedy, pytest.skip)
+
+
+def test_the_build_file_has_nothing_that_a_linter_finds():
+    checked(program("hadolint"), str(DEPLOY / "image" / "Containerfile"))
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_scripts_have_nothing_that_a_linter_finds(script):
+    checked(program("shellcheck", "install Debian's shellcheck"), str(script))
+    assert script.stat().st_mode & 0o111
+
+
+def test_the_compose_file_fits_its_schema():
+    file = str(DEPLOY / "compose" / "compose.yaml")
+    checked(program("check-jsonschema"), "--builtin-schema", "vendor.compose-spec", file)
+
+
+@pytest.mark.parametrize("folder", KUSTOMIZATIONS, ids=lambda path: path.name)
+def test_manifests_fit_kubernetes_schemas(folder, tmp_path):
+    validate = program("kubernetes-validate")
+    known = [each for each in build(folder) if each["apiVersion"] != "keda.sh/v1alpha1"]
+    file = tmp_path / "manifests.yaml"
+    file.write_text(yaml.safe_dump_all(known))
+    checked(validate, "--strict", str(file))
+
+
+def test_the_autoscaler_without_keda_fits_the_schemas():
+    file = KUBERNETES / "components" / "autoscaling-hpa" / "scaling.yaml"
+    checked(program("kubernetes-validate"), "--strict", str(file))
+
+
+@pytest.mark.parametrize("folder", KUSTOMIZATIONS, ids=lambda path: path.name)
+def test_manifests_are_what_kustomize_makes_of_them(folder):
+    built = checked(program("kustomize", "put kustomize on the PATH"), "build", str(folder))
+    named = {
+        (each["kind"], re.sub(r"-[a-z0-9]{10}$", "", each["metadata"]["name"]))
+        for each in yaml.safe_load_all(built)
+    }
+    assert named == {(each["kind"], each["metadata"]["name"]) for each in build(folder)}
+
+
+def test_haproxy_takes_its_configuration():
+    haproxy = program("haproxy", "install Debian's haproxy")
+    checked(haproxy, "-c", "-f", str(KUBERNETES / "base" / "haproxy.cfg"))
+
+
+@pytest.mark.parametrize("name", ["nginx.conf", "nginx-plain.conf"])
+def test_nginx_takes_its_configuration(name, tmp_path):
+    nginx = program("nginx", "install Debian's nginx-light")
+    openssl = program("openssl", "install Debian's openssl")
+    shutil.copytree(DEPLOY / "proxy", tmp_path / "proxy")
+    key, certificate = tmp_path / "site.key", tmp_path / "site.crt"
+    made = ("-newkey", "rsa:2048", "-nodes", "-keyout", str(key), "-out", str(certificate))
+    checked(openssl, "req", "-x509", *made, "-days", "1", "-subj", "/CN=kebab.example.org")
+    file = tmp_path / "proxy" / name
+    told = file.read_text().replace("/etc/nginx/tls/kebab.example.org", str(tmp_path / "site"))
+    file.write_text(told.replace("/run/nginx.pid", str(tmp_path / "pid")))
+    checked(nginx, "-t", "-c", str(file))
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.name)
+def test_units_are_sound_and_hardened(unit, tmp_path):
+    analyze = program("systemd-analyze", "install Debian's systemd")
+    for each in (*UNITS, DEPLOY / "systemd" / "kebab.target"):
+        told = re.sub(r"^ExecStart=\S+", "ExecStart=/bin/true", each.read_text(), flags=re.M)
+        (tmp_path / each.name).write_text(told)
+    name = unit.name.replace("@.", "@8000.")
+    if name != unit.name:
+        (tmp_path / name).write_text((tmp_path / unit.name).read_text())
+    said = checked(
+        analyze, "verify", "--man=no", str(tmp_path / name), env={"SYSTEMD_UNIT_PATH": f"{tmp_path}:"}
+    )
+    assert not [line for line in said.splitlines() if str(tmp_path) in line]
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.name)
+def test_units_run_verbs_that_exist_and_keep_to_themselves(unit):
+    told = unit.read_text()
+    assert {"NoNewPrivileges=yes", "ProtectSystem=strict"} <= set(told.splitlines())
+    verb = re.search(r"^ExecStart=/opt/kebab/\.venv/bin/kebab (\w+)", told, re.M)
+    if verb is not None:
+        commands = {path.stem for path in DEPLOY.parent.glob("*/**/management/commands/*.py")}
+        assert verb[1] in commands
+
+
+def test_no_secret_has_a_default():
+    secrets = re.compile(r"PASSWORD|SECRET_KEY$|ENCRYPTION_KEYS|_API_KEY")
+    for service in COMPOSE["services"].values():
+        for name, value in service.get("environment", {}).items():
+            if secrets.search(name):
+                assert re.fullmatch(r"\$\{\w+:\?[^}]+\}", value), (name, value)
+    for line in (DEPLOY / "compose" / "env.example").read_text().splitlines():
+        assert not line or line.startswith("#") or line.endswith("=")
+
+
+def test_made_secrets_are_all_that_compose_demands_and_never_the_same():
+    script = str(DEPLOY / "compose" / "make-env")
+    made = [dict(line.split("=", 1) for line in checked("/bin/sh", script).splitlines()) for _ in range(2)]
+    text = (DEPLOY / "compose" / "compose.yaml").read_text()
+    assert set(re.findall(r"\$\{(\w+):\?", text)) == made[0].keys()
+    assert not set(made[0].values()) & set(made[1].values())
+    from cryptography.fernet import Fernet
+
+    Fernet(made[0]["KEBAB_ENCRYPTION_KEYS"])
+
+
+def ours():
+    """The services of Kebab's own image."""
+    return {name: told for name, told in COMPOSE["services"].items() if "kebab" in told["image"]}
+
+
+def test_containers_of_ours_may_do_nothing_they_need_not():
+    for name, told in COMPOSE["services"].items():
+        if name == "postgres":
+            continue
+        assert told["read_only"] and told["cap_drop"] == ["ALL"], name
+        assert "no-new-privileges:true" in told["security_opt"], name
+    for folder in KUSTOMIZATIONS:
+        for manifest in build(folder):
+            for container in containers(manifest):
+                rights = container["securityContext"]
+                assert rights["readOnlyRootFilesystem"] and rights["capabilities"] == {"drop": ["ALL"]}
+                assert rights["allowPrivilegeEscalation"] is False
+                pod = manifest["spec"]["template"]["spec"]
+                assert pod["securityContext"]["runAsNonRoot"]
+                assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+                assert (
+                    container["resources"]["limits"]["memory"] and container["resources"]["requests"]["cpu"]
+                )
+
+
+def test_every_role_of_the_image_is_one_that_its_entrypoint_knows():
+    entrypoint = (DEPLOY / "image" / "entrypoint.sh").read_text()
+    known = {
+        name for line in re.findall(r"^    ([a-z| ]+)\)", entrypoint, re.M) for name in line.split(" | ")
+    }
+    used = {told["command"][0] for name, told in ours().items() if "proxy" not in name}
+    for folder in KUSTOMIZATIONS:
+        for manifest in build(folder):
+            used |= {each["args"][0] for each in containers(manifest) if "kebab" in each["image"]}
+    assert used <= IMAGE_ROLES <= known
+
+
+def test_network_policies_hold_for_every_pod():
+    manifests = build(KUBERNETES / "base")
+    policies = [each for each in manifests if each["kind"] == "NetworkPolicy"]
+    closed = next(each for each in policies if each["metadata"]["name"] == "kebab-nothing-comes-in")
+    wanted = closed["spec"]["podSelector"]["matchLabels"].items()
+    pods = [each["spec"]["template"]["metadata"]["labels"] for each in manifests if list(containers(each))]
+    assert pods and all(wanted <= labels.items() for labels in pods)
+
+
+def test_what_selects_pods_finds_some():
+    manifests = build(KUBERNETES / "overlays" / "example")
+    pods = [each["spec"]["template"]["metadata"]["labels"] for each in manifests if list(containers(each))]
+    for manifest in manifests:
+        selector = manifest.get("spec", {}).get("selector")
+        if selector:
+            wanted = selector.get("matchLabels", selector)
+            assert any(wanted.items() <= labels.items() for labels in pods), manifest["metadata"]["name"]
+        scaled = manifest.get("spec", {}).get("scaleTargetRef")
+        if scaled:
+            assert scaled["name"] in {
+                each["metadata"]["name"] for each in manifests if each["kind"] == "Deployment"
+            }
+
+
+def test_the_router_knows_as_many_nodes_as_there_may_be():
+    names = re.findall(
+        r"^    server \S+ (\S+):8000 id", (KUBERNETES / "base" / "haproxy.cfg").read_text(), re.M
+    )
+    assert names == [f"kebab-node-{n}.kebab-nodes" for n in range(8)]
+    for folder in KUSTOMIZATIONS:
+        (node,) = (each for each in build(folder) if each["kind"] == "StatefulSet")
+        assert node["spec"]["replicas"] <= len(names)
+
+
+def test_settings_that_are_set_are_settings_that_are_read():
+    read = set(re.findall(r'"(KEBAB_[A-Z_]+)"', (DEPLOY.parent / "kebab" / "settings.py").read_text()))
+    told = {name for each in ours().values() for name in each.get("environment", {})}
+    for folder in KUSTOMIZATIONS:
+        for manifest in build(folder):
+            told |= {name for name in manifest.get("data", {}) if name.isupper()}
+            told |= {each["name"] for part in containers(manifest) for each in part.get("env", ())}
+    for example in (DEPLOY / "systemd").glob("*.example"):
+        told |= set(re.findall(r"^([A-Z_]+)=", example.read_text(), re.M))
+    ours_alone = {name for name in told if name.startswith("KEBAB_") and not name.startswith("KEBAB_NODES")}
+    assert ours_alone - read == set()
+
+
+def test_the_handbook_names_files_that_exist():
+    handbook = DEPLOY.parent / "docs" / "operations"
+    for page in handbook.glob("*.md"):
+        for name in re.findall(r"`(deploy/[\w./@-]+)`", page.read_text()):
+            assert (Path(DEPLOY.parent) / name).exists(), (page.name, name)

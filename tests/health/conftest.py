@@ -1,0 +1,105 @@
+"""Processes that count, and what is read of them."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from kebab.metrics.exposition import Page
+from kebab.metrics.reading import ProcessReader
+
+_PROGRAM = """
+import resource, sys
+from pathlib import Path
+from kebab.metrics.instruments import Counter, Histogram
+from kebab.metrics.store import own_store
+from kebab.role import take_role
+
+things = Counter("kebab_things_total", "Things.", "kind")
+seconds = Histogram("kebab_thing_seconds", "Time for one.", bounds=(0.1, 1))
+folder, role, limit = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+if limit:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+take_role(role)
+things.add("before", amount=2)
+own_store().publish(folder, role)
+for line in sys.stdin:
+    exec(line)
+    print("done", flush=True)
+"""
+
+
+class Counting:
+    """A process that counts what it is told to."""
+
+    def __init__(self, folder: Path, role: str, limit_bytes: int = 0) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM, str(folder), role, str(limit_bytes)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.do("pass")
+
+    @property
+    def pid(self) -> str:
+        """Its pid, as labels have it."""
+        return str(self.process.pid)
+
+    def do(self, line: str) -> None:
+        """Have it run a line, and wait until it has."""
+        assert self.process.stdin and self.process.stdout
+        self.process.stdin.write(f"{line}\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline() == "done\n"
+
+    def end(self) -> None:
+        """Kill it."""
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            pipe.close()
+
+
+@pytest.fixture
+def counting(tmp_path: Path) -> Iterator[Callable[..., Counting]]:
+    """Give what starts a process that counts in the folder of the test."""
+    started: list[Counting] = []
+
+    def start(role: str, **options: int) -> Counting:
+        started.append(Counting(tmp_path, role, **options))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.end()
+
+
+def samples(text: str) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+    """Give the samples of an exposition by name and labels, as another implementation reads them."""
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Callable[[], dict]:
+    """Give what reads all processes that live."""
+    reader = ProcessReader(tmp_path)
+
+    def read() -> dict:
+        page = Page()
+        reader.write(page)
+        return samples(page.text().decode())
+
+    return read
+
+
+def named(name: str, **labels: str) -> tuple[str, frozenset[tuple[str, str]]]:
+    """Give the key of a sample."""
+    return name, frozenset(labels.items())

@@ -1,0 +1,33 @@
+"""An operator says how much a workspace may hold and ask for; the settings say it for the others."""
+
+import pytest
+
+from kebab.api.errors import InvalidRequest
+from kebab.people.models import AuditEvent
+from kebab.people.operator import the_operator
+from kebab.people.quotas import Quota, quota_of, set_quota
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_workspace_without_a_quota_of_its_own_has_that_of_all(workspace, settings):
+    settings.KEBAB_QUOTAS = {"documents": 7, "bytes": 0, "jobs": 3}
+    assert quota_of(workspace) == Quota(documents=7, bytes=0, jobs=3)
+
+
+def test_a_limit_is_kept_recorded_and_taken_back(workspace, settings):
+    settings.KEBAB_QUOTAS = {"documents": 7, "bytes": 0, "jobs": 3}
+    assert set_quota(the_operator(workspace), {"documents": 100}).documents == 100
+    event = AuditEvent.objects.latest("at")
+    assert event.detail["values"] == [{"field": "quota.documents", "before": 7, "after": 100}]
+    workspace.refresh_from_db()
+    assert quota_of(workspace) == Quota(documents=100, bytes=0, jobs=3)
+    assert set_quota(the_operator(workspace), {"documents": None}).documents == 7
+
+
+@pytest.mark.parametrize(
+    "changes", [{"chunks": 1}, {"documents": -1}, {"documents": "many"}, {"bytes": True}]
+)
+def test_what_is_no_limit_is_refused(workspace, changes):
+    with pytest.raises(InvalidRequest):
+        set_quota(the_operator(workspace), changes)

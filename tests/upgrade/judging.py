@@ -1,0 +1,122 @@
+"""Judges migrations: each leaves the version before it working, while it runs and after (decision 0008)."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django.contrib.postgres import operations as postgres
+from django.db import migrations
+from django.db.migrations.operations.base import Operation
+
+from kebab.tenancy.expanding import AddIndexBeside
+
+#: The last migration of each app in the first release; those up to it are not judged.
+FIRST_RELEASE: Mapping[str, int] = {"api": 2, "ingest": 11, "people": 6, "search": 18, "stack": 2}
+
+_EXPANDING = (
+    AddIndexBeside,
+    postgres.AddConstraintNotValid,
+    postgres.ValidateConstraint,
+    migrations.AlterModelOptions,
+    migrations.AlterModelManagers,
+)
+_CONTRACTING = (
+    migrations.RenameField,
+    migrations.RenameModel,
+    migrations.RenameIndex,
+    migrations.RemoveField,
+    migrations.DeleteModel,
+    migrations.AlterModelTable,
+)
+# Of a field, what is nothing to the database.
+_WORDS = {
+    "choices",
+    "help_text",
+    "verbose_name",
+    "validators",
+    "blank",
+    "default",
+    "editable",
+    "error_messages",
+}
+_TABLES = re.compile(r"\b(?:ALTER TABLE(?: ONLY)?|ON)\s+\"?(\w+)\"?", re.IGNORECASE)
+
+
+def judged(app: str, name: str) -> bool:
+    """Whether a migration of ours came after the first release."""
+    return app in FIRST_RELEASE and int(name.split("_")[0]) > FIRST_RELEASE[app]
+
+
+def faults(migration: migrations.Migration, state: Any) -> Iterator[str]:
+    """Give what in a migration blocks or contracts, `state` being the project's before it.
+
+    A fault that is none for a reason is allowed by the migration's `safe_because`, from the number of the
+    operation to the reason; an allowance of nothing is a fault, too.
+    """
+    allowed = dict(getattr(migration, "safe_because", {}))
+    made: set[str] = set()
+    for number, operation in enumerate(migration.operations):
+        found = _fault(operation, migration.app_label, state, made)
+        reason = allowed.pop(number, "")
+        if found and not reason.strip():
+            yield f"operation {number}, {operation.describe()}: {found}"
+        if reason and not found:
+            yield f"operation {number}, {operation.describe()}: it needs no allowance"
+        if isinstance(operation, migrations.CreateModel):
+            made |= {operation.name_lower, f"{migration.app_label}_{operation.name_lower}"}
+        operation.state_forwards(migration.app_label, state)
+    yield from (f"safe_because names operation {number}, which there is not" for number in allowed)
+
+
+def _fault(operation: Operation, app: str, state: Any, made: set[str]) -> str:
+    model = getattr(operation, "model_name_lower", "")
+    if isinstance(operation, (migrations.CreateModel, *_EXPANDING)) or model in made:
+        return ""
+    if isinstance(operation, _CONTRACTING):
+        return "the version before still uses it; a later release may"
+    if isinstance(operation, migrations.SeparateDatabaseAndState):
+        found = (_fault(each, app, state, made) for each in operation.database_operations)
+        return next((each for each in found if each), "")
+    if isinstance(operation, migrations.AddField):
+        return _fault_of_new(operation.field)
+    if isinstance(operation, migrations.AlterField):
+        return _fault_of_altered(operation, app, state)
+    if isinstance(operation, migrations.RunSQL):
+        return _fault_of_sql(operation, made)
+    return "it may block or take away; do it beside, or say why it is safe in safe_because"
+
+
+def _fault_of_new(field: Any) -> str:
+    if not field.null and not field.has_db_default() and not field.generated and not field.many_to_many:
+        return "the version before writes rows without it; give it null=True or a db_default"
+    if field.generated:
+        return "it writes the whole table anew under a lock"
+    if field.unique or (field.db_index and not field.remote_field):
+        return "its index is built under a lock; add it with AddIndexBeside"
+    if field.remote_field and (field.db_constraint or field.db_index):
+        return "its constraint and index are made under a lock; db_constraint=False, db_index=False"
+    return ""
+
+
+def _fault_of_altered(operation: migrations.AlterField, app: str, state: Any) -> str:
+    before = state.models[app, operation.model_name_lower].fields[operation.name]
+    old, new = before.deconstruct(), operation.field.deconstruct()
+    changed = {name for name in {*old[3], *new[3]} if old[3].get(name) != new[3].get(name)} - _WORDS
+    if old[1] == new[1] and changed == {"max_length"} and _is_longer(old[3], new[3]):
+        return ""
+    return "it changes a column that the version before uses" if old[1] != new[1] or changed else ""
+
+
+def _is_longer(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    return (new.get("max_length") or 0) > (old.get("max_length") or 0)
+
+
+def _fault_of_sql(operation: migrations.RunSQL, made: set[str]) -> str:
+    statements = [operation.sql] if isinstance(operation.sql, str) else [str(each) for each in operation.sql]
+    for statement in statements:
+        if statement.strip().upper().startswith("CREATE OR REPLACE FUNCTION"):
+            continue
+        tables = {name.lower() for name in _TABLES.findall(statement)} - {"delete", "update", "conflict"}
+        if not tables or not tables <= made:
+            return "nobody can see whether it blocks; say why it is safe in safe_because"
+    return ""
