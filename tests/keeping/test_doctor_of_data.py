@@ -23,7 +23,7 @@ from search.mirror.sync import sync_mirror
 from search.models import Change, Chunk, ChunkVector, Document, EmbeddingSpace, Source
 from search.vectors.index import ensure_index
 from tests.jobs.working import embed, upload, work
-from tests.keeping.diagnosing import assert_mended, results, statuses
+from tests.keeping.diagnosing import assert_mended, assert_well, results, statuses
 from tests.mirror.looking import tampering
 
 OLD_S = 4 * 3_600
@@ -35,8 +35,17 @@ def blob_paths(workspace) -> list[Path]:
 
 
 def test_what_is_whole_is_found_to_be_well(workspace):
-    checks = ("mirrors", "change log", "embedding", "vector indexes", "blobs", "jobs", "rows", "leftovers")
-    assert {check: statuses(check, deep=True) for check in checks} == {check: {"ok"} for check in checks}
+    assert_well(
+        "mirrors",
+        "change log",
+        "embedding",
+        "vector indexes",
+        "blobs",
+        "jobs",
+        "rows",
+        "leftovers",
+        deep=True,
+    )
 
 
 def test_a_mirror_with_another_text_is_built_anew(workspace):
@@ -50,7 +59,7 @@ def test_a_hole_in_the_log_is_closed_without_losing_a_document(workspace):
         append_changes(workspace.pk, [uuid.uuid4()], "delete")
     Change.objects.in_workspace(workspace).filter(seq=3).delete()
     assert_mended("change log")
-    assert statuses("mirrors") == {"ok"}
+    assert_well("mirrors")
     assert Document.objects.in_workspace(workspace).count() == 1
 
 
@@ -61,9 +70,9 @@ def test_a_head_that_is_not_the_logs_end_is_set_right(workspace, head_seq):
     Workspace.objects.filter(pk=workspace.pk).update(head_seq=head_seq)
     assert_mended("change log")
     assert Workspace.objects.get(pk=workspace.pk).head_seq >= 2
-    assert statuses("mirrors") == {"ok"}
+    assert_well("mirrors")
     assert work(upload(workspace, "later.md", b"# Later\n\nText.\n")).state == "succeeded"
-    assert statuses("change log") == statuses("mirrors") == {"ok"}
+    assert_well("change log", "mirrors")
 
 
 def test_missing_vectors_are_asked_for_again(workspace):
@@ -72,7 +81,7 @@ def test_missing_vectors_are_asked_for_again(workspace):
     assert statuses("embedding") == {"warning"}
     assert statuses("embedding", repair=True) == {"repaired"}
     assert work(Job.objects.get(kind="embed")).state == "succeeded"
-    assert statuses("embedding") == {"ok"}
+    assert_well("embedding")
 
 
 def test_a_workspace_that_never_had_a_vector_is_told_and_gets_them(workspace):
@@ -81,7 +90,7 @@ def test_a_workspace_that_never_had_a_vector_is_told_and_gets_them(workspace):
     assert statuses("embedding") == {"warning"}
     assert statuses("embedding", repair=True) == {"repaired"}
     assert work(Job.objects.get(kind="embed")).state == "succeeded"
-    assert statuses("embedding") == {"ok"}
+    assert_well("embedding")
 
 
 def stale(workspace, execute):
@@ -106,7 +115,7 @@ def test_wrong_vectors_are_dropped_and_made_again(workspace, past_the_walls, dam
     assert statuses("embedding") == {"failed"}
     assert statuses("embedding", repair=True) == {"repaired"}
     embed(workspace)
-    assert statuses("embedding") == statuses("rows") == {"ok"}
+    assert_well("embedding", "rows")
     assert (
         ChunkVector.objects.in_workspace(workspace).count() == Chunk.objects.in_workspace(workspace).count()
     )
@@ -139,7 +148,7 @@ def test_a_vector_index_whose_space_is_gone_is_dropped(indexed, past_the_walls):
     found = {result.name: result.status.value for result in results("vector indexes")}
     assert found["vector_hnsw_99999999"] == "failed"
     assert "repaired" in statuses("vector indexes", repair=True)
-    assert statuses("vector indexes") == {"ok"}
+    assert_well("vector indexes")
 
 
 def test_an_index_that_is_due_is_built(workspace, settings):
@@ -171,7 +180,7 @@ def test_bytes_that_have_changed_on_the_disk_are_found_and_stay(workspace):
 
 def test_bytes_that_nothing_needs_go_with_a_repair_and_others_stay(workspace):
     keep_blob(workspace.pk, b"left by a killed worker")
-    assert statuses("blobs") == {"ok"}  # whoever wrote them may be about to need them
+    assert_well("blobs")  # whoever wrote them may be about to need them
     for path in blob_paths(workspace):
         os.utime(path, (path.stat().st_mtime - OLD_S,) * 2)
     assert_mended("blobs")
@@ -192,7 +201,7 @@ def test_a_job_that_nobody_works_on_is_told_and_hinted_at_again(workspace, worke
     assert statuses("jobs") == {"failed"}
     assert statuses("jobs", repair=True) == {"repaired"}
     assert work(job).state == "succeeded"
-    assert statuses("jobs") == {"ok"}
+    assert_well("jobs")
 
 
 def test_a_job_that_waits_for_a_worker_while_none_runs_is_no_damage(workspace):
@@ -226,7 +235,7 @@ def test_rows_of_a_workspace_that_is_gone_go(workspace, past_the_walls):
     assert "failed" in statuses("rows")
     for _ in range(3):  # what hangs on a row goes after it
         statuses("rows", repair=True)
-    assert statuses("rows") == {"ok"}
+    assert_well("rows")
     assert not Document.objects.exists()
 
 
@@ -239,12 +248,12 @@ def test_what_a_deleted_workspace_left_is_found_and_removed(workspace, mirrors, 
     assert not (mirrors / str(gone)).exists()
     assert not (blobs / str(gone)).exists()
     assert cursor_store().find(f"{gone.hex}:somebody", "list") is None
-    assert statuses("mirrors") == statuses("blobs") == {"ok"}
+    assert_well("mirrors", "blobs")
 
 
 def test_a_deleted_workspace_leaves_nothing(workspace):
     delete_workspace(the_operator(workspace))
-    assert statuses("leftovers") == statuses("rows") == statuses("blobs") == {"ok"}
+    assert_well("leftovers", "rows", "blobs")
 
 
 def test_of_many_mirrors_a_sample_is_compared_and_with_deep_all(workspace, mirrors, monkeypatch):

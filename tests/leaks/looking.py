@@ -69,7 +69,9 @@ class Answer:
     def likeness(self) -> tuple[Any, ...]:
         """What is compared: status, headers and body, with names in the place of what was sent."""
         headers = {name: self._named(self.headers.get(name, "")) for name in _COMPARED_HEADERS}
-        return self.status, headers, self._named(_steady(self.text))
+        # A hidden thing's number may be that of the status, which is compared for itself.
+        text = _steady(self.text).replace(f'"status": {self.status}', '"status": <status>')
+        return self.status, headers, self._named(text)
 
     def _named(self, text: str) -> str:
         is_page = "<html" in text

@@ -4,7 +4,7 @@ import pytest
 
 from tests.leaks.calls import CALLS, OPEN
 from tests.leaks.canaries import CLOSED, NOWHERE, THEIRS, Target
-from tests.leaks.looking import leaks_in, logged, shows
+from tests.leaks.looking import Answer, leaks_in, logged, shows
 from tests.leaks.playing import ROUTES, play, send_undone
 from tests.leaks.routes import routes
 
@@ -115,6 +115,14 @@ def test_a_number_of_many_digits_is_told_where_it_stands_alone():
     assert leaks_in('<a href="/people/1234567890"> 77', target, ()) == ["1234567890"]
     assert leaks_in("91234567890", target, ()) == []
     assert leaks_in("/people/1234567890", target, ["1234567890"]) == []
+
+
+def test_a_number_that_is_also_the_status_makes_no_difference():
+    likenesses = {
+        Answer(status=404, headers={}, text='{"status": 404}', given={"space": number}).likeness[2]
+        for number in ("404", "9")
+    }
+    assert len(likenesses) == 1
 
 
 @pytest.mark.parametrize("name", sorted(OPEN))
