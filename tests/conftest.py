@@ -108,6 +108,15 @@ def blobs(tmp_path: Path, settings: object) -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _patience_with_statements() -> None:
+    """A search's statement may take longer here than users wait: many tests share a machine."""
+    from django.conf import settings
+
+    # Cancelled, it would also end the transaction that such a test is.
+    settings.KEBAB_SEARCH_STATEMENT_LIMIT_MS = 30_000
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _parsers() -> Iterator[None]:
     """The parsing processes are shared by all tests, and end with them."""
     yield
