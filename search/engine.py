@@ -134,7 +134,7 @@ def search_in(
     stages = Stages.of(query, preference(workspace, "pre_rerank_max_per_file"))
     scope, found = newest(scope, partial(_attempt, workspace, query, stages, with_snippets))
     legs, ranked, after, hits, seq = found.legs, found.ranked, found.after, found.hits, found.seq
-    if seq < scope.head_seq:
+    if seq != scope.head_seq:
         node.trigger_sync(workspace.pk)
     result = SearchResult(
         query=query.text,

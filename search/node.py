@@ -14,12 +14,14 @@ from django.conf import settings
 from django.db import connection
 
 from kebab.people.models import Workspace
+from kebab.tenancy.acting import acting_in
 from kebab.threads import ContextThreads
 from search.metrics import SYNC_FAILURES
 from search.mirror.connections import ReaderPool
 from search.mirror.errors import MirrorBusy, MirrorError
 from search.mirror.files import MirrorFiles
-from search.mirror.sync import applied_seq, rebuild_mirror, sync_mirror
+from search.mirror.snapshot import read_token
+from search.mirror.sync import applied_seq, applied_token, rebuild_mirror, sync_mirror
 from search.mirror.usage import RecentUse
 from search.retrieval.errors import NotSearchableYet
 
@@ -144,13 +146,27 @@ def wait_for_seq(workspace_id: uuid.UUID, seq: int, *, limit_s: float) -> None:
     """
     deadline = time.monotonic() + limit_s
     recent_use().note(workspace_id)
-    while mirror_seq(workspace_id) < seq:
+    while not _shows(workspace_id, seq):
         if time.monotonic() >= deadline:
             raise NotSearchableYet(
                 f"Change {seq} is not searchable on this node after {limit_s:g} s; ask again."
             )
-        if not _sync(workspace_id) or mirror_seq(workspace_id) < seq:
+        if not _sync(workspace_id) or not _shows(workspace_id, seq):
             time.sleep(_POLL_S)
+
+
+def _shows(workspace_id: uuid.UUID, seq: int) -> bool:
+    """Whether this node's mirror shows change `seq` of the log that there is now.
+
+    One that outlived a restore may have come further in a log that is no more.
+    """
+    try:
+        with reader_pool().reader(mirror_files(workspace_id).current()) as reader:
+            applied, token = applied_seq(reader), applied_token(reader)
+    except MirrorError:
+        return False
+    with acting_in(workspace_id):
+        return applied >= seq and token == read_token(workspace_id, applied)
 
 
 def _sync(workspace_id: uuid.UUID, wait_s: float = 0.0) -> bool:
@@ -183,6 +199,8 @@ def _sync_and_log(workspace_id: uuid.UUID, wait_s: float = 0.0) -> None:
 def _rebuild_and_log(workspace_id: uuid.UUID) -> None:
     try:
         rebuild_mirror(mirror_files(workspace_id), workspace_id)
+    except Workspace.DoesNotExist:
+        mirror_files(workspace_id).remove_all()
     except Exception:
         logger.exception("mirror of %s could not be made anew", workspace_id)
     finally:

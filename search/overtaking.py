@@ -56,13 +56,21 @@ def newest(scope: Scope, attempt: Callable[[Scope], A]) -> tuple[Scope, A]:
 
 
 def may_lack(scope: Scope, found: Attempt) -> bool:
-    """Whether an attempt that `newest` gave with this scope may lack what it should have found."""
+    """Whether an attempt that `newest` gave with this scope may lack what it should have found.
+
+    So it is with each attempt from a mirror that is ahead of the log: it followed one that was restored over.
+    """
+    if found.seq > scope.head_seq:
+        return True
     return scope.is_awaited and found.has_lost and found.seq < scope.head_seq
 
 
 def _with_head(scope: Scope, found: Attempt) -> Scope:
-    """Look at the log's head again where a candidate was lost: a write since the search began took it."""
-    if not found.has_lost:
+    """Look at the log's head again where a candidate was lost: a write since the search began took it.
+
+    So, too, where the mirror had come further than the head was when the search began.
+    """
+    if not found.has_lost and found.seq <= scope.head_seq:
         return scope
     heads = Workspace.objects.values_list("head_seq", flat=True)
     return replace(scope, head_seq=heads.get(pk=scope.workspace_id))

@@ -62,12 +62,15 @@ class LogTail:
 
 
 @contextmanager
-def postgres_snapshot() -> Iterator[None]:
-    """Read everything inside from one repeatable-read snapshot, however long a mirror takes to write it."""
+def postgres_snapshot(*, idle_limit: str = "10min") -> Iterator[None]:
+    """Read everything inside from one repeatable-read snapshot, however long a mirror takes to write it.
+
+    Postgres ends it after `idle_limit` without a statement, '0' for never.
+    """
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            cursor.execute("SET LOCAL idle_in_transaction_session_timeout = '10min'")
+            cursor.execute("SELECT set_config('idle_in_transaction_session_timeout', %s, true)", [idle_limit])
         yield
 
 
@@ -111,8 +114,13 @@ def read_analysis(workspace_id: uuid.UUID) -> Analysis:
 def read_head(workspace_id: uuid.UUID) -> tuple[int, int]:
     """Give the head's number and token; the token is 0 before the first change."""
     head_seq = Workspace.objects.values_list("head_seq", flat=True).get(pk=workspace_id)
-    token = Change.objects.in_workspace(workspace_id).filter(seq=head_seq).values_list("token", flat=True)
-    return head_seq, token.first() or 0
+    return head_seq, read_token(workspace_id, head_seq)
+
+
+def read_token(workspace_id: uuid.UUID, seq: int) -> int:
+    """Give the token of the change with this number, 0 where the log has none."""
+    tokens = Change.objects.in_workspace(workspace_id).filter(seq=seq).values_list("token", flat=True)
+    return tokens.first() or 0
 
 
 def read_documents(

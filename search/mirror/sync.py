@@ -78,6 +78,11 @@ def applied_seq(connection: apsw.Connection) -> int:
     return _meta(connection, "applied_seq")
 
 
+def applied_token(connection: apsw.Connection) -> int:
+    """Give the token of the change that carries that number, by which one history is known from another."""
+    return _meta(connection, "applied_token")
+
+
 def _meta(connection: apsw.Connection, key: str) -> int:
     row = connection.execute(schema.READ_META, (key,)).fetchone()
     return int(row[0]) if row else 0
@@ -94,9 +99,9 @@ def _follow(path: Path, workspace_id: uuid.UUID) -> SyncReport:
 
 
 def _apply_log(connection: apsw.Connection, workspace_id: uuid.UUID) -> SyncReport:
-    applied = _meta(connection, "applied_seq")
+    applied = applied_seq(connection)
     with snapshot.postgres_snapshot():
-        tail = snapshot.read_log(workspace_id, applied, _meta(connection, "applied_token"))
+        tail = snapshot.read_log(workspace_id, applied, applied_token(connection))
         if schema.analysis_of(connection) != tail.analysis:
             raise MirrorOutdated(f"its text is to be indexed by {tail.analysis.tokenizer}", why="tokenizer")
         if not tail.is_continuous:

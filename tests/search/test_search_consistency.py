@@ -10,6 +10,7 @@ from kebab.people.deletion import delete_workspace
 from kebab.people.operator import the_operator
 from search import node
 from search.blobs import blob_name, keep_blob
+from search.mirror import schema
 from search.mirror.sync import sync_mirror
 from search.retrieval.errors import NotSearchableYet
 from search.retrieval.types import Mode
@@ -46,6 +47,39 @@ def test_a_write_that_another_process_is_mirroring_is_waited_for(workspace, monk
     monkeypatch.setattr(node, "time", SimpleNamespace(monotonic=time.monotonic, sleep=let_go))
     assert paths(ask(workspace, "apple", min_seq=seq)) == ["a.md"]
     assert len(slept) == 3
+
+
+@pytest.fixture
+def ahead(workspace):
+    """A workspace that was restored to change 1 under a mirror that had come to change 10."""
+    write(workspace, "a.md", "apple")
+    sync(workspace)
+    with tampering(node.mirror_files(workspace.pk)) as connection:
+        for key, value in (("applied_seq", 10), ("applied_token", 7)):
+            connection.execute(schema.WRITE_META, (key, value))
+    return workspace
+
+
+def test_a_mirror_of_a_log_that_is_no_more_shows_none_of_the_changes_that_are_waited_for(ahead):
+    seq = write(ahead, "b.md", "apple").seq
+    assert seq == 2
+    result = ask(ahead, "apple", min_seq=seq)
+    assert (sorted(paths(result)), result.seq, result.lag) == (["a.md", "b.md"], 2, 0)
+
+
+def test_a_mirror_that_is_ahead_of_the_log_is_made_anew_for_a_search_that_waits_for_nothing(ahead):
+    write(ahead, "b.md", "apple")
+    result = ask(ahead, "apple")
+    assert (sorted(paths(result)), result.seq, result.degraded) == (["a.md", "b.md"], 2, ())
+
+
+def test_a_search_that_a_mirror_ahead_of_the_log_answers_says_that_words_are_missing(ahead):
+    write(ahead, "b.md", "apple")
+    with node.mirror_files(ahead.pk).writing():
+        result = ask(ahead, "apple")
+    assert result.degraded == ("lexical",)
+    finish_syncs()
+    assert ask(ahead, "apple").degraded == ()
 
 
 def test_a_number_that_does_not_come_in_time_is_a_clear_answer(workspace, settings):
