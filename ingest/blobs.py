@@ -47,8 +47,8 @@ def release_blobs(
 ) -> int:
     """Delete the blobs among `hashes`, of which '' is none, that are not in use; give how many.
 
-    None while a backup is being made: the hourly look for what was forgotten finds them. Whoever begins to
-    need one meanwhile is either seen by `unneeded`, or finds it gone and keeps it anew.
+    None while a backup is made, or the workspace is exported: the hourly look for what was forgotten finds
+    them. Whoever begins to need one meanwhile is either seen by `unneeded`, or finds it gone and keeps it.
     """
     # Who acts elsewhere sees no row that needs any of them.
     with acting_in(workspace_id):
@@ -62,7 +62,7 @@ def _release_blobs(
     n_released = 0
     for start in range(0, len(found), _AT_ONCE):
         with transaction.atomic():
-            if not may_delete():
+            if not may_delete(workspace_id):
                 return n_released
             held = set(found[start : start + _AT_ONCE])
             hold_blobs(workspace_id, held)

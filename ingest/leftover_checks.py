@@ -8,6 +8,7 @@ from functools import partial
 import redis
 from django.conf import settings
 from django.core.files.storage import default_storage
+from django.db import connection, transaction
 from psycopg import sql
 
 from ingest.connectors.git.place import remove_repositories, workspaces_with_repositories
@@ -17,6 +18,7 @@ from kebab.health.versions import redis_client
 from kebab.people.models import Workspace
 from search import node
 from search.blobs import drop_all_blobs
+from search.bundles.under_way import is_under_way, try_lock
 from search.mirror.files import workspaces_on_this_node
 
 #: What these checks are called.
@@ -66,7 +68,7 @@ def _kinds() -> list[Kind]:
     """Give what is kept by workspace beside the rows: its name, who has some of it, and how it is removed."""
     return [
         ("mirrors", partial(workspaces_on_this_node, settings.KEBAB_MIRROR_DIR), _remove_mirror),
-        ("blobs", _with_blobs, drop_all_blobs),
+        ("blobs", _with_blobs, _remove_blobs),
         ("repositories", workspaces_with_repositories, remove_repositories),
         ("kept lists", _with_lists, _remove_lists),
     ]
@@ -114,7 +116,17 @@ def _with_blobs() -> Iterator[uuid.UUID]:
         names = default_storage.listdir("")[0]
     except FileNotFoundError:
         return
-    yield from _ids(names)
+    # An import keeps bytes before its workspace can be seen.
+    yield from (each for each in _ids(names) if not is_under_way(each))
+
+
+def _remove_blobs(workspace_id: uuid.UUID) -> None:
+    """Remove bytes that are no workspace's, and that no import is about to make one of."""
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+        if try_lock(workspace_id) and not Workspace.objects.filter(pk=workspace_id).exists():
+            drop_all_blobs(workspace_id)
 
 
 def _with_lists() -> set[uuid.UUID]:

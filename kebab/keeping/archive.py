@@ -19,7 +19,8 @@ from django.core.files.storage import default_storage
 
 from kebab.stack.paths import copy_whole, replace_text
 
-_FOLDERS = "backup-folders"
+#: The archive's file that says where backups lie.
+FOLDERS = "backup-folders"
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +66,7 @@ def archive_deleted(name: str) -> bool:
 
 def folders_of(archive: Path) -> list[Path]:
     """Give the folders in which backups lie that need this archive."""
-    noted = archive / _FOLDERS
+    noted = archive / FOLDERS
     return [Path(line) for line in noted.read_text(encoding="utf-8").splitlines()] if noted.exists() else []
 
 
@@ -73,7 +74,12 @@ def note_folder(archive: Path, folder: Path) -> None:
     """Note that backups in a folder need this archive."""
     folders = folders_of(archive)
     if folder not in folders:
-        replace_text(archive / _FOLDERS, "".join(f"{each}\n" for each in [*folders, folder]))
+        replace_text(archive / FOLDERS, "".join(f"{each}\n" for each in [*folders, folder]))
+
+
+def wal_place(name: str) -> str:
+    """Give what of the name of a piece of the log says its place, behind the eight digits of its timeline."""
+    return name[8:]
 
 
 def prune_archive(

@@ -1,5 +1,6 @@
 """`kebab backup`: a whole copy of the embedded stack, made while it is used."""
 
+import logging
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from psycopg import Connection
 
 import kebab
 from kebab.keeping import base, blobs
-from kebab.keeping.archive import archive_folder, folders_of, note_folder, prune_archive
+from kebab.keeping.archive import FOLDERS, archive_folder, folders_of, note_folder, prune_archive, wal_place
 from kebab.keeping.errors import BackupFailed
 from kebab.keeping.holding import deletions_held
 from kebab.keeping.manifest import (
@@ -32,6 +33,8 @@ from kebab.stack.postgres_install import wheel_install
 from kebab.stack.reachability import connect
 from kebab.tenancy.roles import OWNER
 
+logger = logging.getLogger(__name__)
+
 Announce = Callable[[str], None]
 _CLOCK = "SELECT clock_timestamp()"
 _SERVER = "SELECT current_setting('server_version'), system_identifier::text FROM pg_control_system()"
@@ -43,10 +46,17 @@ class Made:
 
     backup: Backup
     copied: blobs.Copied
+    #: Names of the backups that went for it.
+    removed: list[str]
 
 
-def back_up(folder: Path, configuration: StackConfiguration, announce: Announce) -> Made:
-    """Make a backup in `folder` while the servers run. Raises BackupFailed, OSError."""
+def back_up(
+    folder: Path, configuration: StackConfiguration, announce: Announce, *, keep: int | None = None
+) -> Made:
+    """Make a backup in `folder` while the servers run, and remove all but the latest `keep`.
+
+    Raises BackupFailed, OSError.
+    """
     make_folder(folder, 0o700)
     with _as_owner() as owner, deletions_held(owner):
         started = _now(owner)
@@ -58,12 +68,15 @@ def back_up(folder: Path, configuration: StackConfiguration, announce: Announce)
         make_folder(draft, 0o700)
         copied = _fill(draft, folder, owner, configuration, announce)
         write_manifest(draft, _manifest(draft, owner, started))
-    if (archive := archive_folder()) is not None:
-        note_folder(archive, folder)
-    _sync_tree(draft)
-    draft.rename(path)
-    _sync(folder)
-    return Made(backup=next(each for each in backups_in(folder) if each.path == path), copied=copied)
+        if (archive := archive_folder()) is not None:
+            note_folder(archive, folder)
+        _sync_tree(draft)
+        draft.rename(path)
+        _sync(folder)
+        made = next(each for each in backups_in(folder) if each.path == path)
+        # No other backup counts on bytes meanwhile that this one removes.
+        removed = [] if keep is None else prune(folder, keep=keep)
+    return Made(backup=made, copied=copied, removed=removed)
 
 
 def prune(folder: Path, *, keep: int) -> list[str]:
@@ -71,8 +84,8 @@ def prune(folder: Path, *, keep: int) -> list[str]:
     backups = backups_in(folder)
     old, kept = backups[:-keep], backups[-keep:]
     for backup in old:
-        (backup.path / "manifest.json").unlink()  # from here on it is none
-        shutil.rmtree(backup.path)
+        gone = backup.path.rename(f"{backup.path}{PARTIAL}")  # from here on it is none
+        shutil.rmtree(gone)
     needed = {name for backup in kept for name in backup.blob_names()}
     shared = folder / "blobs"
     for path in shared.glob("*/*/*"):
@@ -86,15 +99,22 @@ def prune(folder: Path, *, keep: int) -> list[str]:
 
 def _prune_archive(archive: Path) -> None:
     """Forget what is older than the oldest backup, in whatever folder it lies."""
-    folders = folders_of(archive)
-    if not all(folder.is_dir() for folder in folders):
-        return  # nobody knows what one that isn't mounted needs
-    backups = [backup for folder in folders for backup in backups_in(folder)]
-    oldest = min((backup.manifest for backup in backups), key=lambda manifest: manifest.ended)
-    before = datetime.fromisoformat(oldest.started_at)
+    backups_of = {folder: backups_in(folder) for folder in folders_of(archive)}
+    if empty := [str(folder) for folder, found in backups_of.items() if not found]:
+        # Nobody knows what one that isn't mounted needs.
+        logger.warning(
+            "the archive %s is not pruned: there is no backup in %s; mount it, or take its line out of %s",
+            archive,
+            ", ".join(empty),
+            archive / FOLDERS,
+        )
+        return
+    backups = [backup for found in backups_of.values() for backup in found]
+    before = min(datetime.fromisoformat(backup.manifest.started_at) for backup in backups)
+    # After a restore the log goes on under another number from a place before later backups'.
+    first_wal = min((backup.manifest.first_wal for backup in backups), key=wal_place)
     needed = {name for backup in backups for name in backup.blob_names()} | blobs.needed_blobs()
-    binaries = wheel_install().binaries
-    prune_archive(archive, binaries, first_wal=oldest.first_wal, before=before, needed=needed)
+    prune_archive(archive, wheel_install().binaries, first_wal=first_wal, before=before, needed=needed)
 
 
 def _fill(
@@ -107,9 +127,9 @@ def _fill(
     first = blobs.copy_to_folder(before, shared)
     announce("Copying the database ...")
     base.copy_cluster(configuration, draft / "postgres")
-    base.check_copy(draft / "postgres")
-    after = blobs.needed_blobs()
+    after = blobs.needed_blobs()  # at once: what is replaced from here on is in the copy
     second = blobs.copy_to_folder(after - before, shared)
+    base.check_copy(draft / "postgres")
     _refuse_damage([*first.damaged, *second.damaged])
     names = sorted(name for name in before | after if (shared / name).exists())
     (draft / "blobs.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")

@@ -1,5 +1,6 @@
-"""Bytes stay where they are while a backup copies them: whoever would delete some leaves them for later."""
+"""Bytes stay where they are while they are copied: whoever would delete some leaves them for later."""
 
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -27,8 +28,30 @@ def deletions_held(owner: Connection[Any]) -> Iterator[None]:
         owner.execute("SELECT pg_advisory_unlock_all()")
 
 
-def may_delete() -> bool:
-    """Whether bytes may be deleted until this transaction's end."""
+@contextmanager
+def deletions_in_workspace_held(workspace_id: uuid.UUID) -> Iterator[None]:
+    """Have all nodes delete none of a workspace's bytes for the length of a block outside transactions.
+
+    It waits for deletions that are under way, and for whoever else holds them.
+    """
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock_shared(%s)", [_LOCK])
+        cursor.execute("SELECT pg_advisory_lock(%s)", [_lock_of(workspace_id)])
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [_lock_of(workspace_id)])
+
+
+def may_delete(workspace_id: uuid.UUID) -> bool:
+    """Whether a workspace's bytes may be deleted until this transaction's end."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_try_advisory_xact_lock_shared(%s) AND pg_try_advisory_xact_lock_shared(%s)",
+            [_LOCK, _lock_of(workspace_id)],
+        )
         return bool(cursor.fetchone()[0])
+
+
+def _lock_of(workspace_id: uuid.UUID) -> int:
+    return (workspace_id.int >> 64) - 2**63

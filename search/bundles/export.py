@@ -6,6 +6,7 @@ from pathlib import Path
 from django.utils import timezone
 
 import kebab
+from kebab.keeping.holding import deletions_in_workspace_held
 from kebab.people.models import Workspace
 from kebab.people.preferences import preference
 from search.bundles.blob_rows import blob_pieces
@@ -38,7 +39,11 @@ def export_bundle(
     It acts where its caller acts. Raises BundleExists, BundleUnreadable, and Workspace.DoesNotExist when the
     workspace is gone.
     """
-    with draft_of(target, replaces=replaces) as draft, snapshot.postgres_snapshot():
+    with (
+        draft_of(target, replaces=replaces) as draft,
+        deletions_in_workspace_held(workspace.pk),  # the bytes are read after the rows that name them
+        snapshot.postgres_snapshot(idle_limit="0"),
+    ):
         present = Workspace.objects.get(pk=workspace.pk)
         with new_bundle(draft, snapshot.analysis_for(present)) as writer:
             return _Export(present, writer, on_progress).run()

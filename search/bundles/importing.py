@@ -5,6 +5,7 @@ leaves is bytes of documents under the name that the next import of the same bun
 """
 
 import secrets
+import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from blake3 import blake3
+from django.core.files.storage import default_storage
 from django.db import DataError, IntegrityError, OperationalError, connection, transaction
 from django.utils import timezone
 from psycopg.errors import LockNotAvailable
@@ -31,13 +33,13 @@ from search.bundles.loading import Loader
 from search.bundles.manifest import Manifest, manifest_digest
 from search.bundles.progress import Progress
 from search.bundles.reading import BundleReader
+from search.bundles.under_way import try_lock
 from search.bundles.verifying import Verifier, check_digests
 from search.changelog import CHANNEL
 from search.models import Change, Document
 
-# Between two statements bytes are read, checked and written.
-_OPTIONS = "SET LOCAL idle_in_transaction_session_timeout = '10min'; SET LOCAL statement_timeout = '10min'"
-_TRY_LOCK = "SELECT pg_try_advisory_xact_lock(%s)"
+# Between two statements bytes are read, checked and written, however many there are.
+_OPTIONS = "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL statement_timeout = '10min'"
 _NOTIFY = "SELECT pg_notify(%s, %s)"
 
 
@@ -77,7 +79,9 @@ def import_bundle(request: ImportRequest, on_progress: Progress = lambda *_: Non
         with acting_everywhere():
             begun = begun_import(request.slug, reader.manifest)
         if begun is None:
-            Verifier(reader, on_progress).run()
+            verifier = Verifier(reader, on_progress)
+            verifier.run()
+            _check_room(reader, verifier.blob_bytes)
             imported = _load(request, reader, on_progress)
         else:
             imported = Imported(workspace=begun, manifest=reader.manifest, was_finished=True)
@@ -85,11 +89,26 @@ def import_bundle(request: ImportRequest, on_progress: Progress = lambda *_: Non
     return imported
 
 
+def _check_room(reader: BundleReader, blob_bytes: int) -> None:
+    """Raise BundleRefused when the documents' bytes, unpacked, don't fit on the disk that is to keep them."""
+    try:
+        folder = Path(default_storage.path(""))
+    except NotImplementedError:
+        return  # a bucket
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    free_bytes = shutil.disk_usage(folder).free
+    if blob_bytes > free_bytes:
+        raise BundleRefused(
+            f"{reader.path} is refused: its documents' bytes take {blob_bytes / 1e9:.1f} GB, and"
+            f" {free_bytes / 1e9:.1f} GB are free in {folder}."
+        )
+
+
 def _load(request: ImportRequest, reader: BundleReader, on_progress: Progress) -> Imported:
     with acting_everywhere():
         workspace_id = _free_id(request.slug, reader.manifest)
     with acting_in(workspace_id), _naming_refusals(request), transaction.atomic():
-        _prepare(workspace_id)
+        _prepare(workspace_id, request.slug)
         with _blobs_going_with_rows(workspace_id):
             workspace, dropped = _made(request, reader, workspace_id)
             reached("import_workspace")
@@ -120,22 +139,31 @@ def _free_id(slug: str, manifest: Manifest) -> uuid.UUID:
         nth += 1
 
 
-def _prepare(workspace_id: uuid.UUID) -> None:
+def _prepare(workspace_id: uuid.UUID, slug: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(_OPTIONS)
-        cursor.execute(_TRY_LOCK, [workspace_id.int % 2**63])
-        if not cursor.fetchone()[0]:
-            raise ImportUnderWay("Another process is importing this bundle under the same slug.")
+    if not try_lock(workspace_id):
+        raise ImportUnderWay("Another process is importing this bundle under the same slug.")
+    if Workspace.objects.filter(pk=workspace_id).exists():  # since its id was chosen
+        raise _taken(slug)
 
 
 @contextmanager
 def _blobs_going_with_rows(workspace_id: uuid.UUID) -> Iterator[None]:
-    """Delete what was kept of documents when their rows can't be; the lock is still held."""
+    """Delete what was kept of documents when their rows can't be, while the lock is still held.
+
+    Once the connection is lost another import may have the lock: it takes up what was kept.
+    """
     try:
         yield
     except BaseException:
-        drop_all_blobs(workspace_id)
+        if not connection.connection.closed:
+            drop_all_blobs(workspace_id)
         raise
+
+
+def _taken(slug: str) -> Conflict:
+    return Conflict(f"The slug {slug!r} is taken; choose another one.", code="slug_taken")
 
 
 @contextmanager
@@ -169,9 +197,7 @@ def _made(
         with transaction.atomic():
             workspace.save(force_insert=True)
     except IntegrityError as error:
-        raise Conflict(
-            f"The slug {request.slug!r} is taken; choose another one.", code="slug_taken"
-        ) from error
+        raise _taken(request.slug) from error
     if request.owner is not None:
         Membership.objects.create(workspace=workspace, user=request.owner, role=Role.OWNER)
     return workspace, tuple(sorted(wrong))

@@ -13,6 +13,7 @@ from django.utils import timezone
 from kebab.failpoints import reached
 from kebab.people.models import Group, Workspace
 from search.blobs import keep_blob_file, keep_blobs
+from search.bundles.errors import BundleRefused
 from search.bundles.progress import Progress
 from search.bundles.reading import BundleReader, DocumentRow
 from search.bundles.source_rows import source_fields
@@ -180,6 +181,10 @@ class Loader:
                 .filter(chunk_id__any_of=row.chunk_ids, document__workspace=self.workspace)
                 .values_list("chunk_id", "embed_hash", "document__version_id")
             }
+            if strange := set(row.chunk_ids) - of_chunks.keys():
+                raise BundleRefused(
+                    f"{self.reader.path} is refused: vectors: {min(strange).hex} is of no chunk."
+                )
             space_id = self._id("spaces", row.space_number)
             insert_rows(
                 [

@@ -12,6 +12,7 @@ from blake3 import blake3
 from search.bundles.errors import BundleDamaged, BundleRefused
 from search.bundles.layout import FORMAT, MAX_MANIFEST_BYTES, SECTIONS
 from search.bundles.values import (
+    MAX_COUNT,
     Fields,
     Id,
     Json,
@@ -36,7 +37,7 @@ _FIELDS: Fields = {
     "slug": Text(most=63),
     "name": Text(most=200),
     "corpus_id": Id(),
-    "seq": Whole(),
+    "seq": Whole(most=MAX_COUNT),
     "documents": Whole(),
     "chunks": Whole(),
     "vectors": Whole(),

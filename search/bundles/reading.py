@@ -2,7 +2,7 @@
 
 import uuid
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -103,8 +103,7 @@ class BundleReader:
             with self._naming("chunks", number):
                 unpacked_body = unpacked(_bytes(body))
                 size_bytes = len(unpacked_body) + (size_bytes if document == before else 0)
-                if size_bytes > MAX_DOCUMENT_BYTES:
-                    raise ValueError(f"its document has more than {MAX_DOCUMENT_BYTES} bytes unpacked")
+                _check_size(size_bytes)
                 rows = chunk_rows(unpacked_body)
             before = document
             yield document, rows
@@ -180,6 +179,20 @@ def chunk_rows(body: bytes) -> list[Row]:
         raise ValueError("is no list of chunks")
     fields = SECTIONS_BY_NAME["chunks"].fields
     return [taken(fields, row) for row in rows]
+
+
+def within_document(bodies: Iterable[bytes]) -> Iterator[bytes]:
+    """Give the unpacked rows of one document's chunks. Raises ValueError where they are too many bytes."""
+    size_bytes = 0
+    for body in bodies:
+        size_bytes += len(body)
+        _check_size(size_bytes)
+        yield body
+
+
+def _check_size(size_bytes: int) -> None:
+    if size_bytes > MAX_DOCUMENT_BYTES:
+        raise ValueError(f"its document has more than {MAX_DOCUMENT_BYTES} bytes unpacked")
 
 
 def unpacked(body: bytes) -> bytes:

@@ -14,6 +14,7 @@ from django.db import models
 from kebab.people.models import Group, Workspace
 from search.bundles.layout import MAX_DIM
 from search.bundles.values import (
+    MAX_COUNT,
     Fields,
     Fitting,
     Id,
@@ -21,6 +22,7 @@ from search.bundles.values import (
     Moment,
     Number,
     OneOf,
+    Spans,
     Text,
     Texts,
     Truth,
@@ -76,7 +78,7 @@ SECTIONS_BY_NAME: Final[Mapping[str, Section]] = {
             "name": Text(most=200),
             "corpus_id": Id(),
             "settings": Json(type_=dict),
-            "head_seq": Whole(),
+            "head_seq": Whole(most=MAX_COUNT),
         },
         left={"id": _OWN, "created_at": "the time of the import", "quota": "its operator's to say"},
     ),
@@ -143,7 +145,7 @@ SECTIONS_BY_NAME: Final[Mapping[str, Section]] = {
             "passage_prefix": Text(most=200),
             "languages": Texts(most=16),
             "state": OneOf(choices=tuple(SpaceState.values)),
-            "epoch": Whole(),
+            "epoch": Whole(most=MAX_COUNT),
             "known_share": Number(may_be_absent=True),
             "switches_by_itself": Truth(),
             "held_because": Text(),
@@ -270,7 +272,7 @@ SECTIONS_BY_NAME: Final[Mapping[str, Section]] = {
             "breadcrumb": Text(),
             "section_label": Text(),
             "text": Text(),
-            "source_spans": Json(type_=list),
+            "source_spans": Spans(),
             "token_count": Whole(least=-(2**31), most=_SMALL),
             "embed_hash": Id(),
             "row_version": Whole(least=-(2**31), most=_SMALL),

@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from search.bundles.errors import BundleRefused
-from search.bundles.reading import Row, chunk_rows, unpacked
+from search.bundles.reading import Row, chunk_rows, unpacked, within_document
 from search.bundles.sections import SECTIONS_BY_NAME
 from search.bundles.values import read_json, taken
 from search.mirror.filters import Clause, filter_clause
@@ -79,9 +79,8 @@ class BundleRows:
             document = taken(SECTIONS_BY_NAME["documents"].fields, read_json(body))
             if document["version_number"] not in self._versions:
                 raise ValueError(f"there is no version {document['version_number']}")
-            chunks = _by_id(
-                chunk_rows(unpacked(rows)) for (rows,) in self._connection.execute(_CHUNKS, (number,))
-            )
+            rows = (unpacked(row) for (row,) in self._connection.execute(_CHUNKS, (number,)))
+            chunks = _by_id(chunk_rows(row) for row in within_document(rows))
         except ValueError as error:
             raise self._refused(f"documents row {number}: {error}") from error
         return document, chunks

@@ -19,6 +19,8 @@ from search.retrieval.storable import is_storable
 #: Of texts that have no limit of their own.
 MAX_TEXT_CHARS = 20_000_000
 _LONG = 2**63
+#: Of numbers that are counted on from.
+MAX_COUNT = 2**53
 _HEX32 = re.compile(r"[0-9a-f]{32}")
 _HEX64 = re.compile(r"[0-9a-f]{64}")
 # Deeper than anything that is stored; far from where Python's reader gives up.
@@ -230,6 +232,27 @@ class Json(_Plain):
             raise ValueError(f"{shown(value)} is no {self.type_.__name__}")
         _check_depth(value, _MAX_DEPTH)
         return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spans(_Plain):
+    """Where a chunk was cut from: objects that say their kind, and those of lines their first and last."""
+
+    def _checked(self, value: Any) -> list[dict[str, Any]]:
+        if not isinstance(value, list):
+            raise ValueError(f"{shown(value)} is no list")
+        for span in value:
+            _check_span(span)
+        _check_depth(value, _MAX_DEPTH)
+        return value
+
+
+def _check_span(span: Any) -> None:
+    if not isinstance(span, dict) or not isinstance(span.get("kind"), str):
+        raise ValueError(f"{shown(span)} is no span")
+    if span["kind"] == "line":
+        start = Whole(least=1).taken(span.get("start"))
+        Whole(least=start).taken(span.get("end"))
 
 
 def _check_depth(value: Any, left: int) -> None:

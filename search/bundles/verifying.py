@@ -33,6 +33,8 @@ class Verifier:
 
     reader: BundleReader
     on_progress: Progress = lambda *_: None
+    #: That the documents' contents have unpacked.
+    blob_bytes: int = 0
     _versions: dict[int, tuple[str, str]] = field(default_factory=dict)
     _spaces: dict[int, int] = field(default_factory=dict)
     _hashes: set[str] = field(default_factory=set)
@@ -127,7 +129,7 @@ class Verifier:
             in_order = [before.get(row.space_number, b""), *ids]
             if any(one >= other for one, other in pairwise(in_order)):
                 raise self._refused("vectors", number, "chunk_ids: not in order")
-            # The first half of an id; the database looks at all of it.
+            # The first half of an id; an import looks at all of it.
             heads = np.frombuffer(b"".join(ids), ">u8").reshape(-1, 2)[:, 0]
             places = np.searchsorted(known, heads)
             if not len(known) or (known[np.minimum(places, len(known) - 1)] != heads).any():
@@ -142,6 +144,7 @@ class Verifier:
             hasher = blake3()
             for piece in pieces:
                 hasher.update(piece.body)
+                self.blob_bytes += len(piece.body)
             if hasher.hexdigest() != hash_:
                 raise BundleRefused(f"{self.reader.path} is refused: blobs: {hash_[:16]}… has other bytes.")
             if hash_ not in self._hashes:

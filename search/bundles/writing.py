@@ -1,6 +1,8 @@
 """Writing a bundle: a draft beside the file, rows as they come, and the file all at once at the end."""
 
 import contextlib
+import fcntl
+import glob
 import os
 import uuid
 import zlib
@@ -52,8 +54,10 @@ def draft_of(target: Path, *, replaces: bool) -> Iterator[Path]:
         raise BundleExists(f"{target} is there already; choose another name, or replace it with --force.")
     draft = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
     try:
+        _clear(target)
         draft.touch(mode=_PRIVATE)
-        yield draft
+        with _in_hand(draft):
+            yield draft
         _bring_to_disk(draft)
         draft.replace(target)
         _bring_to_disk(target.parent)
@@ -65,6 +69,21 @@ def draft_of(target: Path, *, replaces: bool) -> Iterator[Path]:
         for leftover in (draft, draft.with_name(f"{draft.name}-journal")):
             with contextlib.suppress(OSError):
                 leftover.unlink()
+
+
+@contextmanager
+def _in_hand(draft: Path) -> Iterator[None]:
+    """Show other processes that somebody writes the draft. Raises BlockingIOError where another does."""
+    with draft.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+
+
+def _clear(target: Path) -> None:
+    """Remove the drafts of `target` that killed exports left."""
+    for left in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):
+        with contextlib.suppress(OSError), _in_hand(left):
+            left.unlink()
 
 
 @contextmanager

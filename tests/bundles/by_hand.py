@@ -2,6 +2,7 @@
 
 import json
 import uuid
+import zlib
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -148,6 +149,17 @@ def put_body(section: str, body: bytes, number: int = 1) -> Callable[[apsw.Conne
     def change(connection: apsw.Connection) -> object:
         sql = f"UPDATE bundle_{section} SET body = ? WHERE number = ?"  # noqa: S608 - our own names
         return connection.execute(sql, (body, number))
+
+    return change
+
+
+def put_chunk_fields(**fields: Any) -> Callable[[apsw.Connection], object]:
+    """Give the change that puts other values into the first chunk of the first document."""
+
+    def change(connection: apsw.Connection) -> object:
+        (body,) = connection.execute("SELECT body FROM bundle_chunks WHERE number = 1").fetchone()
+        first, *others = json.loads(zlib.decompress(body))
+        return put_body("chunks", compressed(packed_json([{**first, **fields}, *others])))(connection)
 
     return change
 

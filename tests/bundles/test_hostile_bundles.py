@@ -21,7 +21,15 @@ from search.bundles.reading import BundleReader
 from search.bundles.searching import SearchableBundle
 from search.bundles.verifying import Verifier
 from search.retrieval.types import SearchQuery
-from tests.bundles.by_hand import CHUNKS_OF_EACH, DOCUMENTS, forge, put_body, put_fields, write_by_hand
+from tests.bundles.by_hand import (
+    CHUNKS_OF_EACH,
+    DOCUMENTS,
+    forge,
+    put_body,
+    put_chunk_fields,
+    put_fields,
+    write_by_hand,
+)
 
 
 @pytest.fixture
@@ -142,6 +150,19 @@ def test_tables_of_another_making_are_refused(file, sql):
         BundleReader(file)
 
 
+def test_a_number_of_changes_after_which_none_fits_is_refused(file):
+    with pytest.raises(BundleRefused, match="seq"):
+        BundleReader(forge(file, lambda connection: None, seq=2**60))
+
+
+def test_a_search_unpacks_no_more_of_a_document_than_an_import(file, monkeypatch):
+    monkeypatch.setattr("search.bundles.reading.MAX_DOCUMENT_BYTES", 100)
+    bundle = SearchableBundle(file)
+    with pytest.raises(BundleRefused, match="100 bytes"):
+        bundle.search(SearchQuery(text="lighthouse"))
+    bundle.close()
+
+
 BOMB = zlib.compress(b"[" + b" " * 200_000_000 + b"]")
 N_VECTORS = DOCUMENTS * CHUNKS_OF_EACH
 
@@ -168,6 +189,12 @@ def vectors(value):
         (put_body("chunks", b"no zlib"), "unpacked"),
         (put_body("chunks", zlib.compress(b'[{"text": 5}]')), "fields"),
         (put_body("chunks", zlib.compress(b"{}")), "no list"),
+        (put_chunk_fields(source_spans=[5]), "source_spans"),
+        (put_chunk_fields(source_spans=[{"start": 1, "end": 2}]), "source_spans"),
+        (put_chunk_fields(source_spans=[{"kind": "line"}]), "source_spans"),
+        (put_chunk_fields(source_spans=[{"kind": "line", "start": 3, "end": 2}]), "source_spans"),
+        (put_fields("workspace", head_seq=2**60), "head_seq"),
+        (put_fields("spaces", epoch=2**60), "epoch"),
         (run("DELETE FROM bundle_chunks WHERE number = 2"), "row 2 is missing"),
         (run("UPDATE bundle_chunks SET document = 77 WHERE number = 6"), "chunk"),
         (put_fields("documents", path="../../etc/passwd"), "path"),

@@ -6,22 +6,31 @@ import random
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from types import SimpleNamespace
 
 import psycopg
 import pytest
 from django.conf import settings as django_settings
-from django.db import connection
+from django.db import OperationalError, connection
 
 from kebab.api.errors import Conflict
 from kebab.people.models import AuditEvent, Group, Workspace
+from kebab.tenancy.acting import acting_everywhere
+from kebab.tenancy.owner import owner_connection
+from search.blobs import has_blob
 from search.bundles import importing
 from search.bundles.errors import BundleDamaged, BundleRefused, ImportUnderWay
 from search.bundles.importing import ImportRequest, import_bundle
+from search.bundles.loading import Loader
+from search.bundles.under_way import lock_key
+from search.bundles.verifying import check_digests
 from search.models import Chunk, ChunkVector, Document, EmbeddingSpace, Source, Topic
 from tests.bundles.by_hand import forge
 from tests.bundles.making import rows_of
 from tests.drill.stack import eventually
+from tests.keeping.diagnosing import statuses
 
 IMPORT = """
 import sys, django
@@ -191,6 +200,88 @@ def test_two_imports_of_one_bundle_under_one_slug_make_one_workspace(
     assert Workspace.objects.filter(slug="elsewhere").count() == 1
 
 
+def test_an_import_that_ended_before_this_one_had_the_lock_keeps_its_bytes(
+    workspace, bundle, blobs, mirrors, monkeypatch
+):
+    def late(*arguments):
+        monkeypatch.undo()
+        assert ended(begin(bundle, blobs, mirrors)) == 0
+        importing._prepare(*arguments)
+
+    monkeypatch.setattr(importing, "_prepare", late)
+    with pytest.raises(Conflict, match="taken"):
+        import_bundle(ImportRequest(file=bundle, slug="elsewhere"))
+
+    assert_bytes_are_kept(Workspace.objects.get(slug="elsewhere"))
+
+
+def test_a_doctor_lets_the_bytes_be_that_an_import_is_bringing_in(workspace, bundle, blobs, monkeypatch):
+    monkeypatch.setattr("ingest.leftover_checks._PATIENCE_S", 0.0)
+    seen = []
+
+    def with_a_doctor(reader):
+        with ThreadPoolExecutor(1) as beside:
+            seen.append(beside.submit(_diagnosed).result())
+        check_digests(reader)
+
+    monkeypatch.setattr(importing, "check_digests", with_a_doctor)
+    imported = import_bundle(ImportRequest(file=bundle, slug="elsewhere")).workspace
+
+    assert seen == [{"ok"}]
+    assert_bytes_are_kept(imported)
+
+
+def _diagnosed():
+    try:
+        with acting_everywhere():
+            return statuses("leftovers", repair=True)
+    finally:
+        connection.close()
+
+
+def assert_bytes_are_kept(workspace):
+    hashes = Document.objects.in_workspace(workspace).values_list("content_hash", flat=True)
+    assert [hash_ for hash_ in hashes if not has_blob(workspace.pk, hash_)] == []
+
+
+def test_an_import_whose_connection_is_cut_leaves_its_bytes_to_the_next(
+    workspace, bundle, blobs, monkeypatch
+):
+    def cut(loader):
+        monkeypatch.undo()
+        loader._load_blobs()
+        with connection.cursor() as cursor, owner_connection() as owner:
+            cursor.execute("SELECT pg_backend_pid()")
+            owner.execute("SELECT pg_terminate_backend(%s)", cursor.fetchone())
+        loader.run()
+
+    monkeypatch.setattr(Loader, "run", cut)
+    with pytest.raises(OperationalError):
+        import_bundle(ImportRequest(file=bundle, slug="elsewhere"))
+
+    assert sum(path.is_file() for path in blobs.rglob("*")) == 26
+    assert_bytes_are_kept(import_bundle(ImportRequest(file=bundle, slug="elsewhere")).workspace)
+
+
+def test_a_vector_of_no_chunk_is_refused_though_half_of_its_id_is_right(workspace, bundle):
+    def change(sqlite):
+        ((number, ids),) = sqlite.execute("SELECT number, chunk_ids FROM bundle_vectors").fetchall()
+        other = ids[:-1] + bytes([ids[-1] ^ 1])
+        sqlite.execute("UPDATE bundle_vectors SET chunk_ids = ? WHERE number = ?", (other, number))
+
+    with pytest.raises(BundleRefused, match="is of no chunk"):
+        import_bundle(ImportRequest(file=forge(bundle, change), slug="elsewhere"))
+
+
+def test_bytes_that_do_not_fit_on_the_disk_are_refused_before_any_is_written(
+    workspace, bundle, blobs, monkeypatch
+):
+    monkeypatch.setattr(importing.shutil, "disk_usage", lambda _: SimpleNamespace(free=10))
+    with pytest.raises(BundleRefused, match=r"0\.0 GB are free"):
+        import_bundle(ImportRequest(file=bundle, slug="elsewhere"))
+    assert [path.name for path in blobs.iterdir()] == [str(workspace.pk)]
+
+
 def test_an_import_that_another_has_in_hand_says_so(workspace, bundle):
     from search.bundles.reading import BundleReader
 
@@ -200,7 +291,7 @@ def test_an_import_that_another_has_in_hand_says_so(workspace, bundle):
     with psycopg.connect(
         host=details["host"], port=details.get("port"), user=details["user"], dbname=details["dbname"]
     ) as other:
-        other.execute("SELECT pg_advisory_lock(%s)", [id_.int % 2**63])
+        other.execute("SELECT pg_advisory_lock(%s)", [lock_key(id_)])
         with pytest.raises(ImportUnderWay):
             import_bundle(ImportRequest(file=bundle, slug="elsewhere"))
 

@@ -1,19 +1,25 @@
 """What a workspace held before an export, the workspace of its import holds and answers."""
 
 import stat
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from django.db import connection
 
+from ingest.blobs import release_blobs
 from kebab.api.errors import Conflict
 from kebab.health.checks import CheckStatus
 from kebab.people.models import AuditEvent, Membership, User, Workspace
-from search.blobs import read_blob
+from kebab.tenancy.acting import acting_everywhere
+from search.blobs import has_blob, read_blob
+from search.bundles import export, loading
 from search.bundles.errors import BundleExists
-from search.bundles.export import export_bundle
+from search.bundles.export import _Export, export_bundle
 from search.bundles.importing import ImportRequest, import_bundle
 from search.bundles.manifest import manifest_digest
+from search.bundles.writing import draft_of
 from search.checks import check_coverage, check_mirrors
-from search.corpus import Place, ensure_source, ensure_version, replace_document
+from search.corpus import Place, delete_documents, ensure_source, ensure_version, replace_document
 from search.embedders.hashing import HashEmbedder
 from search.models import Change, Document, EmbeddingSpace, Source, SourceReader
 from search.retrieval.types import Mode
@@ -111,6 +117,66 @@ def test_an_export_replaces_a_file_only_when_asked(workspace, bundle):
     manifest = export_bundle(workspace, bundle, replaces=True)
 
     assert manifest.documents == 13
+
+
+def test_a_draft_that_a_killed_export_left_goes_with_the_next(workspace, bundle):
+    left = bundle.with_name(f".{bundle.name}.{'0' * 32}.tmp")
+    left.write_bytes(b"half of it")
+    export_bundle(workspace, bundle, replaces=True)
+    assert not left.exists()
+
+
+def test_a_draft_that_another_export_writes_stays(workspace, bundle):
+    with draft_of(bundle, replaces=True) as draft:
+        export_bundle(workspace, bundle, replaces=True)
+        assert draft.exists()
+
+
+def test_documents_that_go_while_they_are_exported_are_in_the_file_with_their_bytes(
+    workspace, tmp_path, monkeypatch
+):
+    gone = Document.objects.in_workspace(workspace).get(path="guides/003.md")
+    write_vectors = _Export._write_vectors
+
+    def meanwhile(self, *arguments):
+        with ThreadPoolExecutor(1) as beside:
+            beside.submit(_delete, gone).result()
+        return write_vectors(self, *arguments)
+
+    monkeypatch.setattr(_Export, "_write_vectors", meanwhile)
+    manifest = export_bundle(workspace, tmp_path / "all.kebab")
+    imported = import_bundle(ImportRequest(file=tmp_path / "all.kebab", slug="elsewhere")).workspace
+
+    assert (manifest.blobs_missing, has_blob(imported.pk, gone.content_hash)) == (0, True)
+    assert release_blobs(workspace.pk, [gone.content_hash]) == 1  # as the hourly look does
+
+
+def _delete(document):
+    try:
+        with acting_everywhere():
+            delete_documents(document.workspace, [document.doc_id])
+            assert release_blobs(document.workspace_id, [document.content_hash]) == 0
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("verb", ["export", "import"])
+def test_bytes_may_take_as_long_as_they_do(workspace, tmp_path, monkeypatch, verb):
+    limits = []
+
+    def asked(*arguments):
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW idle_in_transaction_session_timeout")
+            limits.extend(cursor.fetchone())
+        return whole(*arguments)
+
+    module, name = (export, "blob_pieces") if verb == "export" else (loading, "keep_blobs")
+    whole = getattr(module, name)
+    monkeypatch.setattr(module, name, asked)
+    export_bundle(workspace, tmp_path / "all.kebab")
+    import_bundle(ImportRequest(file=tmp_path / "all.kebab", slug="elsewhere"))
+
+    assert set(limits) == {"0"}
 
 
 def test_a_slug_that_is_taken_is_refused(workspace, bundle):

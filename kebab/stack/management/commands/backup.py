@@ -28,7 +28,7 @@ class Command(BaseVerb):
 
     def run_verb(self, **options: Any) -> int:
         """Make the backup, then remove old ones."""
-        from kebab.keeping.backup import back_up, prune
+        from kebab.keeping.backup import back_up
 
         if not settings.KEBAB_EMBEDDED_POSTGRES:
             raise CliError(
@@ -37,15 +37,14 @@ class Command(BaseVerb):
         if options["keep"] is not None and options["keep"] < 1:
             raise CliError(f"--keep is {options['keep']}; give a whole number from 1 on.")
         folder = Path(options["folder"]).expanduser().resolve()
-        made = back_up(folder, StackConfiguration.from_settings(), self.remarks.print)
-        removed = prune(folder, keep=options["keep"]) if options["keep"] else []
+        made = back_up(folder, StackConfiguration.from_settings(), self.remarks.print, keep=options["keep"])
         facts = {
             **asdict(made.backup.manifest),
             "path": str(made.backup.path),
             "copied_blobs": made.copied.blobs,
             "copied_bytes": made.copied.size_bytes,
             "missing_blobs": made.copied.missing,
-            "removed": removed,
+            "removed": made.removed,
         }
         return self.answer(facts, _told(facts))
 
