@@ -21,7 +21,8 @@ SELECT oid, relname FROM pg_class
 WHERE (oid = ANY(%(tables)s::regclass[]) OR oid IN (
     SELECT inhrelid FROM pg_inherits WHERE inhparent = ANY(%(tables)s::regclass[])
 ))
-AND (reltuples < 0 OR pg_relation_size(oid) > 4 * greatest(relpages, 1) * current_setting('block_size')::int)
+AND (reltuples < 0
+    OR pg_relation_size(oid) > 4::bigint * greatest(relpages, 1) * current_setting('block_size')::int)
 """
 
 

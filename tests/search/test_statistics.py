@@ -37,3 +37,11 @@ def test_a_table_is_counted_again_when_it_has_outgrown_its_statistics(workspace)
     believe(tuples=1, pages=1)
     assert "search_chunk" in refresh_statistics()
     assert rows_believed("search_chunk") == 400
+
+
+def test_a_table_of_any_size_is_compared_with_its_statistics(workspace):
+    believe(tuples=10**9, pages=2**31 - 1)  # 16 TB
+    try:
+        assert refresh_statistics() == []
+    finally:
+        believe(tuples=-1, pages=0)
