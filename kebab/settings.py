@@ -131,7 +131,7 @@ KEBAB_PARSERS = whole_number("KEBAB_PARSERS", min(4, os.cpu_count() or 1))
 KEBAB_MIRROR_IDLE_DAYS = whole_number("KEBAB_MIRROR_IDLE_DAYS", 30)
 KEBAB_MIRROR_LIMIT_BYTES = whole_number("KEBAB_MIRROR_LIMIT_BYTES", 0)
 KEBAB_LEG_LIMIT_MS = whole_number("KEBAB_LEG_LIMIT_MS", 250)
-KEBAB_SEARCH_STATEMENT_LIMIT_MS = 2_000
+KEBAB_SEARCH_STATEMENT_LIMIT_MS = whole_number("KEBAB_SEARCH_STATEMENT_LIMIT_MS", 2_000)
 # Searches have PostgreSQL prepare their statements once a connection; a pooler that hands connections on
 # after each transaction, like PgBouncer's, needs it off.
 KEBAB_PLAN_ONCE = claim("KEBAB_PLAN_ONCE", True)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 from django.conf import settings
 from django.test import Client
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 _CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 _ARGUMENTS = [
@@ -20,6 +20,9 @@ _ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+# A page's default time limit is not that of what is expected of it.
+expect.set_options(timeout=30_000)
 
 needs_browser = [
     pytest.mark.browser,
@@ -61,7 +64,7 @@ def open_page(browser, live_server):
         if person is not None:
             context.add_cookies([session_cookie(person, live_server.url)])
         page = context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(60_000)
         listen(page, live_server.url, complaints)
         return page
 

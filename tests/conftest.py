@@ -108,10 +108,14 @@ def blobs(tmp_path: Path, settings: object) -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _patience_with_statements() -> None:
-    """A search's statement may take longer here than users wait: many tests share a machine."""
+def _patience_with_searches() -> None:
+    """A search may take longer here than users wait: many tests share a machine."""
     from django.conf import settings
 
+    from search import cursor_store
+
+    settings.KEBAB_LEG_LIMIT_MS = 60_000
+    cursor_store._LIMIT_S = 5.0
     # Cancelled, it would also end the transaction that such a test is.
     settings.KEBAB_SEARCH_STATEMENT_LIMIT_MS = 30_000
 

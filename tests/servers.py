@@ -10,7 +10,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
+import redis
 
 # Processes that share the tests inherit the environment of the first, and have servers of their own.
 _OWN_DIRECTORY = "KEBAB_DATA_DIR" not in os.environ or "PYTEST_XDIST_WORKER" in os.environ
@@ -34,10 +36,19 @@ def servers() -> Iterator[None]:
     """Run the embedded Postgres and Redis until the session ends."""
     from django.conf import settings
 
+    from kebab.stack import addresses
     from kebab.stack.paths import DataDirectory
     from kebab.stack.postgres import EmbeddedPostgres
     from kebab.stack.redis import EmbeddedRedis
 
     DataDirectory(settings.KEBAB_DATA_DIR).ensure()
     with EmbeddedPostgres(settings.KEBAB_DATA_DIR), EmbeddedRedis(settings.KEBAB_DATA_DIR):
+        # No test outlives a power cut, so that none need wait for the disk.
+        owner_url = addresses.database_url(settings.KEBAB_DATA_DIR, role=addresses.DATABASE_OWNER)
+        with psycopg.connect(owner_url, autocommit=True) as owner:
+            owner.execute("ALTER SYSTEM SET fsync = off")
+            owner.execute("SELECT pg_reload_conf()")
+        redis_url = addresses.redis_client_url(addresses.redis_url(settings.KEBAB_DATA_DIR))
+        with redis.Redis.from_url(redis_url) as client:
+            client.config_set("appendfsync", "no")
         yield

@@ -4,6 +4,7 @@ import json
 import re
 import time
 
+import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -156,6 +157,7 @@ def _own(plan):
     return (plan["Actual Rows"] + thrown) * plan["Actual Loops"]
 
 
+@pytest.mark.alone
 def test_every_page_reads_little_of_a_million_rows(transactional_db, office, workspace):
     fill(workspace)
     listed = f"/admin/search/document/?workspace__id__exact={workspace.pk}"

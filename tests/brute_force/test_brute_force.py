@@ -4,7 +4,7 @@ import base64
 import secrets
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
@@ -131,7 +131,7 @@ def test_a_token_costs_one_query_by_an_index_and_a_malformed_one_none(
 
 def _plan(statement):
     """How Postgres would run it in a table that is worth an index."""
-    with connection.cursor() as cursor:
+    with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")
         cursor.execute("EXPLAIN " + statement[statement.index("SELECT") :])
         return "\n".join(row[0] for row in cursor.fetchall())

@@ -18,7 +18,7 @@ from tests.deploy.servers_by_tcp import (
     TcpPostgres,
     TcpRedis,
 )
-from tests.drill.stack import eventually, free_port
+from tests.drill.stack import PATIENCE, eventually, free_port
 
 _ENTRYPOINT = DEPLOY / "image" / "entrypoint.sh"
 _STOP_LIMIT_S = 90.0
@@ -215,6 +215,7 @@ class Site:
             "KEBAB_WEB_WORKERS": "1",
             "KEBAB_PARSERS": "1",
             "KEBAB_TRUSTED_PROXIES": "127.0.0.1",
+            **PATIENCE,
         }
 
     @contextmanager

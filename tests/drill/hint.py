@@ -15,12 +15,9 @@ from tests.drill.stack import GaveUp, Stack, eventually
 from tests.drill.tenant import Tenant
 from tests.drill.victims import worker_family
 
-# A worker's new start, and a few periods of the sweep.
-_LIMIT_S = 30.0
 
-
-def lose_a_hint(stack: Stack, corpus: Corpus) -> Iterator[str]:
-    """Play the scene, and give what was violated."""
+def lose_a_hint(stack: Stack, corpus: Corpus, limit_s: float) -> Iterator[str]:
+    """Play the scene, and give what was violated: the job has so long to be found."""
     tenant = Tenant(stack.url, "lost-hint", corpus.folders)
     eventually(lambda: "worker" in stack.pids(), "the worker runs")
     worker = worker_family(stack)
@@ -30,10 +27,10 @@ def lose_a_hint(stack: Stack, corpus: Corpus) -> Iterator[str]:
     _empty_redis()
     os.kill(worker[0], signal.SIGKILL)
     try:
-        eventually(lambda: all(_is_done(job) for job in jobs), "the job is found again", _LIMIT_S)
+        eventually(lambda: all(_is_done(job) for job in jobs), "the job is found again", limit_s)
     except GaveUp:
         states = [patiently(lambda job=job: Job.objects.get(pk=job.pk).state) for job in jobs]
-        yield f"a job whose hint got lost is {', '.join(states)} after {_LIMIT_S:.0f} s"
+        yield f"a job whose hint got lost is {', '.join(states)} after {limit_s:.0f} s"
 
 
 def _is_done(job: Job) -> bool:

@@ -1,6 +1,8 @@
 """A stack of our own: `kebab up` and other verbs as processes on one data directory."""
 
+import contextlib
 import os
+import random
 import shutil
 import signal
 import socket
@@ -40,10 +42,12 @@ def eventually(
 
 
 def free_port() -> int:
-    """A TCP port that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A TCP port that was free a moment ago, of those that the kernel gives to nobody by itself."""
+    for port in random.SystemRandom().sample(range(15_000, 32_000), 200):
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise GaveUp("No port is free.")
 
 
 def temporary_directory() -> Path:
@@ -51,6 +55,10 @@ def temporary_directory() -> Path:
     path = Path(tempfile.mkdtemp(prefix="kebab-stack-"))
     path.chmod(0o711)
     return path
+
+
+# No search lacks a leg only because the machine has other tests to run.
+PATIENCE = {"KEBAB_LEG_LIMIT_MS": "60000", "KEBAB_SEARCH_STATEMENT_LIMIT_MS": "60000"}
 
 
 class Stack:
@@ -63,7 +71,7 @@ class Stack:
         self.data_dir = data_dir
         self.port = free_port()
         inherited = {name: value for name, value in os.environ.items() if not _is_setting(name)}
-        own = {"KEBAB_DATA_DIR": str(data_dir), "KEBAB_PORT": str(self.port)}
+        own = {"KEBAB_DATA_DIR": str(data_dir), "KEBAB_PORT": str(self.port), **PATIENCE}
         self.environment = {**inherited, **own, **environment}
         self._up: subprocess.Popen[bytes] | None = None
         self._seen: set[ProcessMark] = set()

@@ -24,7 +24,7 @@ from tests.drill.victims import worker_family
 
 _LIMIT_S = 60.0
 # Time to parse a document of so many paragraphs: the worker is caught in it, between two transactions.
-_PARAGRAPHS = 4_000
+_PARAGRAPHS = 40_000
 _REFUSALS = ("is no longer ours", "has gone to another worker", "were finished by another worker")
 _IN_TRANSACTION = "SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'"
 

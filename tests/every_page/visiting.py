@@ -102,7 +102,7 @@ def turn_to(page: Page, ground: Ground, entry: RegisteredPage) -> int:
 
 def _is_seen(page: Page, selector: str) -> bool:
     try:
-        page.locator(selector).first.wait_for(timeout=5_000)
+        page.locator(selector).first.wait_for(timeout=30_000)
     except PlaywrightTimeoutError:
         return False
     return True

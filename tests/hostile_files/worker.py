@@ -45,7 +45,9 @@ def _use_the_spellbound_child() -> None:
         return [module.get(part, part) for part in command(limits)]
 
     def impatient(self: process.SandboxProcess, header: Header, content: bytes) -> Any:
-        self._limits = DigestLimits(seconds=SECONDS) if "hang" in header["path"] else DigestLimits()
+        path = header["path"]
+        hangs = "hang" in path and (header["first_rung"] == 0 or "once" not in path)
+        self._limits = DigestLimits(seconds=SECONDS) if hangs else DigestLimits()
         return exchange(self, header, content)
 
     process._command = spellbound

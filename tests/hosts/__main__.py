@@ -26,7 +26,7 @@ def main(arguments: Sequence[str]) -> int:
         command = [*launcher(), sys.executable, "-m", "tests.hosts", *arguments, _INSIDE]
         os.execvp(command[0], command)  # noqa: S606 - becoming the program inside is the purpose
     signal.signal(signal.SIGTERM, _leave)
-    report = Report(options.report)
+    report = Report(options.report, patience=options.patience)
     with running_lab(report) as lab:
         for name in options.scenes:
             report.begin(name)
@@ -38,6 +38,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.hosts", description=__doc__)
     parser.add_argument("--scenes", nargs="+", choices=list(SCENES), default=list(SCENES), metavar="SCENE")
     parser.add_argument("--flap-s", type=float, default=60.0, help="how long the link flaps (60)")
+    parser.add_argument(
+        "--patience", type=float, default=1.0, help="times as long as is promised is borne (1)"
+    )
     parser.add_argument("--report", type=Path, help="file for what was claimed and measured, as JSON")
     parser.add_argument(_INSIDE, action="store_true", help=argparse.SUPPRESS)
     return parser

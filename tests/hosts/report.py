@@ -13,8 +13,10 @@ _MOST_SHOWN = 6
 class Report:
     """The claims by scene, each with what was against it."""
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, *, patience: float = 1.0) -> None:
+        """`patience` is by how much all may take longer than promised, where others are at work, too."""
         self._path = path
+        self.patience = patience
         self._began = time.monotonic()
         self._scene = ""
         self.violations: dict[str, dict[str, list[str]]] = {}

@@ -24,7 +24,7 @@ def report(tmp_path_factory):
     if missing is not None:
         pytest.skip(missing)
     path = tmp_path_factory.mktemp("hosts") / "report.json"
-    command = [sys.executable, "-m", "tests.hosts", "--report", str(path)]
+    command = [sys.executable, "-m", "tests.hosts", "--patience", "3", "--report", str(path)]
     done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, timeout=_LIMIT_S, check=False)
     assert path.exists(), done.stdout + done.stderr
     return json.loads(path.read_text()) | {"printed": done.stdout}

@@ -51,10 +51,11 @@ def _claim_all(lab: Lab, asked: list[Asked], cuts_s: list[float]) -> None:
     refused = [each for each in asked if each.is_refusal and each.kind != "upload, waiting"]
     report = lab.report
     report.claim("a answers or refuses", [each for each in asked if not (each.is_done or each.is_put_off)])
-    late = [each for each in refused if _cut_for(each, cuts_s) > REFUSAL_S]
-    report.claim(f"a refuses within {REFUSAL_S:g} s of being cut off", late)
+    refusal_s, altogether_s = REFUSAL_S * report.patience, _ALTOGETHER_S * report.patience
+    late = [each for each in refused if _cut_for(each, cuts_s) > refusal_s]
+    report.claim(f"a refuses within {refusal_s:g} s of being cut off", late)
     report.claim(
-        f"and within {_ALTOGETHER_S:g} s, however often", [e for e in refused if e.took_s > _ALTOGETHER_S]
+        f"and within {altogether_s:g} s, however often", [e for e in refused if e.took_s > altogether_s]
     )
     report.measure("a, done", len([each for each in asked if each.is_done]))
     report.measure("a, refused", spread_ms(each.took_s for each in refused))

@@ -12,7 +12,7 @@ from tests.hosts.lab import Lab
 from tests.hosts.laying_out import LEASE_S
 from tests.hosts.scenes.refusing import claim_recovery
 
-_PARAGRAPHS = 4_000
+_PARAGRAPHS = 40_000
 _LIMIT_S = 60.0
 _SETTLED_S = 3.0
 _JOB = "SELECT state, attempt, finished_at, items_done FROM ingest_job WHERE payload->>'path' = %s"

@@ -54,6 +54,6 @@ def _claim_undisturbed(lab: Lab, asked: list[Asked], began_s: float, cut: Cut) -
         during = [each.took_s for each in within(own, cut.began_s, cut.healed_s)]
         lab.report.measure(f"b, {kind}, before", spread_ms(calm))
         lab.report.measure(f"b, {kind}, during the cut", spread_ms(during))
-        bound_s = _SLOWER * median(calm) + _SLOWER_S
+        bound_s = (_SLOWER * median(calm) + _SLOWER_S) * lab.report.patience
         slow = [] if median(during) <= bound_s else [f"{median(during):.2f} s instead of {median(calm):.2f}"]
         lab.report.claim(f"b is as quick as before: {kind}", slow)

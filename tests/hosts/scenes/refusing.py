@@ -48,8 +48,9 @@ def claim_refusals(lab: Lab, node: Node, asked: Sequence[Asked], cut: Cut) -> No
         f"{node.name} answers or refuses what was on its way",
         [each for each in flying if not (each.is_done or each.is_refusal)],
     )
-    late = [each for each in (*during, *flying) if each.ended_s - max(each.began_s, cut.began_s) > REFUSAL_S]
-    report.claim(f"{node.name} keeps nobody waiting for longer than {REFUSAL_S:g} s", late)
+    limit_s = REFUSAL_S * report.patience
+    late = [each for each in (*during, *flying) if each.ended_s - max(each.began_s, cut.began_s) > limit_s]
+    report.claim(f"{node.name} keeps nobody waiting for longer than {limit_s:g} s", late)
     report.measure(f"requests refused by {node.name}", len(during))
     report.measure(f"longest wait at {node.name} in s", round(max(waited, default=0.0), 2))
     lab.refused |= {each.path for each in during if each.is_refusal and each.path}
@@ -67,9 +68,10 @@ def claim_recovery(lab: Lab, node: Node, healed_s: float) -> None:
     read_s = _seconds_until(lambda: client.ask("lexical", min_seq=head).is_done, healed_s)
     client.close()
     for what, taken_s in (("mirror has caught up", mirrored_s), ("reads min_seq", read_s)):
+        limit_s = RECOVERY_S * lab.report.patience
         lab.report.measure(f"{node.name} {what} after s", taken_s)
-        late = [] if taken_s is not None and taken_s <= RECOVERY_S else [f"after {taken_s} s"]
-        lab.report.claim(f"{node.name} {what} within {RECOVERY_S:g} s of healing", late)
+        late = [] if taken_s is not None and taken_s <= limit_s else [f"after {taken_s} s"]
+        lab.report.claim(f"{node.name} {what} within {limit_s:g} s of healing", late)
 
 
 def _seconds_until(claim: Callable[[], bool], since_s: float) -> float | None:

@@ -8,7 +8,7 @@ import psutil
 MARKDOWN = b"---\ntags: [a, b]\n---\n# Title\n\nSome text.\n"
 
 
-def wait_until(is_true, seconds: float = 10.0) -> None:
+def wait_until(is_true, seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while not is_true():
         assert time.monotonic() < deadline, "it did not happen in time"
