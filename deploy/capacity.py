@@ -3,20 +3,21 @@
 
     deploy/capacity.py --chunks 10_000_000 --workspaces 1_000 --qps 50
 
-Costs of a chunk and of a query are read from measured rows (docs/benchmarks/growth.json, made by
-`kebab bench --growth`), so that a new measurement is a new model. Needs nothing but Python.
+Costs of a chunk and of a query are read from docs/benchmarks/growth.json and tenants.json, which `kebab bench
+--growth` and `--workspaces` make, so that a new measurement is a new model. Needs nothing but Python.
 """
 
 import argparse
 import json
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-_MEASURED = Path(__file__).resolve().parent.parent / "docs" / "benchmarks" / "growth.json"
+_MEASURED = Path(__file__).resolve().parent.parent / "docs" / "benchmarks"
 # Of processors and of disks: above this they queue, or have no room for a rebuild.
 _BUSY = 0.6
 _FULL = 0.7
@@ -28,9 +29,10 @@ _HOT = 0.25
 _REPLICAS = 2
 # Of an embedder on two cores: docs/benchmarks, 170 to 184 chunks/s.
 _EMBED_CPU_S = 2 / 175
-# Of rows that were measured before these were: docs/benchmarks/profile.md, and the budget's 30 s for 100,000.
-_WEB_CPU_MS, _POSTGRES_CPU_MS, _REBUILD_S_A_CHUNK = 27.5, 7.5, 30.2 / 100_000
 _GB = 1e9
+
+#: What was measured at one size.
+Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,69 +68,110 @@ WORKERS = (Machine(vcpus=2, memory_gb=4, most_disk_gb=50), Machine(vcpus=8, memo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """`base + slope · x`, by least squares."""
+class Curve:
+    """Straight pieces through what was measured at rising sizes; the last of them goes on."""
 
-    base: float
-    slope: float
+    points: tuple[tuple[float, float], ...]
 
     @classmethod
-    def through(cls, points: Sequence[tuple[float, float]]) -> "Line":
-        """Fit; neither slope nor base falls below 0, and through one point it goes from the origin."""
-        mean_x = sum(x for x, _ in points) / len(points)
-        mean_y = sum(y for _, y in points) / len(points)
-        spread = sum((x - mean_x) ** 2 for x, _ in points)
-        if not spread:
-            return cls(base=0.0, slope=mean_y / mean_x)
-        slope = max(0.0, sum((x - mean_x) * (y - mean_y) for x, y in points) / spread)
-        base = mean_y - slope * mean_x
-        return cls(base=max(0.0, base), slope=slope if base >= 0 else mean_y / mean_x)
+    def from_nothing(cls, points: Iterable[tuple[float, float]]) -> "Curve":
+        """Give the curve of what an empty workspace has none of: it begins at 0."""
+        return cls(points=((0.0, 0.0), *sorted(points)))
+
+    @classmethod
+    def level(cls, points: Iterable[tuple[float, float]]) -> "Curve":
+        """Give the curve of what even the smallest workspace takes: below the first point it is as there."""
+        rising = sorted(points)
+        return cls(points=((0.0, rising[0][1]), *rising))
 
     def at(self, x: float) -> float:
         """Give the value at x."""
-        return self.base + self.slope * x
+        (x0, y0), (x1, y1) = next((piece for piece in self._pieces if x <= piece[1][0]), self._pieces[-1])
+        is_beyond = x > x1
+        slope = (y1 - y0) / (x1 - x0)
+        return y1 + max(0.0, slope) * (x - x1) if is_beyond else y0 + slope * (x - x0)
+
+    def where(self, value: float) -> float:
+        """Give the first x at which it comes to `value`, infinite where it never does."""
+        for (x0, y0), (x1, y1) in self._pieces:
+            if y0 < value <= y1:
+                return x0 + (value - y0) * (x1 - x0) / (y1 - y0)
+        (x0, y0), (x1, y1) = self._pieces[-1]
+        return x1 + (value - y1) * (x1 - x0) / (y1 - y0) if y1 > y0 else math.inf
+
+    @property
+    def rate(self) -> float:
+        """Give the value of each of very many: as at the largest size that was measured."""
+        x, y = self.points[-1]
+        return y / x
+
+    @property
+    def _pieces(self) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+        return list(pairwise(self.points))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
-    """What was measured, as lines over the chunks of a workspace. Bytes, milliseconds, seconds."""
+    """What was measured, over the chunks of a workspace. Bytes, milliseconds, seconds."""
 
-    tables_bytes: Line
-    index_bytes: Line
-    mirror_bytes: Line
+    tables_bytes: Curve
+    #: Of its vectors: an index in the database above `scan_limit`, codes on each node up to it.
+    index_bytes: Curve
+    codes_bytes: Curve
+    scan_limit: int
+    mirror_bytes: Curve
     #: Of a hybrid search: the leg by words, the whole of it, and the time on processors here and in Postgres.
-    lexical_p95_ms: Line
-    hybrid_p50_ms: Line
-    web_cpu_ms: Line
-    postgres_cpu_ms: Line
-    rebuild_s: Line
-    index_build_s: Line
+    lexical_p95_ms: Curve
+    hybrid_p50_ms: Curve
+    web_cpu_ms: Curve
+    postgres_cpu_ms: Curve
+    rebuild_s: Curve
+    index_build_s: Curve
     ingest_cpu_s: float
-    cores: int
 
     @classmethod
     def of(cls, measured: dict[str, Any]) -> "Costs":
-        """Read the costs from what `kebab bench --growth` gave."""
-        rows, cores = measured["growth"]["rows"], measured["conditions"]["cores"]
-        # Below it vectors are scanned, and what doesn't grow with the chunks hides what does.
-        large = [row for row in rows if row["vectors"]["index_build_s"] is not None]
+        """Read the costs from what `kebab bench --growth` and `--workspaces` gave."""
+        rows = measured["growth"]["rows"]
+        scanned = [row for row in rows if row["vectors"]["index_build_s"] is None]
+        indexed = [row for row in rows if row["vectors"]["index_build_s"] is not None]
 
-        def line(value: Callable[[dict[str, Any]], float]) -> Line:
-            return Line.through([(row["chunks"], value(row)) for row in large])
+        def points(value: Callable[[Row], float], of: Sequence[Row] = rows) -> list[tuple[float, float]]:
+            return [(row["chunks"], value(row)) for row in of]
 
         return cls(
-            tables_bytes=line(lambda row: row["disk_mb"]["tables"] * 1e6),
-            index_bytes=line(lambda row: row["disk_mb"]["vector_index"] * 1e6),
-            mirror_bytes=line(lambda row: row["disk_mb"]["mirror"] * 1e6),
-            lexical_p95_ms=line(lambda row: row["modes"]["lexical"]["p95_ms"]),
-            hybrid_p50_ms=line(lambda row: row["modes"]["hybrid"]["p50_ms"]),
-            web_cpu_ms=line(lambda row: (row.get("cpu_ms") or {}).get("web", _WEB_CPU_MS)),
-            postgres_cpu_ms=line(lambda row: (row.get("cpu_ms") or {}).get("postgres", _POSTGRES_CPU_MS)),
-            rebuild_s=line(lambda row: row.get("mirror_rebuild_s", row["chunks"] * _REBUILD_S_A_CHUNK)),
-            index_build_s=line(lambda row: row["vectors"]["index_build_s"]),
-            ingest_cpu_s=cores / min(row["ingest_chunks_per_s"] for row in large),
-            cores=cores,
+            tables_bytes=Curve.from_nothing(points(lambda row: row["disk_mb"]["tables"] * 1e6)),
+            index_bytes=Curve.from_nothing(points(lambda row: row["disk_mb"]["vector_index"] * 1e6, indexed)),
+            codes_bytes=Curve.from_nothing(points(lambda row: row["disk_mb"]["codes"] * 1e6, scanned)),
+            scan_limit=measured["growth"]["exact_scan_limit"],
+            mirror_bytes=Curve.level(
+                [*_small_mirror(measured), *points(lambda row: row["disk_mb"]["mirror"] * 1e6)]
+            ),
+            lexical_p95_ms=Curve.level(points(lambda row: row["modes"]["lexical"]["p95_ms"])),
+            hybrid_p50_ms=Curve.level(points(lambda row: row["modes"]["hybrid"]["p50_ms"])),
+            web_cpu_ms=Curve.level(points(lambda row: row["cpu_ms"]["web"])),
+            postgres_cpu_ms=Curve.level(points(lambda row: row["cpu_ms"]["postgres"])),
+            rebuild_s=Curve.from_nothing(points(lambda row: row["mirror_rebuild_s"])),
+            index_build_s=Curve.from_nothing(points(lambda row: row["vectors"]["index_build_s"], indexed)),
+            ingest_cpu_s=measured["conditions"]["cores"]
+            / min(row["ingest_chunks_per_s"] for row in rows[1:]),
         )
+
+    def index_at(self, chunks: float) -> float:
+        """Give the bytes of a workspace's vector index: none where its vectors are scanned."""
+        return self.index_bytes.at(chunks) if chunks > self.scan_limit else 0.0
+
+    def codes_at(self, chunks: float) -> float:
+        """Give the bytes of a workspace's codes: none where its vectors have an index."""
+        return self.codes_bytes.at(chunks) if chunks <= self.scan_limit else 0.0
+
+
+def _small_mirror(measured: dict[str, Any]) -> list[tuple[float, float]]:
+    """Give the mirror of a workspace such as `--workspaces` makes, where they were measured."""
+    if (tenants := measured.get("tenants")) is None:
+        return []
+    number = tenants["workspaces"]
+    return [(tenants["chunks"] / number, tenants["disk_mb"]["mirrors"] * 1e6 / number)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +192,12 @@ class Load:
         """Give the chunks of the largest workspace."""
         return max(self.chunks / self.workspaces, self.chunks * self.largest_share)
 
+    @property
+    def workspace_sizes(self) -> list[tuple[int, float]]:
+        """Give how many workspaces have how many chunks: the largest, and the others, all alike."""
+        others = self.workspaces - 1
+        return [(1, self.largest), (others, (self.chunks - self.largest) / max(1, others))]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fleet:
@@ -165,9 +214,12 @@ class Fleet:
 
 def fleets(costs: Costs, load: Load, prices: Prices) -> list[Fleet]:
     """Give the machines of each kind: enough processors, memory for what is hot, and disk."""
-    each = load.chunks / load.workspaces
-    tables_gb = load.chunks * (costs.tables_bytes.slope + costs.index_bytes.slope) / _GB
-    mirrors_gb = load.workspaces * costs.mirror_bytes.at(each) * _REPLICAS / _GB
+
+    def of_all(of_one: Callable[[float], float]) -> float:
+        return sum(number * of_one(chunks) for number, chunks in load.workspace_sizes)
+
+    tables_gb = (load.chunks * costs.tables_bytes.rate + of_all(costs.index_at)) / _GB
+    node_gb = (of_all(costs.mirror_bytes.at) + of_all(costs.codes_at)) / _GB
     daily = load.chunks / 100
     ingest_cpu = (daily / 86_400) * costs.ingest_cpu_s
     load_cpu = load.chunks / (load.days_to_load * 86_400) * (costs.ingest_cpu_s + _EMBED_CPU_S)
@@ -179,8 +231,8 @@ def fleets(costs: Costs, load: Load, prices: Prices) -> list[Fleet]:
     )
     search = Need(
         cpu=queries * costs.web_cpu_ms.at(load.largest),
-        memory_gb=_HOT * mirrors_gb / _REPLICAS + 2,
-        disk_gb=mirrors_gb,
+        memory_gb=_HOT * node_gb + 2,
+        disk_gb=_REPLICAS * node_gb,
     )
     work = Need(cpu=load_cpu, memory_gb=2, disk_gb=20)
     return [
@@ -243,50 +295,55 @@ class Limit:
 
 def limits(costs: Costs) -> list[Limit]:
     """Give what breaks on one machine of each kind, first what breaks first."""
-    table = costs.tables_bytes.slope + costs.index_bytes.slope
+    table, mirror = costs.tables_bytes.rate, costs.mirror_bytes.rate
     hot_gb, room_gb = DATABASES[-1].memory_gb, DATABASES[-1].most_disk_gb * _FULL
     found = [
         Limit(what="a vector index is built outside of its memory", of="a workspace",
               chunks=1_000_000_000 / (2 * 384 + 800),
               remedy="raise KEBAB_INDEX_MEMORY_BYTES to 1,600 bytes a chunk"),
         Limit(what="one search in twenty loses its words to the limit of 250 ms", of="a workspace",
-              chunks=_where(costs.lexical_p95_ms, 250.0),
+              chunks=costs.lexical_p95_ms.where(250.0),
               remedy="split the workspace, or raise KEBAB_LEG_LIMIT_MS"),
         Limit(what="a mirror is made anew for longer than an hour", of="a workspace",
-              chunks=_where(costs.rebuild_s, 3_600.0), remedy="split the workspace"),
+              chunks=costs.rebuild_s.where(3_600.0), remedy="split the workspace"),
         Limit(what="what is hot no longer fits into the database's memory", of="all",
               chunks=hot_gb * _GB / (_HOT * table),
               remedy="a larger database, then several: Citus or a Kebab each, by workspace"),
         Limit(what="the database's disk is full", of="all", chunks=room_gb * _GB / (table * _BLOAT),
               remedy="several databases, by workspace"),
-        Limit(what="the mirrors of one search node fill its disk", of="all",
-              chunks=SEARCHERS[-1].most_disk_gb * _FULL * _GB / costs.mirror_bytes.slope,
+        Limit(what="mirrors and codes of one search node fill its disk", of="all",
+              chunks=SEARCHERS[-1].most_disk_gb * _FULL * _GB / (mirror + costs.codes_bytes.rate),
               remedy="more nodes behind a proxy that hashes on the workspace; KEBAB_MIRROR_LIMIT_BYTES"),
     ]  # fmt: skip
     return sorted(found, key=lambda limit: limit.chunks)
-
-
-def _where(line: Line, value: float) -> float:
-    return (value - line.base) / line.slope if line.slope else math.inf
 
 
 def predicted(costs: Costs, chunks: float) -> dict[str, float]:
     """Give what a workspace of so many chunks takes, by the names of the measured rows."""
     return {
         "tables_mb": costs.tables_bytes.at(chunks) / 1e6,
-        "vector_index_mb": costs.index_bytes.at(chunks) / 1e6,
+        "vector_index_mb": costs.index_at(chunks) / 1e6,
+        "codes_mb": costs.codes_at(chunks) / 1e6,
         "mirror_mb": costs.mirror_bytes.at(chunks) / 1e6,
         "hybrid_p50_ms": costs.hybrid_p50_ms.at(chunks),
         "lexical_p95_ms": costs.lexical_p95_ms.at(chunks),
         "mirror_rebuild_s": costs.rebuild_s.at(chunks),
-        "index_build_s": costs.index_build_s.at(chunks),
+        "index_build_s": costs.index_build_s.at(chunks) if chunks > costs.scan_limit else 0.0,
     }
+
+
+def read_figures(folder: Path) -> dict[str, Any]:
+    """Give what was measured of one workspace that grows and, where there is a file of it, of many."""
+    measured: dict[str, Any] = json.loads((folder / "growth.json").read_text(encoding="utf-8"))
+    if (tenants := folder / "tenants.json").exists():
+        measured["tenants"] = json.loads(tenants.read_text(encoding="utf-8"))["tenants"]
+    return measured
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the model's answer."""
     given = _parsed(arguments)
-    costs = Costs.of(json.loads(given.figures.read_text(encoding="utf-8")))
+    costs = Costs.of(read_figures(given.figures))
     load = Load(
         chunks=given.chunks,
         workspaces=given.workspaces,
@@ -333,7 +390,7 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     add("--qps", type=float, default=10.0, help="queries a second at the busiest time (10)")
     add("--days-to-load", type=float, default=7.0, help="in which all is ingested and embedded at first (7)")
     add("--largest-share", type=float, default=0.0, help="of all chunks, in the largest workspace (equal)")
-    add("--figures", type=Path, default=_MEASURED, help="measured rows (docs/benchmarks/growth.json)")
+    add("--figures", type=Path, default=_MEASURED, help="folder of the measured rows (docs/benchmarks)")
     add("--json", action="store_true")
     return parser.parse_args(arguments)
 
