@@ -63,7 +63,7 @@ def _transform(manifest: Manifest, told: Manifest) -> None:
             manifest["spec"]["replicas"] = count["count"]
     for image in told.get("images", ()):
         for container in containers(manifest):
-            if container["image"].partition(":")[0] in {image["name"], image["newName"]}:
+            if container["image"].partition(":")[0] == image["name"]:
                 container["image"] = f"{image['newName']}:{image['newTag']}"
 
 

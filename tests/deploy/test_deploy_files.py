@@ -66,14 +66,31 @@ def test_the_autoscaler_without_keda_fits_the_schemas():
     checked(program("kubernetes-validate"), "--strict", str(file))
 
 
+def kustomize():
+    """The command that builds a folder: of kustomize itself, or of kubectl, which has it inside."""
+    if shutil.which("kustomize"):
+        return program("kustomize"), "build"
+    return program("kubectl", "put kustomize or kubectl on the PATH"), "kustomize"
+
+
+def images(manifest):
+    return [each["image"] for each in containers(manifest)]
+
+
 @pytest.mark.parametrize("folder", KUSTOMIZATIONS, ids=lambda path: path.name)
 def test_manifests_are_what_kustomize_makes_of_them(folder):
-    built = checked(program("kustomize", "put kustomize on the PATH"), "build", str(folder))
-    named = {
-        (each["kind"], re.sub(r"-[a-z0-9]{10}$", "", each["metadata"]["name"]))
+    built = checked(*kustomize(), str(folder))
+    found = {
+        (each["kind"], re.sub(r"-[a-z0-9]{10}$", "", each["metadata"]["name"])): images(each)
         for each in yaml.safe_load_all(built)
     }
-    assert named == {(each["kind"], each["metadata"]["name"]) for each in build(folder)}
+    assert found == {(each["kind"], each["metadata"]["name"]): images(each) for each in build(folder)}
+
+
+def test_an_overlay_names_the_image_that_all_containers_of_ours_run():
+    ran = [image for each in build(KUBERNETES / "overlays" / "example") for image in images(each)]
+    assert {image for image in ran if "kebab" in image} == {"registry.example.org/kebab:0.2.0"}
+    assert len([image for image in ran if "kebab" in image]) == 6
 
 
 def test_haproxy_takes_its_configuration():
