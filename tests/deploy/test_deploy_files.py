@@ -95,7 +95,8 @@ def test_an_overlay_names_the_image_that_all_containers_of_ours_run():
 
 def test_haproxy_takes_its_configuration():
     haproxy = program("haproxy", "install Debian's haproxy")
-    checked(haproxy, "-c", "-f", str(KUBERNETES / "base" / "haproxy.cfg"))
+    told = {"NODES_NAMESPACE": "kebab"}
+    checked(haproxy, "-c", "-f", str(KUBERNETES / "base" / "haproxy.cfg"), env=told)
 
 
 @pytest.mark.parametrize("name", ["nginx.conf", "nginx-plain.conf"])
@@ -220,13 +221,19 @@ def test_what_selects_pods_finds_some():
 
 
 def test_the_router_knows_as_many_nodes_as_there_may_be():
-    names = re.findall(
-        r"^    server \S+ (\S+):8000 id", (KUBERNETES / "base" / "haproxy.cfg").read_text(), re.M
-    )
-    assert names == [f"kebab-node-{n}.kebab-nodes" for n in range(8)]
+    configuration = (KUBERNETES / "base" / "haproxy.cfg").read_text()
+    names = re.findall(r'^    server \S+ "(\S+):8000" id', configuration, re.M)
+    namespace = {"fieldRef": {"fieldPath": "metadata.namespace"}}
     for folder in KUSTOMIZATIONS:
-        (node,) = (each for each in build(folder) if each["kind"] == "StatefulSet")
-        assert node["spec"]["replicas"] <= len(names)
+        manifests = build(folder)
+        (node,) = (each for each in manifests if each["kind"] == "StatefulSet")
+        assert node["spec"]["replicas"] <= len(names) == 8
+        # In full: HAProxy's resolver knows no search domains.
+        domain = f"{node['spec']['serviceName']}.${{NODES_NAMESPACE}}.svc.cluster.local"
+        assert names == [f"{node['metadata']['name']}-{n}.{domain}" for n in range(8)]
+        (router,) = (each for each in manifests if "haproxy" in "".join(images(each)))
+        (container,) = containers(router)
+        assert {"name": "NODES_NAMESPACE", "valueFrom": namespace} in container["env"]
 
 
 def test_settings_that_are_set_are_settings_that_are_read():

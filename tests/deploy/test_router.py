@@ -67,7 +67,9 @@ def router(nodes, tmp_path) -> Iterator[httpx.Client]:
     program = find_program("haproxy", "install Debian's haproxy", pytest.skip)
     told = (DEPLOY / "kubernetes" / "base" / "haproxy.cfg").read_text()
     for number, node in enumerate(nodes):
-        told = told.replace(f"kebab-node-{number}.kebab-nodes:8000", f"127.0.0.1:{node.server_port}")
+        name = f'"kebab-node-{number}.kebab-nodes.${{NODES_NAMESPACE}}.svc.cluster.local:8000"'
+        assert name in told
+        told = told.replace(name, f"127.0.0.1:{node.server_port}")
     told = re.sub(r"^    server .*kebab-node-.*\n", "", told, flags=re.M)
     port = free_port()
     file = tmp_path / "haproxy.cfg"
