@@ -1,5 +1,6 @@
 """The files of deploy/, by the programs that know them; each is skipped where its program is missing."""
 
+import ipaddress
 import re
 import shutil
 import subprocess
@@ -162,6 +163,19 @@ def test_made_secrets_are_all_that_compose_demands_and_never_the_same():
 def ours():
     """The services of Kebab's own image."""
     return {name: told for name, told in COMPOSE["services"].items() if "kebab" in told["image"]}
+
+
+def test_no_container_is_given_an_address_that_another_names():
+    (network,) = COMPOSE["networks"]["inside"]["ipam"]["config"]
+    subnet, given = (ipaddress.ip_network(network[name]) for name in ("subnet", "ip_range"))
+    attached = [
+        told["networks"] for told in COMPOSE["services"].values() if isinstance(told["networks"], dict)
+    ]
+    named = [ipaddress.ip_address(each["inside"]["ipv4_address"]) for each in attached]
+    assert given.subnet_of(subnet)
+    assert len(set(named)) == len(named) == 3
+    for address in (*named, ipaddress.ip_address(network["gateway"])):
+        assert address in subnet and address not in given, address
 
 
 def test_containers_of_ours_may_do_nothing_they_need_not():
