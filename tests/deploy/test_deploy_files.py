@@ -165,6 +165,25 @@ def ours():
     return {name: told for name, told in COMPOSE["services"].items() if "kebab" in told["image"]}
 
 
+def told_by_compose(value, **environment):
+    """What compose makes of a value with defaults, the innermost first."""
+    while True:
+        value, count = re.subn(
+            r"\$\{(\w+):-([^${}]*)\}", lambda each: environment.get(each[1]) or each[2], value
+        )
+        if not count:
+            return value
+
+
+@pytest.mark.parametrize("environment", [{}, {"KEBAB_PUBLIC_PORT": "9000"}])
+def test_links_lead_to_the_port_that_compose_publishes(environment):
+    (published,) = COMPOSE["services"]["proxy"]["ports"]
+    address, port, _ = told_by_compose(published, **environment).split(":")
+    for name, service in ours().items():
+        url = told_by_compose(service["environment"]["KEBAB_URL"], **environment)
+        assert url == f"http://{address}:{port}", name
+
+
 def test_no_container_is_given_an_address_that_another_names():
     (network,) = COMPOSE["networks"]["inside"]["ipam"]["config"]
     subnet, given = (ipaddress.ip_network(network[name]) for name in ("subnet", "ip_range"))
