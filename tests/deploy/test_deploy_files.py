@@ -3,6 +3,7 @@
 import ipaddress
 import re
 import shutil
+import socket
 import subprocess
 from pathlib import Path
 
@@ -100,18 +101,31 @@ def test_haproxy_takes_its_configuration():
     checked(haproxy, "-c", "-f", str(KUBERNETES / "base" / "haproxy.cfg"), env=told)
 
 
-@pytest.mark.parametrize("name", ["nginx.conf", "nginx-plain.conf"])
-def test_nginx_takes_its_configuration(name, tmp_path):
-    nginx = program("nginx", "install Debian's nginx-light")
+def proxy_file(name, folder):
+    """A copy of a configuration of nginx, with a certificate and a pid file of its own."""
     openssl = program("openssl", "install Debian's openssl")
-    shutil.copytree(DEPLOY / "proxy", tmp_path / "proxy")
-    key, certificate = tmp_path / "site.key", tmp_path / "site.crt"
+    shutil.copytree(DEPLOY / "proxy", folder / "proxy")
+    key, certificate = folder / "site.key", folder / "site.crt"
     made = ("-newkey", "rsa:2048", "-nodes", "-keyout", str(key), "-out", str(certificate))
     checked(openssl, "req", "-x509", *made, "-days", "1", "-subj", "/CN=kebab.example.org")
-    file = tmp_path / "proxy" / name
-    told = file.read_text().replace("/etc/nginx/tls/kebab.example.org", str(tmp_path / "site"))
-    file.write_text(told.replace("/run/nginx.pid", str(tmp_path / "pid")))
-    checked(nginx, "-t", "-c", str(file))
+    file = folder / "proxy" / name
+    told = file.read_text().replace("/etc/nginx/tls/kebab.example.org", str(folder / "site"))
+    file.write_text(told.replace("/run/nginx.pid", str(folder / "pid")))
+    return str(file)
+
+
+@pytest.mark.parametrize("name", ["nginx.conf", "nginx-plain.conf"])
+def test_nginx_takes_its_configuration(name, tmp_path):
+    checked(program("nginx", "install Debian's nginx-light"), "-t", "-c", proxy_file(name, tmp_path))
+
+
+def test_nginx_starts_where_its_output_is_the_journals_socket(tmp_path):
+    nginx = program("nginx", "install Debian's nginx-light")
+    command = [nginx, "-t", "-c", proxy_file("nginx.conf", tmp_path)]
+    journal, output = socket.socketpair()
+    with journal, output:
+        done = subprocess.run(command, stdout=output, stderr=output, timeout=120, check=False)
+        assert done.returncode == 0, journal.recv(10_000).decode()
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.name)
