@@ -153,6 +153,15 @@ def test_units_run_verbs_that_exist_and_keep_to_themselves(unit):
         assert verb[1] in commands
 
 
+@pytest.mark.parametrize("name", ["web@", "worker", "embedder", "migrate"])
+def test_units_may_write_where_the_handbook_has_hosts_share_blobs(name):
+    handbook = (DEPLOY.parent / "docs" / "operations" / "install.md").read_text()
+    (shared,) = set(re.findall(r"KEBAB_BLOBS_URL=file://(/\S+?)`", handbook))
+    told = (DEPLOY / "systemd" / f"kebab-{name}.service").read_text()
+    writable = [Path(path) for path in re.findall(r"^ReadWritePaths=-?(\S+)$", told, re.M)]
+    assert any(Path(shared).is_relative_to(path) for path in writable)
+
+
 def test_no_secret_has_a_default():
     secrets = re.compile(r"PASSWORD|SECRET_KEY$|ENCRYPTION_KEYS|_API_KEY")
     for service in COMPOSE["services"].values():
