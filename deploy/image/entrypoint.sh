@@ -5,6 +5,8 @@ set -eu
 
 role="${1:-web}"
 [ "$#" -eq 0 ] || shift
+# Compose has it on a volume, where nobody has made it yet.
+[ -z "${TMPDIR:-}" ] || mkdir -p "$TMPDIR"
 # Which process a container runs, for its health check; /tmp is writable where nothing else is.
 role_file="${TMPDIR:-/tmp}/kebab-role"
 
@@ -38,7 +40,11 @@ urllib.request.urlopen(request, timeout=5)' "${KEBAB_PORT:-8000}"
 }
 
 case "$role" in
-    web) run web "$@" ;;
+    web)
+        # Uploads that a killed process was being sent.
+        rm -f "${TMPDIR:-/tmp}"/tmp*.upload*
+        run web "$@"
+        ;;
     worker) run worker --name worker --queues ingest,maintenance "$@" ;;
     embedder) run worker --name embedder --queues embed --slots 1 "$@" ;;
     mirror | beat | watch) run "$role" "$@" ;;

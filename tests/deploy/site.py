@@ -1,6 +1,7 @@
 """A deployment by hand: what the image's entrypoint starts, each a process of its own, behind nginx."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -104,7 +105,7 @@ class Proxy:
         shutil.copytree(DEPLOY / "proxy", self._folder)
         self._folder.chmod(0o755)
         configuration = self._folder / "nginx-plain.conf"
-        told = configuration.read_text().replace("/tmp/", f"{self._folder}/")  # noqa: S108 - replaced
+        told = re.sub("/tmp/|/var/cache/nginx/", f"{self._folder}/", configuration.read_text())  # noqa: S108 - replaced
         told = told.replace("listen 8080", f"listen 127.0.0.1:{self.port}")
         configuration.write_text(told.replace("include locations", f"{_TELL}\n        include locations"))
         subprocess.run([str(self._script), "once"], env=self._environment("true"), check=True, timeout=30)

@@ -110,6 +110,7 @@ def proxy_file(name, folder):
     checked(openssl, "req", "-x509", *made, "-days", "1", "-subj", "/CN=kebab.example.org")
     file = folder / "proxy" / name
     told = file.read_text().replace("/etc/nginx/tls/kebab.example.org", str(folder / "site"))
+    told = told.replace("/var/cache/nginx", str(folder / "proxy"))
     file.write_text(told.replace("/run/nginx.pid", str(folder / "pid")))
     return str(file)
 
@@ -218,6 +219,44 @@ def test_no_container_is_given_an_address_that_another_names():
     assert len(set(named)) == len(named) == 3
     for address in (*named, ipaddress.ip_address(network["gateway"])):
         assert address in subnet and address not in given, address
+
+
+def lies_on_disk(service, path):
+    """Whether a container's path lies on one of its volumes, or the image's, rather than in memory."""
+    volumes = {Path(each.split(":")[1]) for each in service.get("volumes", ())}
+    volumes |= {Path("/data")} if "kebab" in service["image"] else set()
+    mounts = volumes | {Path(each) for each in service["tmpfs"]}
+    above = [each for each in (path, *path.parents) if each in mounts]
+    return bool(above) and above[0] in volumes
+
+
+def test_uploads_pass_the_proxy_by_a_disk():
+    """A body of client_max_body_size is larger than the container's memory."""
+    told = (DEPLOY / "proxy" / "nginx-plain.conf").read_text()
+    paths = re.findall(r"(\w+)_temp_path (\S+);", told)
+    assert {name for name, _ in paths} == {"client_body", "proxy", "fastcgi", "uwsgi", "scgi"}
+    for _, path in paths:
+        assert lies_on_disk(COMPOSE["services"]["proxy"], Path(path)), path
+
+
+@pytest.mark.parametrize("name", ["node-a-web", "node-b-web", "worker", "embedder", "migrate"])
+def test_uploads_are_read_from_a_disk(name):
+    service = COMPOSE["services"][name]
+    assert lies_on_disk(service, Path(service["environment"].get("TMPDIR", "/tmp")))  # noqa: S108 - its default
+    assert "VOLUME /data\n" in (DEPLOY / "image" / "Containerfile").read_text()
+
+
+def test_a_web_process_finds_its_temporary_folder_made_and_cleared_of_uploads(tmp_path):
+    kebab, folder = tmp_path / "kebab", tmp_path / "made" / "tmp"
+    kebab.write_text('#!/bin/sh\necho "$@"\n')
+    kebab.chmod(0o755)
+    told = {"PATH": f"{tmp_path}:/usr/bin:/bin", "DATABASE_URL": "x", "REDIS_URL": "x", "TMPDIR": str(folder)}
+    command = ["/bin/sh", str(DEPLOY / "image" / "entrypoint.sh"), "web"]
+    assert checked(*command, env=told) == "web\n"
+    (folder / "tmpabc.upload.zip").touch()
+    (folder / "kept").touch()
+    checked(*command, env=told)
+    assert {each.name for each in folder.iterdir()} == {"kept", "kebab-role"}
 
 
 def test_containers_of_ours_may_do_nothing_they_need_not():
