@@ -92,9 +92,12 @@ class Part:
 class Proxy:
     """nginx with the configuration of deploy/proxy, and the script that follows the nodes."""
 
-    def __init__(self, folder: Path, program: str, nodes: list[str]) -> None:
+    def __init__(
+        self, folder: Path, program: str, nodes: list[str], *, balancers: tuple[str, ...] = ()
+    ) -> None:
         self._folder = folder
         self._program = program
+        self._balancers = balancers
         self._nodes = " ".join(nodes)
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
@@ -108,6 +111,9 @@ class Proxy:
         told = re.sub("/tmp/|/var/cache/nginx/", f"{self._folder}/", configuration.read_text())  # noqa: S108 - replaced
         told = told.replace("listen 8080", f"listen 127.0.0.1:{self.port}")
         configuration.write_text(told.replace("include locations", f"{_TELL}\n        include locations"))
+        with (self._folder / "kebab-balancer.conf").open("wb") as believed:
+            script = str(self._folder / "believe-balancer.sh")
+            subprocess.run([script, *self._balancers], stdout=believed, check=True, timeout=30)
         subprocess.run([str(self._script), "once"], env=self._environment("true"), check=True, timeout=30)
         with (self._folder / "log").open("wb") as log:
             command = [self._program, "-c", str(configuration), "-g", "daemon off;"]
@@ -143,7 +149,7 @@ class Site:
     """Servers, two search nodes, a worker, an embedder, a schedule, a proxy; all on this machine."""
 
     def __init__(self, folder: Path, nginx: str) -> None:
-        self.folder = folder
+        self.folder, self.nginx = folder, nginx
         self.postgres, self.redis = TcpPostgres(folder), TcpRedis(folder)
         self._ports = {"node-a": free_port(), "node-b": free_port()}
         self.proxy = Proxy(folder / "proxy", nginx, [self.address(name) for name in self._ports])

@@ -10,7 +10,8 @@ import pytest
 
 from tests.acceptance.client import Client
 from tests.deploy.servers_by_tcp import APP_PASSWORD
-from tests.drill.stack import eventually
+from tests.deploy.site import Proxy
+from tests.drill.stack import eventually, free_port
 
 pytestmark = pytest.mark.stack
 
@@ -144,6 +145,33 @@ def test_what_prometheus_reads_and_secrets_in_links_stay_inside(site):
     httpx.get(f"{site.proxy.url}/api/v1/workspaces/alpha/search?q=confidential")
     assert "very-secret" not in site.proxy.log()
     assert "confidential" not in site.proxy.log()
+
+
+def test_behind_a_balancer_that_speaks_tls_pages_are_not_redirected_without_end(site):
+    port = free_port()
+    web = site.part("tls-web", "web", KEBAB_HTTPS="1", KEBAB_PORT=str(port))
+    proxies = [
+        Proxy(site.folder / f"proxy-{name}", site.nginx, [f"127.0.0.1:{port}"], balancers=believed)
+        for name, believed in (("believes", ("127.0.0.1",)), ("doubts", ()))
+    ]
+
+    def statuses(**said):
+        try:
+            return [httpx.get(proxy.url, headers=said, timeout=60).status_code for proxy in proxies]
+        except httpx.HTTPError:
+            return []
+
+    try:
+        for part in (web, *proxies):
+            part.start()
+        eventually(lambda: statuses() == [301, 301], "what came without TLS is sent to it", 120, poll_s=0.5)
+        believed, doubted = statuses(**{"X-Forwarded-Proto": "https"})
+        assert (believed != 301, doubted) == (True, 301)
+        assert believed < 500
+    finally:
+        web.kill()
+        for proxy in proxies:
+            proxy.stop()
 
 
 def test_the_applications_role_owns_nothing(site):
