@@ -300,6 +300,66 @@ def test_network_policies_hold_for_every_pod():
     assert pods and all(wanted <= labels.items() for labels in pods)
 
 
+def counting_roles():
+    """Roles that count and tell of it at KEBAB_METRICS_PORT."""
+    commands = DEPLOY.parent.glob("*/**/management/commands/*.py")
+    verbs = {path.stem for path in commands if "serve_counts()" in path.read_text()}
+    return {*verbs, "embedder"} if "worker" in verbs else verbs
+
+
+def test_services_without_a_web_process_tell_what_they_count():
+    def data(service):
+        return {each for each in service.get("volumes", ()) if each.endswith(":/data")}
+
+    web = {each for told in ours().values() if told["command"] == ["web"] for each in data(told)}
+    apart = {
+        name: told
+        for name, told in ours().items()
+        if told["command"][0] in counting_roles() and not data(told) & web
+    }
+    assert apart.keys() == {"worker", "embedder", "beat"}
+    for name, told in apart.items():
+        assert told["expose"] == [told["environment"]["KEBAB_METRICS_PORT"]], name
+
+
+def test_pods_without_a_web_process_tell_prometheus_what_they_count():
+    manifests = build(KUBERNETES / "base")
+    scraped = [each["spec"] for each in manifests if each["kind"] == "NetworkPolicy" and may_be_scraped(each)]
+    apart = [
+        (each["spec"]["template"]["metadata"]["labels"], container)
+        for each in manifests
+        for container in containers(each)
+        if container.get("args", [""])[0] in counting_roles()
+        and ["web"] not in [beside["args"] for beside in containers(each)]
+    ]
+    assert {container["args"][0] for _, container in apart} == {"worker", "embedder", "beat"}
+    for labels, container in apart:
+        (port,) = container["ports"]
+        assert {"name": "KEBAB_METRICS_PORT", "value": str(port["containerPort"])} in container["env"]
+        reached = [
+            name for policy in scraped if selects(policy["podSelector"], labels) for name in ports(policy)
+        ]
+        assert port["name"] in reached, container["name"]
+
+
+def may_be_scraped(policy):
+    wanted = {"namespaceSelector": {"matchLabels": {"kebab/may-scrape": "true"}}}
+    return any(wanted in each.get("from", ()) for each in policy["spec"].get("ingress", ()))
+
+
+def ports(policy):
+    return [port["port"] for each in policy["ingress"] for port in each["ports"]]
+
+
+def selects(selector, labels):
+    """Whether a selector of labels and of expressions with `In` takes these."""
+    named = selector.get("matchLabels", {}).items() <= labels.items()
+    told = selector.get("matchExpressions", ())
+    return named and all(
+        each["operator"] == "In" and labels.get(each["key"]) in each["values"] for each in told
+    )
+
+
 def test_what_selects_pods_finds_some():
     manifests = build(KUBERNETES / "overlays" / "example")
     pods = [each["spec"]["template"]["metadata"]["labels"] for each in manifests if list(containers(each))]
