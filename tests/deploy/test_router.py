@@ -128,8 +128,10 @@ def test_without_nodes_the_answer_is_a_503_that_says_when_to_come_again(router, 
 
 def test_metrics_stay_inside_and_queries_and_secrets_out_of_the_log(router):
     assert router.get("/metrics").status_code == 404
+    assert router.get("/%6detrics").status_code == 404
     assert router.get("/router/healthz").status_code == 200
     router.get("/invitations/very-secret")
+    router.get("/%69nvitations/very-secret")
     router.get("/api/v1/workspaces/w0/search?q=confidential")
     router.get("/w/marks-the-end/")
     eventually(lambda: "marks-the-end" in router.log.read_text(), "the log is written", 30)

@@ -141,6 +141,7 @@ def test_without_any_node_the_proxy_says_503_and_when_to_come_again(site, client
 
 def test_what_prometheus_reads_and_secrets_in_links_stay_inside(site):
     assert httpx.get(f"{site.proxy.url}/metrics").status_code == 404
+    assert httpx.get(f"{site.proxy.url}/%6detrics").status_code == 404
     httpx.get(f"{site.proxy.url}/invitations/very-secret")
     httpx.get(f"{site.proxy.url}/api/v1/workspaces/alpha/search?q=confidential")
     assert "very-secret" not in site.proxy.log()
