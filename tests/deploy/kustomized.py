@@ -1,7 +1,10 @@
 """As much of `kustomize build` as our manifests use, for machines without it."""
 
 import copy
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +13,18 @@ import yaml
 Manifest = dict[str, Any]
 
 
-def build(folder: Path) -> list[Manifest]:
-    """Give the manifests that a folder's kustomization comes to."""
+def build(folder: Path, before: Iterable[Manifest] = ()) -> list[Manifest]:
+    """Give the manifests that a folder's kustomization comes to, a component's with those `before` it."""
     told = yaml.safe_load((folder / "kustomization.yaml").read_text())
-    manifests = [each for name in told.get("resources", ()) for each in _resource(folder / name)]
+    manifests = [*before, *(each for name in told.get("resources", ()) for each in _resource(folder / name))]
     for name in told.get("components", ()):
-        manifests += build(folder / name)
+        manifests = build(folder / name, manifests)
     manifests += [_configuration(folder, each) for each in told.get("configMapGenerator", ())]
     for patch in told.get("patches", ()):
-        _patch(manifests, yaml.safe_load((folder / patch["path"]).read_text()))
+        if "path" in patch:
+            _patch(manifests, yaml.safe_load((folder / patch["path"]).read_text()))
+        else:
+            _remove(manifests, patch["target"], yaml.safe_load(patch["patch"]))
     for manifest in manifests:
         _transform(manifest, told)
     return manifests
@@ -41,6 +47,17 @@ def _patch(manifests: list[Manifest], patch: Manifest) -> None:
     merged = _merged(target, patch)
     target.clear()
     target.update(merged)
+
+
+def _remove(manifests: list[Manifest], target: Manifest, operations: list[Manifest]) -> None:
+    for manifest in manifests:
+        named = manifest["kind"] == target["kind"] and re.fullmatch(
+            target["name"], manifest["metadata"]["name"]
+        )
+        for operation in operations if named else ():
+            assert operation["op"] == "remove"
+            *above, last = operation["path"].split("/")[1:]
+            del reduce(getitem, above, manifest)[last]
 
 
 def _merged(old: Any, new: Any) -> Any:

@@ -82,11 +82,17 @@ def images(manifest):
 @pytest.mark.parametrize("folder", KUSTOMIZATIONS, ids=lambda path: path.name)
 def test_manifests_are_what_kustomize_makes_of_them(folder):
     built = checked(*kustomize(), str(folder))
-    found = {
-        (each["kind"], re.sub(r"-[a-z0-9]{10}$", "", each["metadata"]["name"])): images(each)
-        for each in yaml.safe_load_all(built)
-    }
-    assert found == {(each["kind"], each["metadata"]["name"]): images(each) for each in build(folder)}
+
+    def told(manifests):
+        return {
+            (each["kind"], re.sub(r"-[a-z0-9]{10}$", "", each["metadata"]["name"])): (
+                images(each),
+                each.get("spec", {}).get("replicas"),
+            )
+            for each in manifests
+        }
+
+    assert told(yaml.safe_load_all(built)) == told(build(folder))
 
 
 def test_an_overlay_names_the_image_that_all_containers_of_ours_run():
@@ -373,6 +379,26 @@ def test_what_selects_pods_finds_some():
             assert scaled["name"] in {
                 each["metadata"]["name"] for each in manifests if each["kind"] == "Deployment"
             }
+
+
+@pytest.mark.parametrize("name", ["autoscaling-keda", "autoscaling-hpa"])
+def test_how_many_there_are_is_told_by_the_autoscaler_alone(name):
+    base = build(KUBERNETES / "base")
+    counted = {each["metadata"]["name"]: each["spec"]["replicas"] for each in base if runs_for_ever(each)}
+    assert counted["kebab-worker"] == 2 and counted["kebab-embedder"] == 1
+    manifests = build(KUBERNETES / "components" / name, base)
+    scaled = {each["spec"]["scaleTargetRef"]["name"] for each in manifests if scales(each)}
+    left = {each["metadata"]["name"] for each in manifests if "replicas" in each.get("spec", {})}
+    assert scaled == {"kebab-worker", "kebab-embedder"}
+    assert left == counted.keys() - scaled
+
+
+def runs_for_ever(manifest):
+    return manifest["kind"] in {"Deployment", "StatefulSet"}
+
+
+def scales(manifest):
+    return "scaleTargetRef" in manifest.get("spec", {})
 
 
 def test_the_router_knows_as_many_nodes_as_there_may_be():
