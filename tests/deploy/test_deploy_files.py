@@ -227,6 +227,24 @@ def test_no_container_is_given_an_address_that_another_names():
         assert address in subnet and address not in given, address
 
 
+def test_compose_and_handbook_count_the_same_connections():
+    """As the handbook's formula has it, by the settings' own defaults."""
+    page = (DEPLOY.parent / "docs" / "operations" / "sizing.md").read_text()
+    settings = (DEPLOY.parent / "kebab" / "settings.py").read_text()
+    processes, threads = (
+        int(re.search(rf'whole_number\("KEBAB_WEB_{name}", (\d+)\)', settings)[1])
+        for name in ("WORKERS", "THREADS")
+    )
+    process = 5 * threads + 6
+    node = processes * process
+    assert f"`5 × KEBAB_WEB_THREADS + 6` ({process})" in page and f"`{node} × nodes + 4 × workers" in page
+    compose = (DEPLOY / "compose" / "compose.yaml").read_text()
+    assert f"may use {node} connections, {process} for each" in compose
+    nodes = [name for name, told in ours().items() if told["command"] == ["web"]]
+    (most,) = re.findall(r"max_connections=(\d+)", compose)
+    assert int(most) > node * len(nodes) + 20 * 4 + 3 + 20
+
+
 def lies_on_disk(service, path):
     """Whether a container's path lies on one of its volumes, or the image's, rather than in memory."""
     volumes = {Path(each.split(":")[1]) for each in service.get("volumes", ())}
