@@ -24,6 +24,15 @@ _ARGUMENTS = [
 # A page's default time limit is not that of what is expected of it.
 expect.set_options(timeout=30_000)
 
+#: Has `copied` become true once a hit's button says so: the word stands there for two seconds, in which a
+#: test may not look.
+WATCH_THE_COPY = """() => {
+    const button = document.querySelector(".copy");
+    window.copied = new Promise((told) => new MutationObserver(
+        () => button.textContent.includes("Copied") && told(true)
+    ).observe(button, { subtree: true, childList: true, characterData: true }));
+}"""
+
 needs_browser = [
     pytest.mark.browser,
     pytest.mark.skipif(

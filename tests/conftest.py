@@ -112,10 +112,11 @@ def _patience_with_searches() -> None:
     """A search may take longer here than users wait: many tests share a machine."""
     from django.conf import settings
 
-    from search import cursor_store
+    from search import cursor_store, node, overtaking
 
     settings.KEBAB_LEG_LIMIT_MS = 60_000
     cursor_store._LIMIT_S = 5.0
+    node._FIRST_MIRROR_S = overtaking._LIMIT_S = 30.0
     # Cancelled, it would also end the transaction that such a test is.
     settings.KEBAB_SEARCH_STATEMENT_LIMIT_MS = 30_000
 

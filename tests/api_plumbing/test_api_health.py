@@ -6,6 +6,7 @@ import json
 import os
 import re
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from django.db import OperationalError
 
 from kebab import draining
 from kebab.cli import verb
-from kebab.health import checks, migrations, server_checks, stores, versions, views
+from kebab.health import checks, migrations, replies, server_checks, stores, versions, views
 from kebab.health.checks import CheckResult, CheckStatus, register_check, run_checks
 
 
@@ -53,9 +54,10 @@ def result(status, **fields):
 
 
 @pytest.fixture(autouse=True)
-def _looked_at_anew():
-    """What was found for another test holds for half a second."""
+def _looked_at_anew(monkeypatch):
+    """What was found for another test holds for half a second; a look may take as long as it does."""
     stores._watches.cache_clear()
+    monkeypatch.setattr(replies, "look_at_all", partial(stores.look_at_all, 30.0))
 
 
 def test_a_process_that_answers_is_healthy_without_any_server(client):

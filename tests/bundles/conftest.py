@@ -7,6 +7,7 @@ from search.bundles.export import export_bundle
 from search.bundles.importing import ImportRequest, import_bundle
 from tests.bundles.making import fill
 from tests.corpus.making import make_workspace
+from tests.vectors.indexes import drop_indexes
 
 
 @pytest.fixture
@@ -17,7 +18,8 @@ def patience(mirrors, blobs, settings):
 @pytest.fixture
 def workspace(transactional_db, patience):
     """A filled workspace, committed: exports and imports have transactions of their own."""
-    return fill(make_workspace(settings={"default_k": 7}))
+    yield fill(make_workspace(settings={"default_k": 7}))
+    drop_indexes()
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ import pytest
 from django.conf import settings as django_settings
 from django.db import OperationalError, connection
 
+from ingest.jobs import hints
 from kebab.api.errors import Conflict
 from kebab.people.models import AuditEvent, Group, Workspace
 from kebab.tenancy.acting import acting_everywhere
@@ -215,7 +216,11 @@ def test_an_import_that_ended_before_this_one_had_the_lock_keeps_its_bytes(
     assert_bytes_are_kept(Workspace.objects.get(slug="elsewhere"))
 
 
-def test_a_doctor_lets_the_bytes_be_that_an_import_is_bringing_in(workspace, bundle, blobs, monkeypatch):
+def test_a_doctor_lets_the_bytes_be_that_an_import_is_bringing_in(
+    workspace, bundle, blobs, monkeypatch, settings, tmp_path
+):
+    settings.KEBAB_DATA_DIR = tmp_path / "data"
+    hints._redis().delete("none", *hints._redis().scan_iter("kebab:cursor*"))  # which other tests left
     monkeypatch.setattr("ingest.leftover_checks._PATIENCE_S", 0.0)
     seen = []
 

@@ -7,6 +7,7 @@ from search.embedders.hashing import HashEmbedder
 from tests.corpus.making import make_workspace, write
 from tests.jobs.working import embed
 from tests.search.asking import finish_syncs, sync
+from tests.vectors.indexes import drop_indexes
 
 FIRST, SECOND = "hash", "hash:512"
 
@@ -30,6 +31,7 @@ def workspace(transactional_db, mirrors, settings, embedders):
     settings.KEBAB_LEG_LIMIT_MS = 60_000
     yield make_workspace()
     finish_syncs()
+    drop_indexes()
 
 
 @pytest.fixture

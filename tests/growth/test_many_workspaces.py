@@ -3,6 +3,7 @@
 KEBAB_TEST_WORKSPACES makes it more of them than the few that show it.
 """
 
+import gc
 import os
 import threading
 
@@ -72,6 +73,7 @@ def test_following_them_leaves_nothing_open_and_costs_one_statement_while_nobody
     follower = MirrorFollower(mirrors, threading.Event())
     while follower.catch_up():
         pass
+    gc.collect()
     files, threads = process.num_fds(), threading.active_count()
     queries.clear()
     follower.catch_up()
@@ -83,7 +85,8 @@ def test_following_them_leaves_nothing_open_and_costs_one_statement_while_nobody
     monkeypatch.setattr(sync, "sync_mirror", lambda *given: (synced.append(given[1]), real(*given))[1])
     follower.catch_up()
     assert synced == [many[7].pk]
-    assert (process.num_fds(), threading.active_count()) == (files, threads)
+    assert process.num_fds() <= files
+    assert threading.active_count() <= threads
 
 
 def test_status_shows_some_of_very_many_mirrors(many, settings):

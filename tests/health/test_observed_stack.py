@@ -172,6 +172,7 @@ def test_the_series_of_a_killed_worker_end_and_its_files_go(observed):
     eventually(lambda: observed.total("kebab_processes_alive", name="worker") >= 1, "others live")
 
 
+@pytest.mark.alone
 def test_probes_answer_within_two_seconds_while_both_servers_hang(observed):
     url = observed.stack.url
     assert httpx.get(f"{url}/readyz").json() == {
@@ -204,6 +205,7 @@ def _ready(url):
     return answer, took_s
 
 
+@pytest.mark.alone
 def test_without_redis_it_is_degraded_and_ready(observed):
     url = observed.stack.url
     eventually(lambda: _ready(url)[0].json().get("status") == "ready", "it is ready")

@@ -171,7 +171,8 @@ def test_a_second_backup_copies_only_new_bytes_and_old_ones_can_go(kept, tmp_pat
 def test_a_killed_backup_is_none_and_the_next_one_clears_up(kept, tmp_path):
     folder = tmp_path / "killed"
     process = kept.stack.start("backup", str(folder))
-    eventually(lambda: list(folder.glob("*.partial")), "the backup has begun")
+    eventually(lambda: list(folder.glob("*.partial")), "the backup has begun", poll_s=0.005)
+    os.kill(process.pid, signal.SIGSTOP)  # it gets no further while its children are looked for
     children = psutil.Process(process.pid).children(recursive=True)
     for each in children:
         each.kill()

@@ -23,6 +23,12 @@ def name():
     return uuid.uuid4().hex
 
 
+@pytest.fixture
+def one_minute(monkeypatch):
+    """Have a process that counts alone do so in the midst of a minute."""
+    monkeypatch.setattr("limits.storage.memory.time.time", lambda: 1_000_000_010.0)
+
+
 def new_limiter():
     """Give a limiter as each process has one; patient, as the machine of the tests may be busy."""
     return Limiter(redis_for_limits(configured.REDIS_URL, answer_limit_s=5))
@@ -50,7 +56,7 @@ def test_what_is_forgotten_counts_anew_everywhere(servers, name):
 
 
 @pytest.mark.parametrize("is_redis_away", [False, True])
-def test_what_is_taken_back_leaves_room_for_one_more(servers, name, is_redis_away):
+def test_what_is_taken_back_leaves_room_for_one_more(servers, name, is_redis_away, one_minute):
     limiter = new_limiter()
     error = redis.ConnectionError("away") if is_redis_away else None
     with patch.object(redis.Redis, "execute_command", side_effect=error) if error else nullcontext():
@@ -73,7 +79,7 @@ def test_a_hit_is_one_request_of_redis(servers, name):
 
 
 @pytest.mark.parametrize("kind", ["closed", "silent"])
-def test_without_redis_a_process_counts_alone_and_waits_once_for_45_ms_at_most(kind, name):
+def test_without_redis_a_process_counts_alone_and_waits_once_for_45_ms_at_most(kind, name, one_minute):
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         if kind == "silent":

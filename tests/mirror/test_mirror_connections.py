@@ -8,7 +8,8 @@ from search.mirror import connections
 _TIMES = 300
 
 
-def test_opening_waits_for_whoever_closes_last(tmp_path: Path):
+def test_opening_waits_for_whoever_closes_last(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(connections, "_BUSY_TIMEOUT_MS", 60_000)
     path = tmp_path / "mirror.sqlite3"
     connections.create_file(path).close()
 

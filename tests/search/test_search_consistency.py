@@ -73,7 +73,8 @@ def test_a_mirror_that_is_ahead_of_the_log_is_made_anew_for_a_search_that_waits_
     assert (sorted(paths(result)), result.seq, result.degraded) == (["a.md", "b.md"], 2, ())
 
 
-def test_a_search_that_a_mirror_ahead_of_the_log_answers_says_that_words_are_missing(ahead):
+def test_a_search_that_a_mirror_ahead_of_the_log_answers_says_that_words_are_missing(ahead, monkeypatch):
+    monkeypatch.setattr("search.overtaking._LIMIT_S", 0)
     write(ahead, "b.md", "apple")
     with node.mirror_files(ahead.pk).writing():
         result = ask(ahead, "apple")

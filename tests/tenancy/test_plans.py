@@ -22,10 +22,6 @@ from tests.search.asking import ask, embed, sync
 pytestmark = pytest.mark.usefixtures("mirrors")
 
 _INDEX = re.compile(r"Index (?:Only )?Scan (?:Backward )?using (\S+)|Bitmap Index Scan on (\S+)")
-_TABLES = (
-    "ARRAY['search_source', 'search_sourceversion', 'search_document', 'search_chunk', 'search_chunkvector']"
-    "::regclass[]"
-)
 
 
 @pytest.fixture
@@ -41,8 +37,10 @@ def indexed(transactional_db, settings):
     space = embed(workspace)
     assert ensure_index(space)
     sync(workspace)
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT kebab_analyze({_TABLES})")
+    with owner_connection() as owner:
+        owner.execute(
+            "ANALYZE search_source, search_sourceversion, search_document, search_chunk, search_chunkvector"
+        )
     yield workspace, space
     drop_index(space)
 

@@ -5,6 +5,7 @@ import re
 from playwright.sync_api import expect
 
 from kebab.people.models import Role
+from tests.browsing import WATCH_THE_COPY
 from tests.walks.task import Task
 from tests.walks.visitor import Visitor
 
@@ -55,18 +56,9 @@ def say_that_a_hit_is_right(visitor: Visitor) -> None:
     expect(visitor.page.get_by_role("button", name="Hit 1 answers the query", pressed=True)).to_be_visible()
 
 
-# The word stands there for two seconds, in which the test may not look.
-_WATCH_THE_COPY = """() => {
-    const button = document.querySelector(".copy");
-    window.copied = new Promise((told) => new MutationObserver(
-        () => button.textContent.includes("Copied") && told(true)
-    ).observe(button, { subtree: true, childList: true, characterData: true }));
-}"""
-
-
 def copy_a_citation(visitor: Visitor) -> None:
     visitor.open("search?q=chafed+rope")
-    visitor.page.evaluate(_WATCH_THE_COPY)
+    visitor.page.evaluate(WATCH_THE_COPY)
     visitor.page.get_by_role("button", name=re.compile("^Copy the citation")).first.click()
 
     assert visitor.page.evaluate("window.copied")
