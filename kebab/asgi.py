@@ -43,10 +43,10 @@ _THREADS = settings.KEBAB_WEB_THREADS
 
 
 def _views(slots: int) -> Gate:
-    """Give the views in threads of their own, two more than requests that are let in: probes always are."""
+    """Give the views, in a thread of their own for each request that is let in."""
     room = Room(slots=slots, waiting=4 * slots, wait_s=2.0)
     long_bodies = Room(slots=max(1, slots // 2), waiting=2 * slots, wait_s=30.0)
-    return Gate(WSGIMiddleware(_wsgi, workers=slots + 2), Turns(room), long_bodies=Turns(long_bodies))
+    return Gate(WSGIMiddleware(_wsgi, workers=slots), Turns(room), long_bodies=Turns(long_bodies))
 
 
 # Who waits for a document to be searchable sleeps in a thread for up to half a minute: beside the others.

@@ -9,9 +9,8 @@ from a2wsgi.asgi_typing import ASGIApp, Receive, Scope, Send
 from kebab.admission.bodies import HeldBody, TooSlow, is_short
 from kebab.admission.refusals import refuse
 from kebab.admission.turns import Gone, Refused, Turns
+from kebab.uuids import as_uuid
 
-# Probes must be answered whatever happens.
-_UNCOUNTED: Final = frozenset({"/healthz", "/readyz", "/metrics", "/version"})
 _IN_WORKSPACE = re.compile(r"\A/(?:api/v1/workspaces|w)/([^/]+)")
 _ALL: Final = "long bodies"
 
@@ -19,7 +18,8 @@ _ALL: Final = "long bodies"
 class Gate:
     """An ASGI application before another, whose requests take turns by workspace.
 
-    A workspace is what the address says: whether there is one, and for whom, is the views' to find out.
+    A workspace is what the address says: whether there is one, and for whom, is the views' to find out. All
+    addresses without one take turns as one workspace does; probes must not come here.
     """
 
     def __init__(self, app: ASGIApp, turns: Turns, long_bodies: Turns | None = None) -> None:
@@ -30,9 +30,6 @@ class Gate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
-        if scope["path"] in _UNCOUNTED:
-            await self._app(scope, receive, send)
-            return
         began = time.perf_counter()
         try:
             await self._answer(scope, receive, send)
@@ -73,5 +70,9 @@ class Gate:
 
 
 def _workspace_of(path: str) -> str:
+    """Give the name under which a workspace takes turns: one for all ways to write its id."""
     found = _IN_WORKSPACE.match(path)
-    return found[1] if found else ""
+    if found is None:
+        return ""
+    id_ = as_uuid(found[1])
+    return found[1] if id_ is None else str(id_)
