@@ -25,6 +25,7 @@ draining.begin_on_signal()
 _streams = get_asgi_application()
 
 from kebab import tracing  # noqa: E402  # Django is set up first
+from kebab.admission.bodies import HeldBytes  # noqa: E402
 from kebab.admission.gate import Gate  # noqa: E402
 from kebab.admission.turns import Room, Turns  # noqa: E402
 from kebab.health import probes  # noqa: E402
@@ -40,13 +41,14 @@ _STREAM_PATH = re.compile(r"\A/(?:api/v1/workspaces/[^/]+/(?:jobs/[^/]+/events|a
 # Of a body's length: less than ten million bytes, of which the views take one.
 _LENGTH_DIGITS = 7
 _THREADS = settings.KEBAB_WEB_THREADS
+_held = HeldBytes()
 
 
 def _views(slots: int) -> Gate:
     """Give the views, in a thread of their own for each request that is let in."""
     room = Room(slots=slots, waiting=4 * slots, wait_s=2.0)
     long_bodies = Room(slots=max(1, slots // 2), waiting=2 * slots, wait_s=30.0)
-    return Gate(WSGIMiddleware(_wsgi, workers=slots), Turns(room), long_bodies=Turns(long_bodies))
+    return Gate(WSGIMiddleware(_wsgi, workers=slots), Turns(room), Turns(long_bodies), held=_held)
 
 
 # Who waits for a document to be searchable sleeps in a thread for up to half a minute: beside the others.

@@ -1,12 +1,16 @@
 """Reading a short body before anybody works on the request: a slow sender holds up no thread."""
 
 import asyncio
-from dataclasses import dataclass, field
+from typing import Final
 
 from a2wsgi.asgi_typing import Receive, ReceiveEvent, Scope
 
+from kebab.admission.turns import Refused
+from kebab.lengths import stated_bytes
+
 #: A longer body is read by the view, which first looks who sends it.
-SHORT_BYTES = 1_000_000
+SHORT_BYTES: Final = 1_000_000
+_MOST_HELD_BYTES: Final = 64_000_000
 _LIMIT_S = 30.0
 
 
@@ -17,45 +21,79 @@ class TooSlow(Exception):
 def is_short(scope: Scope) -> bool:
     """Whether a request says that its body is short, or has none."""
     headers = dict(scope["headers"])
-    length = headers.get(b"content-length", b"0")
-    return b"transfer-encoding" not in headers and length.isdigit() and int(length[:12]) <= SHORT_BYTES
+    size_bytes = stated_bytes(headers.get(b"content-length", b"0").decode("latin-1"))
+    return b"transfer-encoding" not in headers and size_bytes is not None and size_bytes <= SHORT_BYTES
 
 
-@dataclass(slots=True)
+class HeldBytes:
+    """How much a process holds of bodies that nobody works on yet."""
+
+    def __init__(self, most: int = _MOST_HELD_BYTES) -> None:
+        self._most = most
+        self.n = 0
+
+    def add(self, size: int) -> None:
+        """Hold so many bytes more. Raises Refused where that is too much, whoever sent the others."""
+        if self.n + size > self._most:
+            raise Refused(is_own_doing=False)
+        self.n += size
+
+    def subtract(self, size: int) -> None:
+        """Hold so many bytes less."""
+        self.n -= size
+
+
 class HeldBody:
     """What has been received of a request, to be received again, and what comes after it."""
 
-    receive: Receive
-    _events: list[ReceiveEvent] = field(default_factory=list)
-    _coming: "asyncio.Task[ReceiveEvent] | None" = None
+    def __init__(self, receive: Receive, held: HeldBytes) -> None:
+        self._receive = receive
+        self._held = held
+        self._body = bytearray()
+        self._is_given = False
+        self._coming: asyncio.Task[ReceiveEvent] | None = None
+        #: Whether the sender has gone before all was received.
+        self.is_left = False
 
     async def read(self) -> None:
-        """Receive the whole body. Raises TooSlow."""
+        """Receive the whole body. Raises TooSlow, Refused."""
         try:
             async with asyncio.timeout(_LIMIT_S):
-                while not self._events or self._events[-1].get("more_body"):
-                    self._events.append(await self.receive())
+                while await self._has_more():
+                    pass
         except TimeoutError:
             raise TooSlow from None
-
-    @property
-    def is_left(self) -> bool:
-        """Whether the sender has gone before all was received."""
-        return bool(self._events) and self._events[-1]["type"] == "http.disconnect"
 
     def leaving(self) -> "asyncio.Task[ReceiveEvent]":
         """Give what ends when the sender goes; the body has been read."""
         if self._coming is None:
-            self._coming = asyncio.ensure_future(self.receive())  # type: ignore[arg-type]
+            self._coming = asyncio.ensure_future(self._receive())  # type: ignore[arg-type]
         return self._coming
 
     async def again(self) -> ReceiveEvent:
         """Receive what was read, then what comes."""
-        if self._events:
-            return self._events.pop(0)
-        return await self.leaving() if self._coming is not None else await self.receive()
+        if not self._is_given:
+            self._is_given = True
+            body = bytes(self._body)
+            self._forget()
+            return {"type": "http.request", "body": body, "more_body": False}
+        return await self.leaving() if self._coming is not None else await self._receive()
 
     def let_go(self) -> None:
-        """Wait for the sender's going no longer."""
+        """Hold nothing of it any more, and wait for the sender's going no longer."""
+        self._forget()
         if self._coming is not None and not self._coming.done():
             self._coming.cancel()
+
+    async def _has_more(self) -> bool:
+        event = await self._receive()
+        if event["type"] != "http.request":
+            self.is_left = True
+            return False
+        self._held.add(len(event["body"]))
+        self._body += event["body"]
+        return event.get("more_body", False)
+
+    def _forget(self) -> None:
+        self._held.subtract(len(self._body))
+        self._body = bytearray()

@@ -6,7 +6,7 @@ from typing import Final
 
 from a2wsgi.asgi_typing import ASGIApp, Receive, Scope, Send
 
-from kebab.admission.bodies import HeldBody, TooSlow, is_short
+from kebab.admission.bodies import HeldBody, HeldBytes, TooSlow, is_short
 from kebab.admission.refusals import refuse
 from kebab.admission.turns import Gone, Refused, Turns
 from kebab.uuids import as_uuid
@@ -22,11 +22,17 @@ class Gate:
     addresses without one take turns as one workspace does; probes must not come here.
     """
 
-    def __init__(self, app: ASGIApp, turns: Turns, long_bodies: Turns | None = None) -> None:
-        """`long_bodies` are turns that requests with one take besides; None: no body is read here."""
+    def __init__(
+        self, app: ASGIApp, turns: Turns, long_bodies: Turns | None = None, *, held: HeldBytes | None = None
+    ) -> None:
+        """`long_bodies` are turns that requests with one take besides; None: no body is read here.
+
+        `held` is what all gates of a process hold together.
+        """
         self._app = app
         self._turns = turns
         self._long_bodies = long_bodies
+        self._held = held or HeldBytes()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -51,12 +57,11 @@ class Gate:
                 self._long_bodies.give_back(_ALL)
 
     async def _with_body_read(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = HeldBody(receive)
-        await body.read()
-        if body.is_left:
-            return
+        body = HeldBody(receive, self._held)
         try:
-            await self._in_turn(scope, body.again, send, body)
+            await body.read()
+            if not body.is_left:
+                await self._in_turn(scope, body.again, send, body)
         finally:
             body.let_go()
 

@@ -9,6 +9,7 @@ from django.urls import Resolver404, resolve
 
 from kebab.api.errors import Problem, RateLimited, TooLarge
 from kebab.api.problems import answer, problem_of
+from kebab.lengths import stated_bytes
 from kebab.limits.client import client_network
 from kebab.limits.rules import count_request, is_counted
 from kebab.metrics.problems import count_problem
@@ -94,5 +95,4 @@ def _is_known_to_api(request: HttpRequest) -> bool:
 
 def _length(request: HttpRequest) -> int:
     """Give the bytes of the body, as Django goes on to read it: without a length there is none."""
-    length = request.META.get("CONTENT_LENGTH", "")
-    return int(length) if length.isdecimal() else 0
+    return stated_bytes(request.META.get("CONTENT_LENGTH", "")) or 0

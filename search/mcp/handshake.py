@@ -11,6 +11,8 @@ from typing import Any, Final
 
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
+from kebab.lengths import stated_bytes
+
 SESSION_HEADER: Final = "Mcp-Session-Id"
 _VERSION_HEADER: Final = "MCP-Protocol-Version"
 # A message that gives up a call is no longer; its reason is a sentence.
@@ -40,8 +42,8 @@ def new_session(headers: Headers) -> dict[str, str]:
 
 async def given_up_by(headers: Headers, receive: Receive) -> tuple[object, Receive]:
     """Give the id of the call that a request gives up, None of other requests, and its body to read again."""
-    length = headers.get("Content-Length", "")
-    if not length.isdecimal() or int(length) > _LOOKED_AT_BYTES:
+    size_bytes = stated_bytes(headers.get("Content-Length", ""))
+    if size_bytes is None or size_bytes > _LOOKED_AT_BYTES:
         return None, receive
     message = await receive()
     body = bytearray(message.get("body", b""))

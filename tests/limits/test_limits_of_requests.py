@@ -309,3 +309,12 @@ def test_a_large_form_is_refused_unread(address, db, path):
 
     assert response.status_code == 413
     assert "at most 1000000 bytes" in response.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("length", "status"), [("0" * 5_000, 200), ("0" * 12 + "1000001", 413), ("9" * 5_000, 413)]
+)
+def test_a_length_is_read_however_it_is_written(address, db, length, status):
+    client = Client(REMOTE_ADDR=address)
+
+    assert client.post("/login", {"login": "x"}, CONTENT_LENGTH=length).status_code == status

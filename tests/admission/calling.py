@@ -1,0 +1,85 @@
+"""An application behind a gate, and those who call it."""
+
+import asyncio
+from collections import Counter
+from contextlib import asynccontextmanager
+
+from kebab.admission.turns import Room
+
+ROOM = Room(slots=8, waiting=200, wait_s=60.0)
+
+
+class App:
+    """Reads the body, begins its answer when it is told to, and counts who is inside before that."""
+
+    def __init__(self):
+        self.inside, self.most = Counter(), Counter()
+        self.may_begin = asyncio.Event()
+
+    @property
+    def n_inside(self):
+        return self.inside.total()
+
+    async def __call__(self, scope, receive, send):
+        while (await receive()).get("more_body"):
+            pass
+        path = scope["path"]
+        self.inside[path] += 1
+        self.most["all"] = max(self.most["all"], self.n_inside)
+        try:
+            await self.may_begin.wait()
+        finally:
+            self.inside[path] -= 1
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+class Callers:
+    """Requests that are under way, and the statuses of those that were answered, by path."""
+
+    def __init__(self, gate):
+        self.statuses = Counter()
+        self._gate, self._tasks = gate, []
+
+    def ask(self, *paths, parts=(b"",), headers=(), method="POST"):
+        """Send a request to each; of a body whose last part doesn't come, `parts` end with None."""
+        for path in paths:
+            scope = {"type": "http", "method": method, "path": path, "headers": list(headers)}
+            self._tasks.append(asyncio.create_task(self._one(scope, parts)))
+
+    async def settle(self):
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+    async def leave(self):
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def end(self):
+        async with asyncio.timeout(30):
+            await asyncio.gather(*self._tasks)
+
+    async def _one(self, scope, parts):
+        coming = list(parts)
+
+        async def receive():
+            if not coming or coming[0] is None:
+                await asyncio.get_running_loop().create_future()  # the client says nothing more
+            body = coming.pop(0)
+            return {"type": "http.request", "body": body, "more_body": bool(coming)}
+
+        async def send(message):
+            if message["type"] == "http.response.start":
+                self.statuses[scope["path"], message["status"]] += 1
+
+        await self._gate(scope, receive, send)
+
+
+@asynccontextmanager
+async def asking(gate):
+    callers = Callers(gate)
+    try:
+        yield callers
+    finally:
+        await callers.leave()
