@@ -25,7 +25,7 @@ draining.begin_on_signal()
 _streams = get_asgi_application()
 
 from kebab import tracing  # noqa: E402  # Django is set up first
-from kebab.admission.bodies import HeldBytes  # noqa: E402
+from kebab.admission.bodies import HeldBytes, is_short  # noqa: E402
 from kebab.admission.gate import Gate  # noqa: E402
 from kebab.admission.turns import Room, Turns  # noqa: E402
 from kebab.health import probes  # noqa: E402
@@ -38,8 +38,6 @@ tracing.begin()
 
 _MCP_PATHS = frozenset({"/mcp", "/mcp/"})
 _STREAM_PATH = re.compile(r"\A/(?:api/v1/workspaces/[^/]+/(?:jobs/[^/]+/events|ask)|w/[^/]+/ask)\Z")
-# Of a body's length: less than ten million bytes, of which the views take one.
-_LENGTH_DIGITS = 7
 _THREADS = settings.KEBAB_WEB_THREADS
 _held = HeldBytes()
 
@@ -89,7 +87,8 @@ def _mcp_endpoint() -> Any:
 
 
 _mcp = _Mcp()
-_lasting_mcp, _lasting_streams = Gate(_mcp, _LASTING), Gate(_streams, _LASTING)
+_lasting_mcp = Gate(_mcp, _LASTING, held=_held)
+_lasting_streams = Gate(_streams, _LASTING, held=_held)
 
 
 def takes_long(scope: Scope) -> bool:
@@ -98,10 +97,7 @@ def takes_long(scope: Scope) -> bool:
     Django reads the body of such a request before anybody has looked who sends it: one that is longer than
     such a view takes, or has no length, goes to the others, which refuse it unread.
     """
-    headers = dict(scope["headers"])
-    length = headers.get(b"content-length", b"0")
-    is_short = length.isdigit() and len(length) <= _LENGTH_DIGITS and b"transfer-encoding" not in headers
-    return is_short and _STREAM_PATH.match(scope["path"]) is not None
+    return is_short(scope) and _STREAM_PATH.match(scope["path"]) is not None
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:

@@ -25,7 +25,7 @@ class Gate:
     def __init__(
         self, app: ASGIApp, turns: Turns, long_bodies: Turns | None = None, *, held: HeldBytes | None = None
     ) -> None:
-        """`long_bodies` are turns that requests with one take besides; None: no body is read here.
+        """`long_bodies` are turns that requests with one take besides; None: there are none of their own.
 
         `held` is what all gates of a process hold together.
         """
@@ -45,10 +45,10 @@ class Gate:
             return
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._long_bodies is None:
-            await self._in_turn(scope, receive, send, None)
-        elif is_short(scope):
+        if is_short(scope):
             await self._with_body_read(scope, receive, send)
+        elif self._long_bodies is None:
+            await self._in_turn(scope, receive, send, None)
         else:
             await self._long_bodies.take(_ALL)
             try:

@@ -52,3 +52,19 @@ def test_what_is_of_no_workspace_takes_turns_as_well(method, path):
         assert callers.statuses == {(path, 200): 50}
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("long_bodies", [None, Turns(ROOM)])
+def test_who_sends_no_body_has_no_turn(long_bodies):
+    async def run():
+        app, turns = App(), Turns(ROOM)
+        async with asking(Gate(app, turns, long_bodies)) as callers:
+            for parts in [(None,), (b"some of it", None)]:
+                callers.ask(*["/w/a/x"] * 50, parts=parts, headers=[(b"content-length", b"20")])
+            await callers.settle()
+            assert (turns.n_lent, turns.n_waiting) == (0, 0)
+            callers.ask("/w/a/x", parts=(b"all ", b"of it"))
+            await callers.settle()
+            assert (turns.n_lent, app.n_inside) == (1, 1)
+
+    asyncio.run(run())

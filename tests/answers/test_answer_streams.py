@@ -196,6 +196,7 @@ def test_what_can_not_be_asked_is_no_stream(vault, token):
     [
         ("/api/v1/workspaces/w/ask", {}, True),
         ("/api/v1/workspaces/w/ask", {b"content-length": b"1000000"}, True),
+        ("/api/v1/workspaces/w/ask", {b"content-length": b"1000001"}, False),
         ("/api/v1/workspaces/w/ask", {b"content-length": b"10000000"}, False),
         ("/api/v1/workspaces/w/ask", {b"content-length": b"-1"}, False),
         ("/api/v1/workspaces/w/ask", {b"transfer-encoding": b"chunked"}, False),
