@@ -1,9 +1,9 @@
-"""Reading a short body before anybody works on the request: a slow sender holds up no thread."""
+"""How bodies come: a short one before anybody works on the request: slow senders hold up no thread."""
 
 import asyncio
 from typing import Final
 
-from a2wsgi.asgi_typing import Receive, ReceiveEvent, Scope
+from a2wsgi.asgi_typing import Receive, ReceiveEvent, Scope, Send, SendEvent
 
 from kebab.admission.turns import Refused
 from kebab.lengths import stated_bytes
@@ -12,6 +12,7 @@ from kebab.lengths import stated_bytes
 SHORT_BYTES: Final = 1_000_000
 _MOST_HELD_BYTES: Final = 64_000_000
 _LIMIT_S = 30.0
+_SILENCE_S = 30.0
 
 
 class TooSlow(Exception):
@@ -97,3 +98,37 @@ class HeldBody:
     def _forget(self) -> None:
         self._held.subtract(len(self._body))
         self._body = bytearray()
+
+
+class LongBody:
+    """A body that is read as it comes, by whoever answers; they are left alone once the answer has begun."""
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive = receive
+        self._send = send
+        self._is_whole = self._is_answered = False
+        #: Whether no part came for too long. What is answered from then on isn't sent.
+        self.is_silent = False
+
+    async def receive(self) -> ReceiveEvent:
+        """Receive what comes next. Raises TimeoutError, which to Django is a body that can't be read."""
+        if self._is_whole or self._is_answered:
+            return await self._receive()
+        if self.is_silent:
+            raise TimeoutError
+        try:
+            async with asyncio.timeout(_SILENCE_S):
+                event = await self._receive()
+        except TimeoutError:
+            if self._is_answered:  # meanwhile
+                return await self._receive()
+            self.is_silent = True
+            raise
+        self._is_whole = event["type"] != "http.request" or not event.get("more_body", False)
+        return event
+
+    async def send(self, message: SendEvent) -> None:
+        """Send a part of the answer."""
+        if not self.is_silent:
+            self._is_answered = True
+            await self._send(message)

@@ -2,17 +2,15 @@
 
 import re
 import time
-from typing import Final
 
 from a2wsgi.asgi_typing import ASGIApp, Receive, Scope, Send
 
-from kebab.admission.bodies import HeldBody, HeldBytes, TooSlow, is_short
+from kebab.admission.bodies import HeldBody, HeldBytes, LongBody, TooSlow, is_short
 from kebab.admission.refusals import refuse
 from kebab.admission.turns import Gone, Refused, Turns
 from kebab.uuids import as_uuid
 
 _IN_WORKSPACE = re.compile(r"\A/(?:api/v1/workspaces|w)/([^/]+)")
-_ALL: Final = "long bodies"
 
 
 class Gate:
@@ -48,13 +46,14 @@ class Gate:
         if is_short(scope):
             await self._with_body_read(scope, receive, send)
         elif self._long_bodies is None:
-            await self._in_turn(scope, receive, send, None)
+            await self._with_long_body(scope, receive, send)
         else:
-            await self._long_bodies.take(_ALL)
+            name = _workspace_of(scope["path"])
+            await self._long_bodies.take(name)
             try:
-                await self._in_turn(scope, receive, send, None)
+                await self._with_long_body(scope, receive, send)
             finally:
-                self._long_bodies.give_back(_ALL)
+                self._long_bodies.give_back(name)
 
     async def _with_body_read(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = HeldBody(receive, self._held)
@@ -64,6 +63,16 @@ class Gate:
                 await self._in_turn(scope, body.again, send, body)
         finally:
             body.let_go()
+
+    async def _with_long_body(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = LongBody(receive, send)
+        try:
+            await self._in_turn(scope, body.receive, body.send, None)
+        except Exception:
+            if not body.is_silent:
+                raise
+        if body.is_silent:
+            raise TooSlow
 
     async def _in_turn(self, scope: Scope, receive: Receive, send: Send, body: HeldBody | None) -> None:
         name = _workspace_of(scope["path"])

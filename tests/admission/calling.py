@@ -7,6 +7,9 @@ from contextlib import asynccontextmanager
 from kebab.admission.turns import Room
 
 ROOM = Room(slots=8, waiting=200, wait_s=60.0)
+#: The headers of a body that is read by whoever answers.
+LONG = ((b"transfer-encoding", b"chunked"),)
+_SCOPE = {"type": "http", "http_version": "1.1", "query_string": b""}
 
 
 class App:
@@ -44,12 +47,19 @@ class Callers:
     def ask(self, *paths, parts=(b"",), headers=(), method="POST"):
         """Send a request to each; of a body whose last part doesn't come, `parts` end with None."""
         for path in paths:
-            scope = {"type": "http", "method": method, "path": path, "headers": list(headers)}
+            scope = {**_SCOPE, "method": method, "path": path, "headers": list(headers)}
             self._tasks.append(asyncio.create_task(self._one(scope, parts)))
 
     async def settle(self):
         for _ in range(20):
             await asyncio.sleep(0)
+
+    async def answered(self, n):
+        """Wait for so many answers; give the statuses, by path."""
+        async with asyncio.timeout(30):
+            while self.statuses.total() < n:
+                await asyncio.sleep(0.01)
+        return self.statuses
 
     async def leave(self):
         for task in self._tasks:

@@ -6,8 +6,8 @@ import uuid
 import pytest
 
 from kebab.admission.gate import Gate
-from kebab.admission.turns import Turns
-from tests.admission.calling import ROOM, App, asking
+from kebab.admission.turns import Room, Turns
+from tests.admission.calling import LONG, ROOM, App, asking
 
 WORKSPACE = uuid.UUID("0b7e3cb6-5a55-4d3f-9a4e-0a5d2f6c1b90")
 SPELLINGS = [
@@ -66,5 +66,24 @@ def test_who_sends_no_body_has_no_turn(long_bodies):
             callers.ask("/w/a/x", parts=(b"all ", b"of it"))
             await callers.settle()
             assert (turns.n_lent, app.n_inside) == (1, 1)
+
+    asyncio.run(run())
+
+
+def test_long_bodies_take_turns_by_workspace_and_who_sends_too_many_is_told_so():
+    async def run():
+        app = App()
+        long_bodies = Turns(Room(slots=4, waiting=16, wait_s=0.05))
+        async with asking(Gate(app, Turns(ROOM), long_bodies)) as callers:
+            callers.ask(*["/w/a/x"] * 3, headers=LONG)
+            await callers.settle()
+            callers.ask("/w/b/x", headers=LONG)
+            await callers.settle()
+            assert app.inside == {"/w/a/x": 3, "/w/b/x": 1}
+            callers.ask("/w/a/x", headers=LONG)
+            assert await callers.answered(1) == {("/w/a/x", 429): 1}
+            app.may_begin.set()
+            await callers.end()
+        assert long_bodies.n_lent == 0
 
     asyncio.run(run())
