@@ -51,7 +51,9 @@ def _views(slots: int) -> Gate:
 
 # Who waits for a document to be searchable sleeps in a thread for up to half a minute: beside the others.
 _answering, _awaiting = _views(_THREADS), _views(2 * _THREADS)
-# Streams hold no thread, but memory and, now and then, a connection.
+# What begins a stream or an answer is a view like any, in a thread with a connection.
+_BEGINNING = Turns(Room(slots=2 * _THREADS, waiting=8 * _THREADS, wait_s=5.0))
+# Streams that have begun hold no thread, but memory and, now and then, a connection.
 _LASTING = Turns(Room(slots=settings.KEBAB_WEB_STREAMS, waiting=0, wait_s=0.0))
 
 
@@ -88,7 +90,7 @@ def _mcp_endpoint() -> Any:
 
 _mcp = _Mcp()
 _lasting_mcp = Gate(_mcp, _LASTING, held=_held)
-_lasting_streams = Gate(_streams, _LASTING, held=_held)
+_lasting_streams = Gate(Gate(_streams, _BEGINNING, held=_held, until_begun=True), _LASTING, held=_held)
 
 
 def takes_long(scope: Scope) -> bool:

@@ -2,8 +2,9 @@
 
 import re
 import time
+from contextlib import ExitStack
 
-from a2wsgi.asgi_typing import ASGIApp, Receive, Scope, Send
+from a2wsgi.asgi_typing import ASGIApp, Receive, Scope, Send, SendEvent
 
 from kebab.admission.bodies import HeldBody, HeldBytes, LongBody, TooSlow, is_short
 from kebab.admission.refusals import refuse
@@ -21,16 +22,23 @@ class Gate:
     """
 
     def __init__(
-        self, app: ASGIApp, turns: Turns, long_bodies: Turns | None = None, *, held: HeldBytes | None = None
+        self,
+        app: ASGIApp,
+        turns: Turns,
+        long_bodies: Turns | None = None,
+        *,
+        held: HeldBytes | None = None,
+        until_begun: bool = False,
     ) -> None:
         """`long_bodies` are turns that requests with one take besides; None: there are none of their own.
 
-        `held` is what all gates of a process hold together.
+        `held` is what all gates of a process hold. `until_begun`: a turn ends when the answer begins.
         """
         self._app = app
         self._turns = turns
         self._long_bodies = long_bodies
         self._held = held or HeldBytes()
+        self._until_begun = until_begun
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -77,10 +85,20 @@ class Gate:
     async def _in_turn(self, scope: Scope, receive: Receive, send: Send, body: HeldBody | None) -> None:
         name = _workspace_of(scope["path"])
         await self._turns.take(name, None if body is None else body.leaving)
-        try:
-            await self._app(scope, receive, send)
-        finally:
-            self._turns.give_back(name)
+        with ExitStack() as turn:
+            turn.callback(self._turns.give_back, name)
+            await self._app(scope, receive, _leaving(turn, send) if self._until_begun else send)
+
+
+def _leaving(turn: ExitStack, send: Send) -> Send:
+    """Give `send` as it is, but that a turn ends when the answer begins."""
+
+    async def send_on(message: SendEvent) -> None:
+        if message["type"] == "http.response.start":
+            turn.close()
+        await send(message)
+
+    return send_on
 
 
 def _workspace_of(path: str) -> str:

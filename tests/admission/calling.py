@@ -13,11 +13,15 @@ _SCOPE = {"type": "http", "http_version": "1.1", "query_string": b""}
 
 
 class App:
-    """Reads the body, begins its answer when it is told to, and counts who is inside before that."""
+    """Reads the body, begins its answer when it is told to, and counts who is inside before that.
 
-    def __init__(self):
+    What it has begun it ends at once, unless it lasts for ever.
+    """
+
+    def __init__(self, *, lasts=False):
         self.inside, self.most = Counter(), Counter()
         self.may_begin = asyncio.Event()
+        self._lasts = lasts
 
     @property
     def n_inside(self):
@@ -34,6 +38,8 @@ class App:
         finally:
             self.inside[path] -= 1
         await send({"type": "http.response.start", "status": 200, "headers": []})
+        if self._lasts:
+            await asyncio.get_running_loop().create_future()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 

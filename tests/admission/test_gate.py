@@ -87,3 +87,34 @@ def test_long_bodies_take_turns_by_workspace_and_who_sends_too_many_is_told_so()
         assert long_bodies.n_lent == 0
 
     asyncio.run(run())
+
+
+def test_what_lasts_takes_a_turn_until_its_answer_begins():
+    async def run():
+        app, turns = App(lasts=True), Turns(ROOM)
+        async with asking(Gate(app, turns, until_begun=True)) as callers:
+            callers.ask(*["/w/a/ask"] * 100)
+            await callers.settle()
+            callers.ask("/w/b/ask")
+            await callers.settle()
+            assert app.inside == {"/w/a/ask": ROOM.slots_of_one, "/w/b/ask": 1}
+            app.may_begin.set()
+            assert await callers.answered(101) == {("/w/a/ask", 200): 100, ("/w/b/ask", 200): 1}
+            assert (turns.n_lent, app.most["all"]) == (0, ROOM.slots_of_one + 1)
+
+    asyncio.run(run())
+
+
+def test_what_ends_before_it_has_begun_gives_its_turn_back():
+    async def failing(scope, receive, send):
+        raise RuntimeError
+
+    async def run():
+        turns = Turns(ROOM)
+        async with asking(Gate(failing, turns, until_begun=True)) as callers:
+            callers.ask("/w/a/ask")
+            with pytest.raises(RuntimeError):
+                await callers.end()
+        assert turns.n_lent == 0
+
+    asyncio.run(run())
