@@ -30,7 +30,7 @@ _PAGE = (
 
 async def refuse(scope: Scope, send: Send, reason: Refused | TooSlow, began: float) -> None:
     """Answer a request that began when `time.perf_counter` said `began` with why it isn't."""
-    problem = _problem_of(reason)
+    problem = counted_problem(reason)
     is_page = not scope["path"].startswith(("/api/", "/mcp"))
     text = _PAGE.format(detail=problem.detail) if is_page else json.dumps(problem_document(problem))
     kind = "text/html; charset=utf-8" if is_page else CONTENT_TYPE
@@ -44,9 +44,15 @@ async def refuse(scope: Scope, send: Send, reason: Refused | TooSlow, began: flo
     }
     encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
     count_answer(scope["method"], "none", problem.status, began)
-    count_problem(problem.status, problem.code)
     await send({"type": "http.response.start", "status": problem.status, "headers": encoded})
     await send({"type": "http.response.body", "body": text.encode(), "more_body": False})
+
+
+def counted_problem(reason: Refused | TooSlow) -> Problem:
+    """Give what is told to who isn't answered, and count that it is."""
+    problem = _problem_of(reason)
+    count_problem(problem.status, problem.code)
+    return problem
 
 
 def _problem_of(reason: Refused | TooSlow) -> Problem:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from io import BytesIO
 from typing import Final
 
@@ -25,6 +26,7 @@ from search.mcp.giving_up import given_up, name_of_call
 from search.mcp.handshake import Message, Receive, given_up_by, new_session, session_of
 from search.mcp.server import Context, mcp_server
 from search.mcp.threads import in_thread
+from search.mcp.turns import Lane, Lanes
 
 #: What counts of requests call the address.
 ROUTE: Final = "mcp"
@@ -41,8 +43,11 @@ class McpEndpoint:
     """
 
     def __init__(self) -> None:
+        lane_of = partial(_lane_of, Lanes())
         self._manager = StreamableHTTPSessionManager(
-            mcp_server(_admitted, _name_of), stateless=True, max_request_body_size=_BODY_LIMIT_BYTES
+            mcp_server(_admitted, _name_of, lane_of),
+            stateless=True,
+            max_request_body_size=_BODY_LIMIT_BYTES,
         )
         self._running: asyncio.Task[None] | None = None
         self._has_started = asyncio.Event()
@@ -104,6 +109,10 @@ def _name_of(context: Context) -> str | None:
     if session is None:
         return None
     return name_of_call(_admitted(context).identity, session, context.request_id)
+
+
+def _lane_of(lanes: Lanes, context: Context, is_long: bool) -> Lane:
+    return lanes.of(_admitted(context).workspace.pk, is_long=is_long)
 
 
 def admit_request(request: HttpRequest) -> Access:

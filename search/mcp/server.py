@@ -27,6 +27,9 @@ from mcp_types import (
 )
 
 from kebab import __version__
+from kebab.admission.refusals import counted_problem
+from kebab.admission.turns import Refused
+from kebab.api.errors import Problem
 from kebab.api.problems import logged_problem
 from kebab.people.access import Access
 from search.mcp import tools
@@ -36,6 +39,7 @@ from search.mcp.documents import SCHEME
 from search.mcp.giving_up import unless_given_up
 from search.mcp.resources import ListedDocument, list_resources, read_resource
 from search.mcp.threads import answer_in_thread
+from search.mcp.turns import Lane
 from search.retrieval.errors import shown
 from search.retrieval.storable import storable
 
@@ -53,14 +57,18 @@ Context = ServerRequestContext[Any, Any]
 #: Gives who makes a request, as their rights are now. Raises what they are told who may not.
 Admit = Callable[[Context], Access]
 NameOf = Callable[[Context], str | None]
+#: Gives where a call waits its turn, by whether it is a long one; None where all callers are one.
+LaneOf = Callable[[Context, bool], Lane | None]
 
 
-def mcp_server(admit: Admit, name_of: NameOf = lambda context: None) -> Server[Any]:
+def mcp_server(
+    admit: Admit, name_of: NameOf = lambda context: None, lane_of: LaneOf = lambda context, is_long: None
+) -> Server[Any]:
     """Give a server that asks `admit`, in a thread, for whom each request is answered.
 
-    `name_of` names the calls that may be given up by another request.
+    `name_of` names the calls that may be given up by another request, `lane_of` says where a call waits.
     """
-    answers = _Answers(admit, name_of)
+    answers = _Answers(admit, name_of, lane_of)
     server: Server[Any] = Server(
         "kebab",
         version=__version__,
@@ -80,9 +88,10 @@ def mcp_server(admit: Admit, name_of: NameOf = lambda context: None) -> Server[A
 class _Answers:
     """What is answered to each of MCP's methods."""
 
-    def __init__(self, admit: Admit, name_of: NameOf) -> None:
+    def __init__(self, admit: Admit, name_of: NameOf, lane_of: LaneOf) -> None:
         self._admit = admit
         self._name_of = name_of
+        self._lane_of = lane_of
 
     async def list_tools(self, context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         """List the tools, the same for all callers."""
@@ -99,7 +108,10 @@ class _Answers:
         def work(call: Call) -> tools.ToolAnswer:
             return tools.answer_call(tool, given, call)
 
-        answer = await self._answered(context, work, is_long=tool.is_long)
+        try:
+            answer = await self._run(context, work, is_long=tool.is_long)
+        except Refused as reason:
+            answer = tools.ToolAnswer(text=tools.told(counted_problem(reason)), is_error=True)
         return CallToolResult(
             content=[TextContent(text=answer.text)], is_error=answer.is_error, _meta=_UNTRUSTED
         )
@@ -126,15 +138,21 @@ class _Answers:
         contents = TextResourceContents(uri=params.uri, mime_type="text/plain", text=text, _meta=_UNTRUSTED)
         return ReadResourceResult(contents=[contents])
 
-    async def _answered(
+    async def _answered(self, context: Context, work: Callable[[Call], Answer]) -> Answer:
+        try:
+            return await self._run(context, work)
+        except Refused as reason:
+            raise _error(counted_problem(reason)) from reason
+
+    async def _run(
         self, context: Context, work: Callable[[Call], Answer], *, is_long: bool = False
     ) -> Answer:
         admit, report = partial(self._admit, context), context.session.report_progress
-        call = self._name_of(context)
-        answering = answer_in_thread(admit, work, report, is_long=is_long)
+        call, lane = self._name_of(context), self._lane_of(context, is_long)
+        answering = answer_in_thread(admit, work, report, is_long=is_long, lane=lane)
         try:
             return await (answering if call is None else unless_given_up(call, answering))
-        except MCPError:
+        except (MCPError, Refused):
             raise
         except Exception as error:
             raise _refusal(error) from error
@@ -142,9 +160,11 @@ class _Answers:
 
 def _refusal(error: Exception) -> MCPError:
     """Give what a client is told outside of a tool's result."""
-    problem = logged_problem(error, "MCP")
-    code = INTERNAL_ERROR if problem.status >= 500 else INVALID_PARAMS
-    return MCPError(code, tools.told(problem))
+    return _error(logged_problem(error, "MCP"))
+
+
+def _error(problem: Problem) -> MCPError:
+    return MCPError(INTERNAL_ERROR if problem.status >= 500 else INVALID_PARAMS, tools.told(problem))
 
 
 def _schema_of(name: str) -> dict[str, Any] | None:

@@ -3,11 +3,18 @@
 import pytest
 from django.test import override_settings
 
+from kebab.people.deletion import delete_workspace
+from kebab.people.operator import the_operator
 from kebab.people.tokens import mint_token
-from tests.api.making import committed
+from tests.api.making import committed, forget_acts
+from tests.context.filling import put
+from tests.corpus.making import make_workspace
+from tests.mcp import shelf as shelves
 from tests.mcp.serving import served
 from tests.mcp.shelf import Shelf, fill
 from tests.mcp.speaking import ERAS, Line, environment
+
+_NOTE = "# Comets\n\nThe comet was seen above the quay.\n"
 
 
 @pytest.fixture(autouse=True)
@@ -43,6 +50,24 @@ def shelf(django_db_setup, django_db_blocker, folder):
     ):
         _, secret = mint_token(workspace, scopes=("search", "ask", "ingest", "manage"))
         yield Shelf(workspace=workspace, secret=secret)
+
+
+@pytest.fixture
+def other(shelf):
+    """Another workspace, which holds one note."""
+
+    def make():
+        workspace = make_workspace()
+        put(workspace, "comets.md", _NOTE)
+        return workspace
+
+    def forget():
+        delete_workspace(the_operator(workspace))
+        forget_acts()
+
+    workspace = shelves.committed(make)
+    yield workspace
+    shelves.committed(forget)
 
 
 @pytest.fixture

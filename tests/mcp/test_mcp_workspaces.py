@@ -5,34 +5,9 @@ import sys
 
 import pytest
 
-from kebab.people.deletion import delete_workspace
-from kebab.people.operator import the_operator
 from kebab.people.tokens import mint_token
-from tests.api.making import forget_acts
-from tests.context.filling import put
-from tests.corpus.making import make_workspace
 from tests.mcp.shelf import committed
 from tests.mcp.speaking import MANAGE, PATIENCE_S, Line, environment, said
-
-_NOTE = "# Comets\n\nThe comet was seen above the quay.\n"
-
-
-@pytest.fixture
-def other(shelf):
-    """Another workspace, which holds one note."""
-
-    def make():
-        workspace = make_workspace()
-        put(workspace, "comets.md", _NOTE)
-        return workspace
-
-    def forget():
-        delete_workspace(the_operator(workspace))
-        forget_acts()
-
-    workspace = committed(make)
-    yield workspace
-    committed(forget)
 
 
 @pytest.fixture
