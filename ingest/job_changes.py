@@ -3,7 +3,8 @@
 from django.db import transaction
 
 from ingest.jobs.request import cancel, retry
-from ingest.models import Job
+from ingest.models import Job, JobKind
+from ingest.quotas import check_jobs
 from kebab.people import audit
 from kebab.people.access import Access
 
@@ -17,7 +18,12 @@ def cancel_job(access: Access, job: Job) -> Job:
 
 
 def retry_job(access: Access, job: Job) -> Job:
-    """Give the new job that does again what failed in `job`. Raises what `retry` raises."""
+    """Give the new job that does again what failed in `job`.
+
+    Raises RateLimited for too many jobs, of which embedding is none, and what `retry` raises.
+    """
+    if job.kind != JobKind.EMBED:
+        check_jobs(access.workspace)
     with transaction.atomic():
         again = retry(job, requested_by=access.actor)
         audit.record(access, "job.retried", str(job.pk), job=str(again.pk))

@@ -4,12 +4,14 @@ from django.db import transaction
 
 from ingest.jobs.quarantine import delete_quarantined, try_again
 from ingest.models import Job, Unreadable
+from ingest.quotas import check_jobs
 from kebab.people import audit
 from kebab.people.access import Access
 
 
 def retry_quarantined(access: Access, entry: Unreadable) -> Job:
-    """Give the job that reads the file once more. Raises what `try_again` raises."""
+    """Give the job that reads the file once more. Raises RateLimited, and what `try_again` raises."""
+    check_jobs(access.workspace)
     with transaction.atomic():
         job = try_again(entry, requested_by=access.actor)
         _record(access, "quarantine.retried", entry, job=str(job.pk))

@@ -16,7 +16,7 @@ from kebab.api.errors import Forbidden
 from kebab.people import audit
 from kebab.people.access import Access
 from kebab.people.models import Role
-from search.models import Source
+from search.models import Source, SourceKind
 from search.readers import restrict
 
 _READERS = "readers"
@@ -75,7 +75,12 @@ def delete_source(access: Access, source: Source) -> Job:
 
 
 def make_version(access: Access, source: Source, *, tag: str, title: str) -> AddedVersion:
-    """Give the new version `tag` and the job that reads it. Raises what `add_version` raises."""
+    """Give the new version `tag` and the job that reads it.
+
+    Raises RateLimited for too many jobs, unless uploads fill it without one, and what `add_version` raises.
+    """
+    if source.kind != SourceKind.UPLOAD:
+        check_jobs(access.workspace)
     with transaction.atomic():
         added = versions.add_version(source, tag=tag, title=title, requested_by=access.actor)
         audit.record(access, "version.created", f"{source.key}@{tag}")

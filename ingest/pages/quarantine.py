@@ -52,7 +52,7 @@ class QuarantineRetry(Act):
     tab = _TAB
 
     def act(self, request: HttpRequest, workspace: Workspace, entry_id: int) -> HttpResponse:
-        """Ask for it, and go to the job. Raises NotFound, JobNotOpen."""
+        """Ask for it, and go to the job. Raises NotFound, JobNotOpen, RateLimited."""
         job = retry_quarantined(self.access, one_quarantined(self.access, entry_id))
         messages.success(request, "The file is tried again; it stays in quarantine until that succeeds.")
         return redirect("job", workspace.slug, job.pk)

@@ -58,6 +58,16 @@ def test_a_failed_job_is_retried_as_a_new_one(office, filled):
     assert noted("job.retried").detail == {"job": str(again.pk), "via": "admin"}
 
 
+def test_a_retry_of_a_workspace_with_as_many_jobs_as_may_wait_is_refused_and_says_so(office, filled):
+    Workspace.objects.filter(pk=filled.workspace.pk).update(quota={"jobs": 1})
+    (answer,) = told(act(office, filled.failed, "retry"))
+
+    assert answer.endswith(
+        "1 jobs of this workspace wait or run, and no more may; come again when some are done."
+    )
+    assert not Job.objects.filter(requested_by="root@example.org").exists()
+
+
 def test_ticked_jobs_are_asked_about_and_then_cancelled_together(office, filled):
     other = Job.objects.create(workspace=filled.workspace, kind="embed")
     ticked = {

@@ -1,13 +1,20 @@
 """A workspace that holds or asks for as much as it may is told so; what it has stays, and can be replaced."""
 
 import pytest
+from django.utils import timezone
 
+from ingest.job_changes import retry_job
 from ingest.jobs.request import request_sync
-from ingest.models import Unreadable
+from ingest.models import Job, Unreadable
+from ingest.quarantine_changes import retry_quarantined
+from ingest.source_changes import make_version, sync_source
 from ingest.uploads import Upload, accept_upload
 from kebab.api.errors import RateLimited, TooLarge
+from kebab.people.operator import the_operator
 from kebab.people.reader import OPERATOR
+from search.corpus import ensure_source, ensure_version
 from search.models import Document
+from tests.api.making import quarantine
 from tests.jobs.working import counts, fill, sync, work
 
 
@@ -79,3 +86,47 @@ def test_more_jobs_than_may_wait_are_refused_with_a_time_to_come_again(workspace
     assert refused.value.retry_after_s == 30
     work(jobs[0])
     handed_in(workspace, "c.md", b"c")
+
+
+def failed(workspace, **fields):
+    return Job.objects.create(workspace=workspace, state="failed", finished_at=timezone.now(), **fields)
+
+
+def retried(source):
+    return retry_job(
+        the_operator(source.workspace), failed(source.workspace, kind="sync_source", source=source)
+    )
+
+
+def read_again(source):
+    entry = quarantine(source.workspace, ensure_version(source), "a.md")
+    return retry_quarantined(the_operator(source.workspace), entry)
+
+
+def read_as_version(source):
+    return make_version(the_operator(source.workspace), source, tag="v1", title="")
+
+
+def synced(source):
+    return sync_source(the_operator(source.workspace), source)
+
+
+@pytest.mark.parametrize("ask", [retried, read_again, read_as_version, synced])
+def test_whatever_asks_for_a_job_is_refused_while_as_many_as_may_wait(workspace, source, ask):
+    limit(workspace, jobs=1)
+    handed_in(workspace, "a.md", b"a")
+    with pytest.raises(RateLimited, match="1 jobs") as refused:
+        ask(source)
+    assert refused.value.code == "too_many_jobs"
+    assert not Job.objects.filter(source=source, state="queued").exists()
+    limit(workspace, jobs=2)
+    ask(source)
+    assert Job.objects.filter(source=source, state="queued").exists()
+
+
+def test_what_needs_no_job_that_counts_is_not_refused(workspace):
+    limit(workspace, jobs=1)
+    handed_in(workspace, "a.md", b"a")
+    uploads = ensure_source(workspace, "uploads", kind="upload")
+    assert read_as_version(uploads).job is None
+    assert retry_job(the_operator(workspace), failed(workspace, kind="embed")).kind == "embed"

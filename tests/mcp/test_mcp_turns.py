@@ -59,7 +59,6 @@ def test_a_call_is_answered_while_another_workspaces_fill_their_threads(url, she
                 for _ in range(_CALLS):
                     await anyio.to_thread.run_sync(arrived.acquire)
                 await ask(secret)
-                assert [own for own, _ in answers if own == secret] == [secret]
                 let_go.set()
 
     anyio.run(all_)

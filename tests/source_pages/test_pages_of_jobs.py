@@ -156,6 +156,16 @@ def test_trying_again_is_offered_where_something_failed_that_can_be_tried(visit,
     assert client.post(f"{page_of(synced)}/retry").status_code == 409
 
 
+def test_trying_again_is_refused_on_a_page_while_as_many_jobs_as_may_wait(visit, editor, running, synced):
+    running.workspace.quota = {"jobs": 1}
+    running.workspace.save(update_fields=["quota"])
+    page = visit(editor).post(f"{page_of(synced)}/retry")
+
+    assert (page.status_code, page["Retry-After"]) == (429, "30")
+    assert "1 jobs of this workspace wait or run" in text_of(page)
+    assert not Job.objects.filter(state="queued").exists()
+
+
 def test_trying_again_is_not_offered_once_the_bytes_are_gone(visit, editor, failed):
     client = visit(editor)
 
