@@ -117,6 +117,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     problem = known if known is not None and known.status == 503 else _unexpected()
     if _is_api(request):
         return respond(problem)
+    count_problem(problem.status, problem.code)
     page = defaults.server_error(request)
     page.status_code = problem.status
     for name, value in problem.headers.items():

@@ -17,6 +17,7 @@ from django_htmx.http import HttpResponseClientRefresh
 from kebab.api.errors import Problem
 from kebab.api.permissions import Need
 from kebab.api.problems import problem_of
+from kebab.metrics.problems import count_problem
 from kebab.pages.tabs import tabs_of
 from kebab.people.access import Access, access_of
 from kebab.people.models import Role, Workspace
@@ -144,7 +145,8 @@ def _page_above(path: str) -> str:
 
 
 def told(response: HttpResponse, problem: Problem) -> HttpResponse:
-    """Give `response` the status and headers of `problem`."""
+    """Give `response` the status and headers of `problem`, and count it."""
+    count_problem(problem.status, problem.code)
     response.status_code = problem.status
     for name, value in problem.headers.items():
         response[name] = value

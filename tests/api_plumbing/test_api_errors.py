@@ -3,9 +3,12 @@
 import logging
 
 import pytest
+from django.http import HttpResponse
 from django.test import Client
 
-from kebab.api.errors import register_error_tree
+from kebab.api.errors import Problem, register_error_tree
+from kebab.health import scraping
+from kebab.pages.page import told
 from tests.api_plumbing.actors import make_person, make_workspace, member_client, person_client, token_client
 
 PROBLEM = "application/problem+json"
@@ -75,6 +78,42 @@ def test_a_failure_outside_of_the_api_views_is_problem_json_too(db):
 
     assert (response.status_code, response.json()["code"]) == (503, "database_unavailable")
     assert response.headers["Content-Type"] == PROBLEM
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Give how many problems of a status and a code `/metrics` tells of now."""
+    monkeypatch.setattr(scraping, "_FRESH_S", -1.0)
+
+    def count(status, code):
+        lines = Client().get("/metrics").content.decode().splitlines()
+        told = [line for line in lines if line.startswith("kebab_problems_total{")]
+        wanted = [line for line in told if f'status="{status}"' in line and f'code="{code}"' in line]
+        return sum(float(line.rpartition(" ")[2]) for line in wanted)
+
+    return count
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "code"),
+    [
+        ("/plain", 503, "database_unavailable"),
+        ("/defective", 500, "internal_error"),
+        ("/api/v1/plain", 503, "database_unavailable"),
+    ],
+)
+def test_a_failure_is_counted_once_on_a_page_as_in_the_api(db, counted, path, status, code):
+    before = counted(status, code)
+
+    assert Client(raise_request_exception=False).get(path).status_code == status
+    assert counted(status, code) == before + 1
+
+
+def test_what_a_page_tells_is_counted(db, counted):
+    before = counted(409, "conflict")
+
+    assert told(HttpResponse(), Problem(status=409, code="conflict")).status_code == 409
+    assert counted(409, "conflict") == before + 1
 
 
 @pytest.mark.parametrize("path", ["/api/v1/nowhere", "/api/", "/api/v1/workspaces/"])

@@ -144,6 +144,10 @@ def plain_page(request):
     raise OperationalError("connection refused")
 
 
+def defective_page(request):
+    raise RuntimeError("a defect")
+
+
 api = [
     path("", include("kebab.people.api.urls")),
     below_workspace("/notes", NotesView.as_view(), "notes"),
@@ -157,6 +161,8 @@ api = [
 urlpatterns = [
     path("", include("kebab.health.urls")),
     path("api/v1/", include(api)),
+    path("plain", plain_page),
+    path("defective", defective_page),
     path("admin/", site.urls),
     path("api/schema/", SpectacularAPIView.as_view(permission_classes=[AllowAny])),
 ]
