@@ -99,13 +99,13 @@ def _databases() -> dict[str, dict[str, Any]]:
     return {"default": application, "owner": owner}
 
 
-KEBAB_WEB_WORKERS = whole_number("KEBAB_WEB_WORKERS", 2)
-KEBAB_WEB_THREADS = whole_number("KEBAB_WEB_THREADS", 8)
+KEBAB_WEB_WORKERS = at_least_one("KEBAB_WEB_WORKERS", 2)
+KEBAB_WEB_THREADS = at_least_one("KEBAB_WEB_THREADS", 8)
 # Event streams, streamed answers and MCP calls at once in one web process; they hold no thread.
 KEBAB_WEB_STREAMS = at_least_one("KEBAB_WEB_STREAMS", 256)
 # How long a web process that is told to stop serves on while it says that it is not ready for more.
 KEBAB_DRAIN_S = whole_number("KEBAB_DRAIN_S", 0)
-KEBAB_WORKER_SLOTS = whole_number("KEBAB_WORKER_SLOTS", 2)
+KEBAB_WORKER_SLOTS = at_least_one("KEBAB_WORKER_SLOTS", 2)
 KEBAB_STATEMENT_TIMEOUT_MS = whole_number("KEBAB_STATEMENT_TIMEOUT_MS", 30_000)
 
 SECRET_KEY = _secret_key()
@@ -184,7 +184,7 @@ KEBAB_CODES_FROM = at_least_one("KEBAB_CODES_FROM", 2_000)
 KEBAB_EXACT_SCAN_LIMIT = whole_number("KEBAB_EXACT_SCAN_LIMIT", 400_000)
 # Memory of PostgreSQL's for building one, which takes some 1,600 bytes a vector of 384 numbers.
 KEBAB_INDEX_MEMORY_BYTES = at_least_one("KEBAB_INDEX_MEMORY_BYTES", 1_000_000_000)
-KEBAB_LEASE_S = whole_number("KEBAB_LEASE_S", 45)
+KEBAB_LEASE_S = at_least_one("KEBAB_LEASE_S", 45)
 # Set by drills alone; see kebab/failpoints.py.
 KEBAB_FAILPOINT = text("KEBAB_FAILPOINT")
 KEBAB_WITHOUT = frozenset(items("KEBAB_WITHOUT"))

@@ -43,6 +43,17 @@ def test_a_wrong_setting_is_told_at_the_start_without_secrets(environment, said)
     assert "s3cret" not in result.stderr
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["KEBAB_WEB_WORKERS", "KEBAB_WEB_THREADS", "KEBAB_WEB_STREAMS", "KEBAB_WORKER_SLOTS", "KEBAB_LEASE_S"],
+)
+def test_nothing_starts_with_room_for_nobody(name):
+    result = settings_with(**{name: "0"})
+
+    assert result.returncode != 0
+    assert f"{name} is 0; give a whole number from 1 on." in result.stderr
+
+
 def test_mails_are_files_until_a_server_is_named():
     assert settings_with().stdout.split()[1].endswith("filebased.EmailBackend")
     named = settings_with(KEBAB_EMAIL_URL="smtp://user:p%40ss@mail.example.org")
