@@ -1,4 +1,4 @@
-"""How bodies come: a short one before anybody works on the request: slow senders hold up no thread."""
+"""How bodies come. A short one does before anybody works on the request: slow senders hold up no thread."""
 
 import asyncio
 from typing import Final
@@ -91,8 +91,9 @@ class HeldBody:
         if event["type"] != "http.request":
             self.is_left = True
             return False
-        self._held.add(len(event["body"]))
-        self._body += event["body"]
+        part = event.get("body", b"")
+        self._held.add(len(part))
+        self._body += part
         return event.get("more_body", False)
 
     def _forget(self) -> None:

@@ -5,8 +5,11 @@ import uuid
 
 import pytest
 
+from kebab import asgi
+from kebab.admission.bodies import HeldBytes
 from kebab.admission.gate import Gate
 from kebab.admission.turns import Room, Turns
+from kebab.health import probes
 from tests.admission.calling import LONG, ROOM, App, asking
 
 WORKSPACE = uuid.UUID("0b7e3cb6-5a55-4d3f-9a4e-0a5d2f6c1b90")
@@ -103,6 +106,37 @@ def test_what_lasts_takes_a_turn_until_its_answer_begins():
             assert (turns.n_lent, app.most["all"]) == (0, ROOM.slots_of_one + 1)
 
     asyncio.run(run())
+
+
+def test_what_lasts_has_a_place_besides_and_its_body_comes_whole_through_both_gates():
+    heard = []
+
+    async def app(scope, receive, send):
+        heard.append(await receive())
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await asyncio.get_running_loop().create_future()
+
+    async def run():
+        held, beginning = HeldBytes(), Turns(ROOM)
+        lasting = Turns(Room(slots=4, waiting=0, wait_s=0.0))
+        gate = Gate(Gate(app, beginning, held=held, until_begun=True), lasting, held=held)
+        async with asking(gate) as callers:
+            callers.ask(*["/w/a/ask"] * 4, parts=(b"all ", b"of it"))
+            statuses = await callers.answered(4)
+            assert statuses == {("/w/a/ask", 200): 3, ("/w/a/ask", 503): 1}
+            assert (lasting.n_lent, beginning.n_lent, held.n) == (3, 0, 0)
+        assert (lasting.n_lent, held.n) == (0, 0)
+        assert heard == [{"type": "http.request", "body": b"all of it", "more_body": False}] * 3
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("path", sorted(probes.PATHS))
+def test_a_probe_comes_to_no_gate(path):
+    scope = {"type": "http", "path": path, "headers": [], "query_string": b""}
+
+    assert asgi._app_of({**scope, "method": "GET"}) is probes.application
+    assert isinstance(asgi._app_of({**scope, "method": "POST"}), Gate)
 
 
 def test_what_ends_before_it_has_begun_gives_its_turn_back():
