@@ -99,7 +99,8 @@ def retried(source):
 
 
 def read_again(source):
-    entry = quarantine(source.workspace, ensure_version(source), "a.md")
+    entries = Unreadable.objects.in_workspace(source.workspace)
+    entry = entries.first() or quarantine(source.workspace, ensure_version(source), "a.md")
     return retry_quarantined(the_operator(source.workspace), entry)
 
 

@@ -162,7 +162,7 @@ def test_trying_again_is_refused_on_a_page_while_as_many_jobs_as_may_wait(visit,
     page = visit(editor).post(f"{page_of(synced)}/retry")
 
     assert (page.status_code, page["Retry-After"]) == (429, "30")
-    assert "1 jobs of this workspace wait or run" in text_of(page)
+    assert "1 jobs of this workspace wait or run" in page.content.decode()
     assert not Job.objects.filter(state="queued").exists()
 
 
