@@ -10,7 +10,6 @@ from rest_framework.request import Request
 from kebab.api.errors import FieldError, InvalidRequest, TooLarge
 from kebab.api.parsers import StrictMultiPartParser
 from kebab.api.serializers import strict_body
-from kebab.lengths import stated_bytes
 from search.api.eval_serializers import NewTopics, TopicFile, topic_from
 from search.evaluation.formats import beir_topics, golden, trec
 from search.evaluation.judged import TopicCollection
@@ -28,8 +27,8 @@ class TopicFileParser(StrictMultiPartParser):
         parser_context: dict[str, Any] | None = None,
     ) -> DataAndFiles:
         """Give fields and files. Raises TooLarge before anything is read, ParseError, InvalidRequest."""
-        size_bytes = stated_bytes((parser_context or {})["request"].META.get("CONTENT_LENGTH") or "0")
-        if size_bytes is None or size_bytes > _LIMIT_BYTES:
+        length = (parser_context or {})["request"].META.get("CONTENT_LENGTH") or "0"
+        if not length.isdecimal() or int(length) > _LIMIT_BYTES:
             raise TooLarge(
                 f"The files are larger than the limit of {_LIMIT_BYTES} bytes together; split them."
             )

@@ -1,5 +1,6 @@
 """Calls that are given up, progress, and many clients at once."""
 
+import json
 import threading
 from contextlib import ExitStack
 
@@ -11,6 +12,7 @@ from kebab.people.tokens import verify_token
 from search.answers.configured import configured_model
 from search.mcp import tools
 from search.mcp.calls import Call, CallStopped
+from search.mcp.handshake import given_up_by
 from search.mcp.threads import answer_in_thread
 from search.models import KeptAnswer
 from tests.answers.stub import serving_model
@@ -145,6 +147,23 @@ def test_a_call_that_was_stopped_before_it_ran_is_no_answer_and_asks_no_model(sh
     with pytest.raises(CallStopped):
         tools.answer_call(tools.TOOLS[name], given, call)
     assert hanging.requests == []
+
+
+@pytest.mark.parametrize(
+    ("length", "call"), [("80", 7), ("0" * 5_000 + "80", 7), ("10001", None), ("9" * 5_000, None), ("", None)]
+)
+def test_only_a_short_message_is_looked_at_for_what_it_gives_up(length, call):
+    message = {"method": "notifications/cancelled", "params": {"requestId": 7}}
+
+    async def receive():
+        return {"type": "http.request", "body": json.dumps(message).encode(), "more_body": False}
+
+    async def look():
+        found, again = await given_up_by({"Content-Length": length}, receive)
+        assert json.loads((await again())["body"]) == message
+        return found
+
+    assert anyio.run(look) == call
 
 
 def test_what_comes_of_a_stopped_call_is_cancelled(shelf):
