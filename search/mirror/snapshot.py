@@ -4,6 +4,8 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 
 from django.db import connection, transaction
 
@@ -14,8 +16,10 @@ from search.models import Change, Chunk, Document
 
 #: The setting of a workspace: whether words are indexed by their stems.
 STEMMING = "stemming"
-# Documents fetched per round trip.
+# Documents asked for at once; of their chunks, which come in the same order, those of one are held.
 _BATCH = 200
+# Chunks fetched per round trip.
+_CHUNKS_AT_ONCE = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,13 +130,15 @@ def read_token(workspace_id: uuid.UUID, seq: int) -> int:
 def read_documents(
     workspace_id: uuid.UUID, doc_ids: Sequence[uuid.UUID]
 ) -> Iterator[tuple[uuid.UUID, DocumentState | None]]:
-    """Give each of `doc_ids` with what it is now, None when it is gone."""
+    """Give each of `doc_ids` with what it is now, None when it is gone; in no order, each once."""
     for start in range(0, len(doc_ids), _BATCH):
-        batch = doc_ids[start : start + _BATCH]
-        found = Document.objects.in_workspace(workspace_id).filter(doc_id__in=batch)
-        states = {state.doc_id: state for state in _states(workspace_id, found)}
-        for doc_id in batch:
-            yield doc_id, states.get(doc_id.hex)
+        missing = dict.fromkeys(doc_ids[start : start + _BATCH])
+        found = Document.objects.in_workspace(workspace_id).filter(doc_id__in=list(missing))
+        for state in _states(workspace_id, found):
+            doc_id = uuid.UUID(state.doc_id)
+            del missing[doc_id]
+            yield doc_id, state
+        yield from missing.items()
 
 
 def read_all_documents(workspace_id: uuid.UUID) -> Iterator[DocumentState]:
@@ -164,8 +170,9 @@ def _states(workspace_id: uuid.UUID, documents: Iterable[Document]) -> Iterator[
             "tags",
         )
     )
-    chunks = _chunks(workspace_id, [row[0] for row in rows])
-    for id_, doc_id, path, lang, trust_level, media, source_key, version_tag, indexed_at, tags in rows:
+    chunks_of_each = _chunks_of_each(workspace_id, [row[0] for row in rows])
+    for row, chunks in zip(rows, chunks_of_each, strict=True):
+        _, doc_id, path, lang, trust_level, media, source_key, version_tag, indexed_at, tags = row
         yield DocumentState(
             doc_id=doc_id.hex,
             path=path,
@@ -176,12 +183,24 @@ def _states(workspace_id: uuid.UUID, documents: Iterable[Document]) -> Iterator[
             version_tag=version_tag,
             indexed_at=indexed_at.timestamp(),
             tags=tuple(sorted(set(tags))),
-            chunks=tuple(chunks.get(id_, ())),
+            chunks=chunks,
         )
 
 
-def _chunks(workspace_id: uuid.UUID, document_ids: Sequence[int]) -> dict[int, list[ChunkState]]:
-    chunks: dict[int, list[ChunkState]] = {}
+def _chunks_of_each(workspace_id: uuid.UUID, document_ids: Sequence[int]) -> Iterator[tuple[ChunkState, ...]]:
+    """Give the chunks of one document after the other; their ids are ascending."""
+    nothing: tuple[int, Iterable[tuple[int, ChunkState]]] = (0, ())
+    found = groupby(_chunks(workspace_id, document_ids), key=itemgetter(0))
+    id_, group = next(found, nothing)
+    for document_id in document_ids:
+        if id_ != document_id:
+            yield ()
+            continue
+        yield tuple(chunk for _, chunk in group)
+        id_, group = next(found, nothing)
+
+
+def _chunks(workspace_id: uuid.UUID, document_ids: Sequence[int]) -> Iterator[tuple[int, ChunkState]]:
     rows = (
         Chunk.objects.in_workspace(workspace_id)
         .filter(document_id__in=document_ids)
@@ -189,15 +208,16 @@ def _chunks(workspace_id: uuid.UUID, document_ids: Sequence[int]) -> dict[int, l
         .values_list("document_id", "chunk_id", "kind", "language", "row_version", "breadcrumb", "text")
     )
     for document_id, chunk_id, kind, language, row_version, breadcrumb, text in rows.iterator(
-        chunk_size=2000
+        chunk_size=_CHUNKS_AT_ONCE
     ):
-        state = ChunkState(
-            chunk_id=chunk_id.hex,
-            kind=kind,
-            code_lang=language,
-            row_version=row_version,
-            breadcrumb=breadcrumb,
-            text=text,
+        yield (
+            document_id,
+            ChunkState(
+                chunk_id=chunk_id.hex,
+                kind=kind,
+                code_lang=language,
+                row_version=row_version,
+                breadcrumb=breadcrumb,
+                text=text,
+            ),
         )
-        chunks.setdefault(document_id, []).append(state)
-    return chunks
