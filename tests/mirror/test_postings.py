@@ -14,6 +14,7 @@ from search.mirror.apply import Applier
 from search.mirror.errors import MirrorDamaged
 from search.mirror.postings import (
     Collection,
+    PostingsWriter,
     check_postings,
     read_chunk_table,
     read_postings,
@@ -142,6 +143,27 @@ def test_many_chunks_in_one_transaction_are_written_in_parts(mirror, monkeypatch
     apply(mirror, *(document(f"{n:02x}", ["apple pear", "pear"]) for n in range(20)))
     assert mirror.execute("SELECT count(*) FROM parts").fetchone()[0] >= 4
     check_postings(mirror)
+
+
+def test_many_removed_in_one_transaction_are_taken_out_in_turns(mirror, monkeypatch):
+    monkeypatch.setattr(postings_write, "_MOST_REMOVED", 10)
+    taken, real = [], PostingsWriter._take_out
+
+    def counted(writer):
+        taken.append(sum(map(len, writer._removed.values())))
+        real(writer)
+
+    before = [document(f"{n:02x}", ["apple pear", f"pear secret{n}", "fruit the"]) for n in range(20)]
+    apply(mirror, *before)
+    monkeypatch.setattr(PostingsWriter, "_take_out", counted)
+    after = [document(f"{n:02x}", ["apple pear", f"rate {n}"], "Fruit > Pear") for n in range(0, 20, 2)]
+    apply(mirror, *after, gone=[f"{n:02x}" for n in range(1, 20, 2)])
+    assert 10 <= max(taken) <= 15
+    assert sum(taken) > 100
+    check_postings(mirror)
+    terms = {term for (term,) in mirror.execute("SELECT term FROM postings")}
+    assert not [term for term in terms if term.startswith("secret")]
+    assert ranked_by_postings(mirror, "apple pear") == pytest.approx(ranked_by_fts5(mirror, "apple pear"))
 
 
 def test_no_term_of_a_removed_chunk_stays(mirror):

@@ -15,6 +15,8 @@ from search.mirror.snapshot import ChunkState
 
 # A part of so many chunks is not merged any more: a merge then takes half a second at most.
 _LARGEST_PART = 32_768
+# Of entries to take out so many are gathered: 8 bytes each, and as many lists are written anew once.
+_MOST_REMOVED = 4_000_000
 
 _NEW_PART = "INSERT INTO parts (last_chunk, chunk_count) VALUES (?, ?) RETURNING part"
 _LAST_PARTS = "SELECT part, last_chunk, chunk_count FROM parts ORDER BY part DESC LIMIT 2"
@@ -48,7 +50,7 @@ class PostingsWriter:
         # Row -> what stands in the table of chunks; zeros for a removed one.
         self._chunks: dict[int, tuple[int, int, int]] = {}
         self._removed: defaultdict[str, list[int]] = defaultdict(list)
-        self._added = 0
+        self._added = self._taken = 0
 
     def add(self, row: int, doc: int, chunk: ChunkState) -> None:
         """Add the chunk at `row`, of the document at row `doc`."""
@@ -69,9 +71,13 @@ class PostingsWriter:
 
     def remove(self, row: int, breadcrumb: str, text: str) -> None:
         """Remove the chunk at `row`, whose columns are these."""
-        for term in _counted(self._analysis, breadcrumb).keys() | _counted(self._analysis, text).keys():
+        terms = _counted(self._analysis, breadcrumb).keys() | _counted(self._analysis, text).keys()
+        for term in terms:
             self._removed[term].append(row)
         self._chunks[row] = (0, 0, 0)
+        self._taken += len(terms)
+        if self._taken >= _MOST_REMOVED:
+            self.flush()
 
     def flush(self) -> None:
         """Write what was gathered; call it before the transaction commits. Raises MirrorDamaged."""
@@ -84,12 +90,12 @@ class PostingsWriter:
         self._lists.clear()
         self._chunks.clear()
         self._removed.clear()
-        self._added = 0
+        self._added = self._taken = 0
         _merge_small_parts(self._connection)
 
     def _take_out(self) -> None:
-        rows = [row for rows in self._removed.values() for row in rows]
-        part_of = {row: self._found(_PART_OF, row) for row in set(rows)}
+        rows = {row for gone in self._removed.values() for row in gone}
+        part_of = {row: self._found(_PART_OF, row) for row in rows}
         for term, gone in self._removed.items():
             for part in {part_of[row] for row in gone}:
                 left = without_rows(self._found(_LIST, part, term), np.array(gone))
