@@ -12,6 +12,7 @@ from django.db import connection, transaction
 from kebab.people.models import Workspace
 from kebab.people.preferences import preference
 from search.analysis import STEMMED, UNSTEMMED_WORDS, Analysis
+from search.mirror.errors import MirrorOutdated
 from search.models import Change, Chunk, Document
 
 #: The setting of a workspace: whether words are indexed by their stems.
@@ -78,10 +79,16 @@ def postgres_snapshot(*, idle_limit: str = "10min") -> Iterator[None]:
         yield
 
 
-def read_log(workspace_id: uuid.UUID, applied_seq: int, applied_token: int) -> LogTail:
-    """Give the log after `applied_seq`. Raises Workspace.DoesNotExist when the workspace is gone."""
+def read_log(workspace_id: uuid.UUID, applied_seq: int, applied_token: int, *, most: int) -> LogTail:
+    """Give the log after `applied_seq`.
+
+    Raises MirrorOutdated when that is more than `most` changes, Workspace.DoesNotExist when the workspace is
+    gone.
+    """
     workspace = Workspace.objects.get(pk=workspace_id)
     head_seq = workspace.head_seq
+    if head_seq - applied_seq > most:
+        raise MirrorOutdated(f"{head_seq - applied_seq} changes behind", why="behind")
     changes = list(
         Change.objects.in_workspace(workspace_id)
         .filter(seq__gte=max(applied_seq, 1))

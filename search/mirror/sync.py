@@ -4,6 +4,7 @@ Both are idempotent, safe to run twice or at once, and resume anywhere: the numb
 followed is committed with the rows that make it true. A lost hint costs latency, never a document.
 """
 
+import json
 import logging
 import uuid
 from collections.abc import Callable
@@ -22,8 +23,19 @@ from search.mirror.files import MirrorFiles
 
 logger = logging.getLogger(__name__)
 
-# A mirror this many documents behind is rebuilt: that is faster than replacing rows, and readers go on.
+# A mirror this many documents behind is rebuilt: that is faster than replacing rows, and readers go on. So is
+# one of whose chunks as many are to be looked at again, where they are more than this share of all.
 _REBUILD_BACKLOG = 20_000
+_REBUILD_SHARE = 0.25
+# A log of so many changes for each of those documents is not even read.
+_CHANGES_A_DOCUMENT = 10
+
+_TOUCHED = """
+SELECT count(*) FROM chunks WHERE doc IN (
+    SELECT doc FROM documents WHERE doc_id IN (SELECT value FROM json_each(?))
+)
+"""
+_CHUNKS = "SELECT count(*) FROM chunks"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +96,11 @@ def applied_token(connection: apsw.Connection) -> int:
 
 
 def _meta(connection: apsw.Connection, key: str) -> int:
-    row = connection.execute(schema.READ_META, (key,)).fetchone()
+    return _number(connection, schema.READ_META, key)
+
+
+def _number(connection: apsw.Connection, sql: str, *values: str) -> int:
+    row = connection.execute(sql, values).fetchone()
     return int(row[0]) if row else 0
 
 
@@ -101,7 +117,8 @@ def _follow(path: Path, workspace_id: uuid.UUID) -> SyncReport:
 def _apply_log(connection: apsw.Connection, workspace_id: uuid.UUID) -> SyncReport:
     applied = applied_seq(connection)
     with snapshot.postgres_snapshot():
-        tail = snapshot.read_log(workspace_id, applied, applied_token(connection))
+        most = _CHANGES_A_DOCUMENT * _REBUILD_BACKLOG
+        tail = snapshot.read_log(workspace_id, applied, applied_token(connection), most=most)
         if schema.analysis_of(connection) != tail.analysis:
             raise MirrorOutdated(f"its text is to be indexed by {tail.analysis.tokenizer}", why="tokenizer")
         if not tail.is_continuous:
@@ -109,11 +126,20 @@ def _apply_log(connection: apsw.Connection, workspace_id: uuid.UUID) -> SyncRepo
         if len(tail.doc_ids) > _REBUILD_BACKLOG:
             raise MirrorOutdated(f"{len(tail.doc_ids)} documents behind", why="behind")
         if tail.head_seq != applied:
+            _check_worth(connection, tail)
             _apply_tail(connection, workspace_id, tail)
             CHANGES.add(amount=tail.head_seq - applied)
     return SyncReport(
         applied_seq=tail.head_seq, documents=len(tail.doc_ids), was_rebuilt=False, is_settled=False
     )
+
+
+def _check_worth(connection: apsw.Connection, tail: snapshot.LogTail) -> None:
+    """Raises MirrorOutdated where a rebuild is less work than looking at the chunks that may have changed."""
+    doc_ids = json.dumps([doc_id.hex for doc_id in tail.doc_ids])
+    touched = _number(connection, _TOUCHED, doc_ids)
+    if touched > _REBUILD_BACKLOG and touched > _REBUILD_SHARE * _number(connection, _CHUNKS):
+        raise MirrorOutdated(f"{touched} chunks behind", why="behind")
 
 
 def _apply_tail(connection: apsw.Connection, workspace_id: uuid.UUID, tail: snapshot.LogTail) -> None:

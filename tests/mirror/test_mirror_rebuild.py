@@ -4,6 +4,8 @@ import os
 import time
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from kebab.people.models import Workspace
@@ -99,6 +101,38 @@ def test_a_mirror_far_behind_is_rebuilt(workspace, mirrored, monkeypatch):
     assert not sync_mirror(mirrored, workspace.pk).was_rebuilt
     write_each(workspace, ["a", "b", "c", "d"], source="many")
     assert rebuilt_and_right(mirrored, workspace)
+
+
+def test_a_mirror_of_whose_chunks_many_have_changed_is_rebuilt(workspace, mirrored, monkeypatch):
+    write(workspace, "most.md", *(f"part {n}" for n in range(9)))
+    monkeypatch.setattr("search.mirror.sync._REBUILD_BACKLOG", 8)
+    assert not sync_mirror(mirrored, workspace.pk).was_rebuilt  # what comes anew is no less work so
+    write(workspace, "most.md", *(f"part {n}" for n in range(8)))
+    assert rebuilt_and_right(mirrored, workspace)
+    write(workspace, "most.md", "little")
+    assert not sync_mirror(mirrored, workspace.pk).was_rebuilt
+    assert checksum(mirrored) == postgres_checksum(workspace.pk)
+
+
+def test_a_mirror_of_which_a_small_share_has_changed_follows(workspace, mirrored, monkeypatch):
+    monkeypatch.setattr("search.mirror.sync._REBUILD_BACKLOG", 4)
+    write(workspace, "some.md", *(f"part {n}" for n in range(5)))
+    write(workspace, "most.md", *(f"part {n}" for n in range(20)))
+    sync_mirror(mirrored, workspace.pk)
+    write(workspace, "some.md", "another")
+    assert not sync_mirror(mirrored, workspace.pk).was_rebuilt
+
+
+def test_a_log_that_is_far_too_long_is_not_read(workspace, mirrored, monkeypatch):
+    monkeypatch.setattr("search.mirror.sync._REBUILD_BACKLOG", 1)
+    for n in range(10):
+        write(workspace, "a.md", f"state {n}")
+    assert not sync_mirror(mirrored, workspace.pk).was_rebuilt
+    for n in range(11):
+        write(workspace, "a.md", f"state again {n}")
+    with CaptureQueriesContext(connection) as asked:
+        assert rebuilt_and_right(mirrored, workspace)
+    assert not [each for each in asked if 'seq" >= ' in each["sql"]]
 
 
 def test_a_file_of_another_schema_is_rebuilt(workspace, mirrored):
