@@ -35,6 +35,8 @@ _SHARE = 0.02
 _STEP_S = 0.2
 # After so long a step what is behind waits, and what was just heard of is looked at first.
 _TURN_S = 1.0
+# The longest between two looks at all heads, should one have taken ever so long.
+_LOOK_WITHIN_S = 10.0
 # After a failed look at Postgres.
 _PAUSE_S = 1.0
 # Between two tries of a mirror that is not settled: none at first, then twice as long each time.
@@ -43,6 +45,10 @@ _LONGEST_RETRY_S = 16.0
 _COARSE_S = 0.1
 # Between two looks for mirrors that nobody uses.
 _COLD_EVERY_S = 300.0
+
+# A database that was brought back to an earlier time, or is another copy by now, has another log under the
+# same numbers. By then its server has started anew.
+_SERVER = "SELECT pg_postmaster_start_time()::text"
 
 
 class PresentMirrors:
@@ -81,6 +87,8 @@ class MirrorFollower:
         # When mirrors that are not settled are tried again, and after how long the last time.
         self._retries: dict[uuid.UUID, tuple[float, float]] = {}
         self._digest: Digest | None = None
+        # When the server that the numbers are of has started.
+        self._server: str | None = None
         # What notifications named when nothing else is to be looked at now.
         self._heard: set[uuid.UUID] | None = None
         self._look_at = self._cold_at = 0.0
@@ -102,6 +110,7 @@ class MirrorFollower:
         parameters = {k: v for k, v in parameters.items() if k not in {"cursor_factory", "context", "pool"}}
         with psycopg.connect(**parameters, autocommit=True) as listener:
             listener.execute(f"LISTEN {CHANNEL}")
+            self._expect_other_numbers(listener)
             self._look_at, self._digest = 0.0, None
             while not self._stop.is_set():
                 began = time.monotonic()
@@ -111,6 +120,14 @@ class MirrorFollower:
                 heard = _heard(listener, 0.0 if self._behind else POLL_S)
                 self._heard = heard if heard and time.monotonic() < self._look_at else None
                 self._drop_cold()
+
+    def _expect_other_numbers(self, listener: psycopg.Connection) -> None:
+        """Look at every mirror's own place in the log if that is of another server than the last one was."""
+        row = listener.execute(_SERVER).fetchone()
+        server = None if row is None else row[0]
+        if server != self._server:
+            self._applied.clear()
+        self._server = server
 
     def catch_up(self) -> bool:
         """Sync the mirrors of this node that are behind, or some of many; give whether there was one."""
@@ -134,7 +151,7 @@ class MirrorFollower:
             self._forget_others()
             self._behind |= {id_: None for id_ in self._heads if self._is_behind(id_)}
         self._digest = digest
-        self._look_at = began + (time.monotonic() - began) / _SHARE
+        self._look_at = began + min((time.monotonic() - began) / _SHARE, _LOOK_WITHIN_S)
         return []
 
     def _forget_others(self) -> None:

@@ -9,11 +9,11 @@ import pytest
 
 from kebab.people.models import Workspace
 from search.corpus import delete_documents
-from search.mirror import sync
+from search.mirror import follow, heads, sync
 from search.mirror.files import MirrorFiles
 from search.mirror.follow import MirrorFollower
 from search.mirror.sync import rebuild_mirror, sync_mirror
-from search.models import Document
+from search.models import Change, Document
 from tests.corpus.making import make_workspace, write
 from tests.mirror.looking import generations, raw_bytes, reading, texts
 
@@ -151,8 +151,6 @@ def test_it_hears_of_a_change_and_stops_when_told(workspace, files, mirrors, mon
 
 
 def test_it_reads_no_heads_while_none_has_moved(workspace, files, follower, monkeypatch):
-    from search.mirror import follow, heads
-
     read = []
 
     def counted(among=None):
@@ -196,9 +194,60 @@ def test_a_setting_that_changes_the_index_is_seen(workspace, files, follower):
     assert files.current() != before
 
 
-def test_what_can_not_be_settled_is_tried_less_and_less_often(workspace, files, follower, syncs, monkeypatch):
-    from search.mirror import follow
+@pytest.fixture
+def reconnect(follower, monkeypatch):
+    """Connect the follower to a server that has started then, and leave again."""
 
+    def reconnected(started):
+        monkeypatch.setattr(follow, "_SERVER", f"SELECT '{started}'")
+        follower._stop.set()
+        follower._follow_while_connected()
+        follower._stop.clear()
+
+    return reconnected
+
+
+def test_the_same_number_in_a_log_that_was_restored_is_another_one(workspace, files, follower, reconnect):
+    write(workspace, "a.md", "one")
+    sync_mirror(files, workspace.pk)
+    reconnect("monday")
+    follower.catch_up()
+    Document.objects.all().delete()
+    Change.objects.all().delete()
+    Workspace.objects.update(head_seq=0)
+    write(workspace, "b.md", "another history")
+    reconnect("tuesday")
+    follower.catch_up()
+    assert texts(files) == {"b.md": ["another history"]}
+
+
+def test_a_connection_that_broke_costs_no_look_at_mirrors_that_are_current(
+    workspace, files, follower, syncs, reconnect
+):
+    sync_mirror(files, workspace.pk)
+    for _ in range(2):
+        reconnect("monday")
+        follower.catch_up()
+    assert syncs == [workspace.pk]
+
+
+def test_a_look_that_hung_does_not_put_off_the_next_for_long(workspace, files, follower, monkeypatch):
+    now = time.monotonic()
+    clock = SimpleNamespace(monotonic=lambda: now, time_ns=time.time_ns, sleep=time.sleep)
+    monkeypatch.setattr(follow, "time", clock)
+
+    def hung():
+        nonlocal now
+        now += 30.0
+        return heads.heads_digest()
+
+    monkeypatch.setattr(follow, "heads_digest", hung)
+    began = now
+    follower.catch_up()
+    assert follower._look_at <= began + 10.0
+
+
+def test_what_can_not_be_settled_is_tried_less_and_less_often(workspace, files, follower, syncs, monkeypatch):
     sync_mirror(files, workspace.pk)
     rebuild_mirror(files, workspace.pk)  # whose old generation stays for a minute
     now = time.monotonic()
