@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NoReturn
 
@@ -35,7 +36,7 @@ class SearchedIndex:
             self._path, opened = Path(self._folder.name) / "index.sqlite3", connections.open_reader
             _make(self._path, reader, analysis, versions)
         #: Gives connections to it.
-        self.pool = ReaderPool(opened=opened)
+        self.pool = ReaderPool(opened=opened, naming=nullcontext)  # a bundle that can't be read is damaged
 
     def current(self) -> Path:
         """Give the file."""

@@ -1,10 +1,10 @@
-"""What can be wrong with a mirror. All of it is mended by a rebuild.
+"""What can be wrong with a mirror. A rebuild mends all of it but what passes.
 
 MirrorError
 ├── MirrorAbsent      no generation is published yet
 ├── MirrorOutdated    the file, or its place in the log, can't be followed any further
 ├── MirrorDamaged     SQLite or FTS5 says the file is broken
-├── MirrorBusy        another process of this node is writing it
+├── MirrorBusy        another process of this node is writing it, or its disk lets nobody read it now
 └── SqliteTooOld      the library would corrupt files
 """
 
@@ -35,7 +35,7 @@ class MirrorDamaged(MirrorError):
 
 
 class MirrorBusy(MirrorError):
-    """Another process of this node holds the mirror's writer lock."""
+    """The mirror can't be written, or not read, at this moment: ask again."""
 
 
 class SqliteTooOld(MirrorError):

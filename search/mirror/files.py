@@ -130,7 +130,7 @@ class MirrorFiles:
 
     def note_use(self) -> None:
         """Write down that a search uses the mirror now."""
-        with contextlib.suppress(FileNotFoundError):  # there is none
+        with contextlib.suppress(OSError):  # there is none, or no room for an empty file
             (self.directory / "USED").touch(mode=0o600)
 
     def last_used(self) -> float:
