@@ -30,9 +30,10 @@ def drop_cold(root: Path, *, idle_days: int, limit_bytes: int) -> int:
     mirrors = [MirrorFiles.of(root, id_) for id_ in workspaces_on_this_node(root)]
     unused = sorted(((files.last_used(), files) for files in mirrors), key=lambda each: each[0])
     idle = [files for used, files in unused if idle_days and used < now - idle_days * _DAY_S]
-    dropped = _drop(idle[:_IDLE_AT_ONCE], f"no search has used it for {idle_days} days")
+    tried = idle[:_IDLE_AT_ONCE]
+    dropped = _drop(tried, f"no search has used it for {idle_days} days")
     if limit_bytes:
-        cold = [files for used, files in unused if used < now - _WARM_S and files not in idle]
+        cold = [files for used, files in unused[len(tried) :] if used < now - _WARM_S]
         dropped += _make_room(mirrors, cold, limit_bytes)
     return dropped
 

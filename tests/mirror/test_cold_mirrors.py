@@ -129,6 +129,20 @@ def test_the_least_recently_used_go_until_the_rest_fits(workspace, files, mirror
     assert [is_there(MirrorFiles.of(mirrors, each.pk)) for each in several] == [True, True, False]
 
 
+def test_room_is_made_by_those_that_nobody_uses_before_any_other(transactional_db, mirrors, monkeypatch):
+    monkeypatch.setattr(cold, "_IDLE_AT_ONCE", 1)
+    several = {days_ago: make_workspace() for days_ago in (1, 40, 50)}
+    for days_ago, each in several.items():
+        write(each, "a.md", "apple")
+        others = MirrorFiles.of(mirrors, each.pk)
+        sync_mirror(others, each.pk)
+        used(others, days_ago=days_ago)
+    size = others.size_bytes()
+    assert drop(mirrors, idle_days=30, limit_bytes=size + size // 2) == 2
+    there = [days for days, each in several.items() if is_there(MirrorFiles.of(mirrors, each.pk))]
+    assert there == [1]
+
+
 def test_what_was_used_a_moment_ago_stays_however_little_room_there_is(mirrored, files, mirrors, caplog):
     files.note_use()
     assert drop(mirrors, limit_bytes=1) == 0
