@@ -53,10 +53,14 @@ def open_writer(path: Path) -> apsw.Connection:
 def create_file(path: Path, analysis: Analysis = STEMMED) -> apsw.Connection:
     """Create an empty mirror at a fresh path, indexed by `analysis`, and open it for writing."""
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
-    register_tokenizer(connection)
-    connection.pragma("journal_mode", "wal")
-    _configure_writer(connection).execute(schema.create(analysis))
-    connection.pragma("user_version", schema.FILE_VERSION)
+    try:
+        register_tokenizer(connection)
+        connection.pragma("journal_mode", "wal")
+        _configure_writer(connection).execute(schema.create(analysis))
+        connection.pragma("user_version", schema.FILE_VERSION)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

@@ -82,10 +82,11 @@ class MirrorFiles:
 
     def unpublished(self) -> Path:
         """Give the path for a rebuild. Left-overs of one that was killed are removed; hold the lock."""
-        self._remove_unpublished()
+        self.remove_unpublished()
         return self.directory / f"{uuid.uuid4().hex}.tmp"
 
-    def _remove_unpublished(self) -> None:
+    def remove_unpublished(self) -> None:
+        """Remove what a rebuild has left that came to no end; hold the lock."""
         for leftover in self.directory.glob("*.tmp*"):
             leftover.unlink(missing_ok=True)
 
@@ -93,10 +94,11 @@ class MirrorFiles:
         """Make a complete, closed file the current generation. Readers switch with their next search."""
         generation = built.with_suffix(".sqlite3")
         _sync_to_disk(built)
-        built.rename(generation)
         pointer = self.directory / "CURRENT.new"
         pointer.write_text(generation.name)
         _sync_to_disk(pointer)
+        # From here on nothing needs room: what fails before is not published, and goes.
+        built.rename(generation)
         pointer.replace(self.directory / "CURRENT")
         _sync_to_disk(self.directory)
         self._cold_mark.unlink(missing_ok=True)
@@ -113,7 +115,7 @@ class MirrorFiles:
 
         What a killed rebuild has left goes at once. Gives whether the current generation is alone now.
         """
-        self._remove_unpublished()
+        self.remove_unpublished()
         current = self.current().name
         old = [path for path in self.directory.glob("*.sqlite3*") if not path.name.startswith(current)]
         pointer_age_s = time.time() - (self.directory / "CURRENT").stat().st_mtime

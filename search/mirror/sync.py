@@ -191,6 +191,14 @@ def _build(
 
 
 def _built(files: MirrorFiles, workspace_id: uuid.UUID, on_document: Callable[[], None]) -> SyncReport:
+    try:
+        return _published(files, workspace_id, on_document)
+    except Exception:
+        files.remove_unpublished()  # it may be what has filled the disk
+        raise
+
+
+def _published(files: MirrorFiles, workspace_id: uuid.UUID, on_document: Callable[[], None]) -> SyncReport:
     path = files.unpublished()
     connection = connections.create_file(path, snapshot.read_analysis(workspace_id))
     if not failpoints.is_on("generations"):

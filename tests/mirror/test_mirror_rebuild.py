@@ -1,5 +1,6 @@
 """A mirror is disposable: whatever is wrong with it, the next sync makes a new generation."""
 
+import errno
 import os
 import time
 
@@ -11,7 +12,7 @@ from django.utils import timezone
 from kebab.people.models import Workspace
 from search.changelog import KEEP, prune_changes
 from search.corpus import delete_documents
-from search.mirror import schema
+from search.mirror import connections, schema
 from search.mirror.checksum import check_integrity, mirror_checksum, postgres_checksum
 from search.mirror.connections import ReaderPool
 from search.mirror.errors import MirrorAbsent, MirrorDamaged, MirrorOutdated
@@ -180,6 +181,35 @@ def test_a_rebuild_that_was_killed_publishes_nothing_and_is_cleaned_up(workspace
     assert texts(mirrored) == {"000.md": ["one"], "001.md": ["two"], "002.md": ["three"]}
     sync_mirror(mirrored, workspace.pk)
     assert not list(mirrored.directory.glob("*.tmp*"))
+
+
+def full(*_, **__):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_rebuild_that_finds_no_room_leaves_none_of_what_it_wrote(workspace, mirrored):
+    before = generations(mirrored)
+    with pytest.raises(OSError, match="No space"):
+        rebuild_mirror(mirrored, workspace.pk, on_document=full)
+    assert not list(mirrored.directory.glob("*.tmp*"))
+    assert generations(mirrored) == before
+    assert texts(mirrored) == {"000.md": ["one"], "001.md": ["two"], "002.md": ["three"]}
+
+
+def test_a_rebuild_that_can_not_even_begin_leaves_nothing(workspace, mirrored, monkeypatch):
+    monkeypatch.setattr(connections, "_configure_writer", full)
+    with pytest.raises(OSError, match="No space"):
+        rebuild_mirror(mirrored, workspace.pk)
+    assert not list(mirrored.directory.glob("*.tmp*"))
+
+
+def test_a_rebuild_that_has_no_room_for_its_name_is_not_kept_either(workspace, mirrored, monkeypatch):
+    before = generations(mirrored)
+    monkeypatch.setattr("pathlib.Path.write_text", full)
+    with pytest.raises(OSError, match="No space"):
+        rebuild_mirror(mirrored, workspace.pk)
+    assert not list(mirrored.directory.glob("*.tmp*"))
+    assert generations(mirrored) == before
 
 
 def test_readers_go_on_in_their_generation_and_new_ones_see_the_next(workspace, mirrored):
