@@ -1,6 +1,7 @@
 """SQLite connections to mirrors: one writer under the lock, pooled read-only readers."""
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -17,6 +18,10 @@ from search.mirror.postings import RecentCollections
 
 # How many idle readers a process keeps open, over all workspaces.
 _IDLE_READERS = 64
+# How long each of them, and how often it is looked whose time is over or whose file is gone: as long as it is
+# open it takes room on the disk.
+_IDLE_S = 600.0
+_LOOK_EVERY_S = 60.0
 _BUSY_TIMEOUT_MS = 5_000
 
 
@@ -122,7 +127,9 @@ class ReaderPool:
         self._opened = opened
         self._naming = naming
         self._lock = threading.Lock()
-        self._readers: OrderedDict[apsw.Connection, Path] = OrderedDict()
+        # With its file, and since when it is idle.
+        self._readers: OrderedDict[apsw.Connection, tuple[Path, float]] = OrderedDict()
+        self._looked_s = time.monotonic()
         #: What queries read of their mirrors over and over.
         self.collections = RecentCollections()
 
@@ -144,9 +151,11 @@ class ReaderPool:
 
     def _take(self, path: Path) -> apsw.Connection | None:
         with self._lock:
-            of_workspace = [c for c, other in self._readers.items() if other.parent == path.parent]
-            replaced = [c for c in of_workspace if self._readers[c] != path]
-            taken = next((c for c in reversed(of_workspace) if self._readers[c] == path), None)
+            of_workspace = {
+                c: other for c, (other, _) in self._readers.items() if other.parent == path.parent
+            }
+            replaced = [c for c, other in of_workspace.items() if other != path]
+            taken = next((c for c in reversed(of_workspace) if of_workspace[c] == path), None)
             for connection in [*replaced, *([taken] if taken is not None else [])]:
                 del self._readers[connection]
         for connection in replaced:
@@ -154,11 +163,24 @@ class ReaderPool:
         return taken
 
     def _give_back(self, connection: apsw.Connection, path: Path) -> None:
+        now = time.monotonic()
         with self._lock:
-            self._readers[connection] = path
-            surplus = self._readers.popitem(last=False)[0] if len(self._readers) > self._idle else None
-        if surplus is not None:
-            surplus.close()
+            self._readers[connection] = path, now
+            surplus = [self._readers.popitem(last=False)[0]] if len(self._readers) > self._idle else []
+            surplus += self._outdated(now)
+        for each in surplus:
+            each.close()
+
+    def _outdated(self, now: float) -> list[apsw.Connection]:
+        """Take out, once in a while, whose file nobody asks for any more."""
+        if now - self._looked_s < _LOOK_EVERY_S:
+            return []
+        self._looked_s = now
+        readers = self._readers.items()
+        outdated = [c for c, (path, since) in readers if now - since > _IDLE_S or not path.exists()]
+        for connection in outdated:
+            del self._readers[connection]
+        return outdated
 
     def close(self) -> None:
         """Close all idle readers."""

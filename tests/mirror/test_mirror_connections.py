@@ -1,9 +1,14 @@
 """Opening a mirror while others open and close it: whoever closes last folds the write-ahead log in."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 from search.mirror import connections
+from search.mirror.connections import ReaderPool
 
 _TIMES = 300
 
@@ -28,3 +33,65 @@ def test_opening_waits_for_whoever_closes_last(tmp_path: Path, monkeypatch):
     with ThreadPoolExecutor(3) as threads:
         for done in [threads.submit(turn) for turn in (write_and_close, read_and_close, read_and_close)]:
             done.result()
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The pool's clock, set by hand."""
+    clock = SimpleNamespace(now=time.monotonic())
+    monkeypatch.setattr(connections, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    return clock
+
+
+@pytest.fixture
+def pool(clock):
+    pool = ReaderPool()
+    yield pool
+    pool.close()
+
+
+def mirror(folder: Path, name: str) -> Path:
+    path = folder / name / "mirror.sqlite3"
+    path.parent.mkdir()
+    connections.create_file(path).close()
+    return path
+
+
+def read(pool, path):
+    with pool.reader(path) as reader:
+        reader.execute("SELECT count(*) FROM chunks").fetchall()
+    return reader
+
+
+def opened_below(folder: Path) -> list[str]:
+    """The files below a folder that this process has open, as the system calls them."""
+    links = []
+    for descriptor in Path("/proc/self/fd").iterdir():
+        try:
+            links.append(str(descriptor.readlink()))
+        except FileNotFoundError:  # that of this very listing
+            continue
+    return [link for link in links if link.startswith(str(folder))]
+
+
+def test_a_file_that_is_gone_is_let_go_of_within_a_minute(tmp_path, pool, clock):
+    gone, other = mirror(tmp_path, "gone"), mirror(tmp_path, "other")
+    read(pool, gone)
+    for path in gone.parent.iterdir():
+        path.unlink()
+    read(pool, other)
+    assert opened_below(gone.parent)  # nobody looked since
+    clock.now += 61
+    read(pool, other)
+    assert not opened_below(gone.parent)
+    assert opened_below(other.parent)
+
+
+def test_a_file_that_nobody_reads_is_let_go_of(tmp_path, pool, clock):
+    idle, used = mirror(tmp_path, "idle"), mirror(tmp_path, "used")
+    read(pool, idle)
+    first = read(pool, used)
+    for _ in range(11):
+        clock.now += 60
+        assert read(pool, used) is first
+    assert not opened_below(idle.parent)
