@@ -58,8 +58,8 @@ class MirrorFiles:
         try:
             _lock(descriptor, deadline)
             while not self._is_lock_file(descriptor):  # the mirror was dropped while this waited
-                os.close(descriptor)
-                descriptor = self._lock_file()
+                stale, descriptor = descriptor, self._lock_file()
+                os.close(stale)
                 _lock(descriptor, deadline)
             yield
         finally:

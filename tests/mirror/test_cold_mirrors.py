@@ -1,5 +1,6 @@
 """Mirrors that nobody uses are dropped, and made anew when a search asks for them."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -184,6 +185,22 @@ def test_who_waited_for_the_writers_lock_of_a_dropped_mirror_gets_that_of_the_ne
     dropping.join(30)
     waiting.join(30)
     assert acquired.is_set()
+
+
+def test_who_can_not_open_the_lock_of_the_new_one_closes_no_file_of_others(files, monkeypatch):
+    real, others = MirrorFiles._lock_file, []
+
+    def opened(mirror):
+        if not others and not mirror.directory.exists():
+            return real(mirror)
+        others.append(os.open("/dev/null", os.O_RDONLY))  # as another thread does at that moment
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(MirrorFiles, "_lock_file", opened)
+    monkeypatch.setattr(MirrorFiles, "_is_lock_file", lambda mirror, descriptor: False)
+    with pytest.raises(OSError, match="Too many open files"), files.writing():
+        raise AssertionError("it is not held")
+    os.close(others.pop())  # it is open still
 
 
 def test_writes_alone_do_not_make_a_dropped_mirror_anew(mirrored, files, mirrors):
