@@ -6,6 +6,7 @@ asks the database nothing.
 """
 
 import logging
+import shutil
 import time
 import uuid
 from collections import OrderedDict
@@ -130,6 +131,11 @@ class CodesOfSpaces:
             except OSError as error:
                 self._leave(space.space_id)
                 logger.warning("codes of space %s can't be written: %s", space.space_id, error)
+                return
+            if not Workspace.objects.filter(pk=workspace_id).exists():
+                # Its folder went with it, and was made again to write: only who looks after that can tell.
+                self._forget(space.space_id)
+                shutil.rmtree(self._folder_of(workspace_id), ignore_errors=True)
                 return
             self._remove_others(workspace_id)
         self._forget(space.space_id)

@@ -9,6 +9,8 @@ import pytest
 from django.db import OperationalError, connection, transaction
 from django.db.models import F
 
+from kebab.people.deletion import delete_workspace
+from kebab.people.operator import the_operator
 from kebab.people.reader import Reader
 from kebab.tenancy.acting import acting_everywhere
 from kebab.tenancy.owner import owner_connection
@@ -377,3 +379,16 @@ def test_files_of_spaces_that_have_an_index_go(made, codes, monkeypatch, tmp_pat
     scanning.prepare_codes(EmbeddingSpace.objects.get(workspace=made.pk))
     assert not list((tmp_path / str(made.pk)).glob("*.codes"))
     assert not codes._held
+
+
+def test_what_is_written_for_a_workspace_that_was_deleted_meanwhile_goes(made, codes, monkeypatch, tmp_path):
+    real = scanning.write_codes
+
+    def written_late(*given):
+        delete_workspace(the_operator(made))
+        real(*given)
+
+    monkeypatch.setattr(scanning, "write_codes", written_late)
+    codes.make(made.pk, live_space(made))
+    assert not codes._held
+    assert not list(tmp_path.glob(f"{made.pk}*"))
