@@ -19,7 +19,7 @@ from kebab.people.models import Workspace
 from search import node
 from search.blobs import drop_all_blobs
 from search.bundles.under_way import is_under_way, try_lock
-from search.mirror.files import workspaces_on_this_node
+from search.mirror.files import workspaces_with_files
 
 #: What these checks are called.
 LEFTOVERS = "leftovers"
@@ -67,7 +67,7 @@ Kind = tuple[str, Callable[[], Iterable[uuid.UUID]], Callable[[uuid.UUID], objec
 def _kinds() -> list[Kind]:
     """Give what is kept by workspace beside the rows: its name, who has some of it, and how it is removed."""
     return [
-        ("mirrors", partial(workspaces_on_this_node, settings.KEBAB_MIRROR_DIR), _remove_mirror),
+        ("mirrors", partial(workspaces_with_files, settings.KEBAB_MIRROR_DIR), _remove_mirror),
         ("blobs", _with_blobs, _remove_blobs),
         ("repositories", workspaces_with_repositories, remove_repositories),
         ("kept lists", _with_lists, _remove_lists),

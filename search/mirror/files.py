@@ -18,7 +18,7 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -170,24 +170,43 @@ class MirrorFiles:
 
     @property
     def _cold_mark(self) -> Path:
-        return self.directory.parent / ".cold" / self.directory.name
+        return cold_marks(self.directory.parent) / self.directory.name
+
+
+def cold_marks(root: Path) -> Path:
+    """Give the folder of the marks of mirrors below `root` that were dropped."""
+    return root / ".cold"
 
 
 def workspaces_on_this_node(root: Path) -> list[uuid.UUID]:
     """Give the workspaces that have a mirror below `root`."""
+    return _workspaces(root, os.DirEntry.is_dir)
+
+
+def workspaces_marked(marks: Path) -> list[uuid.UUID]:
+    """Give the workspaces that have a mark in the folder `marks`."""
+    return _workspaces(marks, os.DirEntry.is_file)
+
+
+def workspaces_with_files(root: Path) -> set[uuid.UUID]:
+    """Give the workspaces that have anything below `root`, a mirror or only the mark of one."""
+    return {*workspaces_on_this_node(root), *workspaces_marked(cold_marks(root))}
+
+
+def _workspaces(folder: Path, is_one: "Callable[[os.DirEntry[str]], bool]") -> list[uuid.UUID]:
     try:
-        with os.scandir(root) as entries:
-            return [uuid.UUID(entry.name) for entry in entries if _is_workspace(entry)]
+        with os.scandir(folder) as entries:
+            return [uuid.UUID(entry.name) for entry in entries if _is_uuid(entry.name) and is_one(entry)]
     except FileNotFoundError:
         return []
 
 
-def _is_workspace(entry: "os.DirEntry[str]") -> bool:
+def _is_uuid(name: str) -> bool:
     try:
-        uuid.UUID(entry.name)
+        uuid.UUID(name)
     except ValueError:
         return False
-    return entry.is_dir()
+    return True
 
 
 @contextmanager

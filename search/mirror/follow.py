@@ -9,7 +9,7 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import psycopg
@@ -22,7 +22,7 @@ from search.metrics import SYNC_FAILURES
 from search.mirror import connections, sync
 from search.mirror.cold import drop_cold
 from search.mirror.errors import MirrorBusy, MirrorError
-from search.mirror.files import MirrorFiles, workspaces_on_this_node
+from search.mirror.files import MirrorFiles, cold_marks, workspaces_marked, workspaces_on_this_node
 from search.mirror.heads import Digest, Head, heads_digest, read_heads
 
 logger = logging.getLogger(__name__)
@@ -54,8 +54,12 @@ _SERVER = "SELECT pg_postmaster_start_time()::text"
 class PresentMirrors:
     """Which workspaces have a mirror below a folder, listed again when something was made or removed."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(
+        self, root: Path, listed: Callable[[Path], Iterable[uuid.UUID]] = workspaces_on_this_node
+    ) -> None:
+        """`listed` gives the workspaces that have something in the folder."""
         self._root = root
+        self._listed = listed
         self._listed_ns = 0
         self.ids: frozenset[uuid.UUID] = frozenset()
 
@@ -68,7 +72,7 @@ class PresentMirrors:
         if changed_ns and changed_ns == self._listed_ns:
             return False
         is_past = time.time_ns() - changed_ns > _COARSE_S * 1e9
-        former, self.ids = self.ids, frozenset(workspaces_on_this_node(self._root))
+        former, self.ids = self.ids, frozenset(self._listed(self._root))
         self._listed_ns = changed_ns if is_past else 0
         return self.ids != former
 
@@ -80,6 +84,7 @@ class MirrorFollower:
         self._root = root
         self._stop = stop
         self._present = PresentMirrors(root)
+        self._marked = PresentMirrors(cold_marks(root), workspaces_marked)
         # The number of each mirror, and the analysis that it was asked to have.
         self._applied: dict[uuid.UUID, Head] = {}
         self._heads: dict[uuid.UUID, Head] = {}
@@ -147,8 +152,12 @@ class MirrorFollower:
         is_changed = self._present.look()
         digest = heads_digest()
         if is_changed or digest != self._digest:
-            self._heads = {id_: head for id_, head in read_heads().items() if id_ in self._present.ids}
+            self._marked.look()
+            heads = read_heads()
+            self._heads = {id_: head for id_, head in heads.items() if id_ in self._present.ids}
             self._forget_others()
+            for workspace_id in self._marked.ids - heads.keys():
+                self._forget(workspace_id)
             self._behind |= {id_: None for id_ in self._heads if self._is_behind(id_)}
         self._digest = digest
         self._look_at = began + min((time.monotonic() - began) / _SHARE, _LOOK_WITHIN_S)

@@ -243,9 +243,13 @@ def test_what_a_deleted_workspace_left_is_found_and_removed(workspace, mirrors, 
     gone = uuid.uuid4()
     shutil.copytree(mirrors / str(workspace.pk), mirrors / str(gone))
     shutil.copytree(blobs / str(workspace.pk), blobs / str(gone))
+    mark = mirrors / ".cold" / str(uuid.uuid4())  # of a mirror that was dropped before
+    mark.parent.mkdir()
+    mark.touch()
     cursor_store().keep(f"{gone.hex}:somebody", "list", b"what was asked")
     assert_mended("leftovers")
     assert not (mirrors / str(gone)).exists()
+    assert not mark.exists()
     assert not (blobs / str(gone)).exists()
     assert cursor_store().find(f"{gone.hex}:somebody", "list") is None
     assert_well("mirrors", "blobs")

@@ -11,6 +11,7 @@ import time
 import pytest
 from django.conf import settings as django_settings
 
+from kebab.people.models import Workspace
 from search import node
 from search.mirror import cold
 from search.mirror.cold import drop_cold
@@ -242,6 +243,22 @@ def test_whoever_is_killed_while_dropping_leaves_what_can_be_made_anew(mirrored,
     node.ensure_mirror(mirrored.pk, 2)
     MirrorFollower(mirrors, threading.Event()).catch_up()
     assert texts(files) == {"a.md": ["apple"], "b.md": ["pear"]}
+
+
+def test_the_mark_of_a_dropped_mirror_goes_with_its_workspace_on_every_node(mirrored, files, mirrors):
+    kept = make_workspace()
+    for each in (mirrored, kept):
+        others = node.mirror_files(each.pk)
+        sync_mirror(others, each.pk)
+        with others.writing():
+            others.drop()
+    follower = MirrorFollower(mirrors, threading.Event())
+    follower.catch_up()
+    assert files.is_cold
+    Workspace.objects.filter(pk=mirrored.pk).delete()  # by another node, which has other files
+    follower.catch_up()
+    assert not files.is_cold
+    assert node.mirror_files(kept.pk).is_cold
 
 
 def test_use_is_noted_once_in_a_while(mirrored, files):
