@@ -37,7 +37,7 @@ CHANGES = Counter("kebab_mirror_changes_total", "Changes that mirrors took over 
 REBUILDS = Counter(
     "kebab_mirror_rebuilds_total",
     "Mirrors built anew: the first, for another tokenizer or schema, with a gap in the log, too far behind,"
-    " damaged, or asked for.",
+    " sparse after many writes, damaged, or asked for.",
     "reason",
 ).starting_with("damaged")
 REBUILD_SECONDS = Histogram("kebab_mirror_rebuild_seconds", "Time for a rebuild.", bounds=LONG_SECONDS)

@@ -29,6 +29,10 @@ _REBUILD_BACKLOG = 20_000
 _REBUILD_SHARE = 0.25
 # A log of so many changes for each of those documents is not even read.
 _CHANGES_A_DOCUMENT = 10
+# Rows are never used again, and each costs every search memory. A mirror that has come so far, and has
+# more than so many rows for each chunk that there is, is made anew.
+_SPARSE_FROM = 200_000
+_ROWS_A_CHUNK = 4
 
 _TOUCHED = """
 SELECT count(*) FROM chunks WHERE doc IN (
@@ -36,6 +40,7 @@ SELECT count(*) FROM chunks WHERE doc IN (
 )
 """
 _CHUNKS = "SELECT count(*) FROM chunks"
+_LAST_ROW = "SELECT seq FROM sqlite_sequence WHERE name = 'chunks'"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,11 +140,17 @@ def _apply_log(connection: apsw.Connection, workspace_id: uuid.UUID) -> SyncRepo
 
 
 def _check_worth(connection: apsw.Connection, tail: snapshot.LogTail) -> None:
-    """Raises MirrorOutdated where a rebuild is less work than looking at the chunks that may have changed."""
+    """Raises MirrorOutdated where a rebuild is less work than looking at the chunks that may have changed.
+
+    So it is, too, where most rows are of chunks that are no more: only a sync that touches some leaves such.
+    """
     doc_ids = json.dumps([doc_id.hex for doc_id in tail.doc_ids])
     touched = _number(connection, _TOUCHED, doc_ids)
     if touched > _REBUILD_BACKLOG and touched > _REBUILD_SHARE * _number(connection, _CHUNKS):
         raise MirrorOutdated(f"{touched} chunks behind", why="behind")
+    rows = _number(connection, _LAST_ROW) if touched else 0
+    if rows > _SPARSE_FROM and rows > _ROWS_A_CHUNK * _number(connection, _CHUNKS):
+        raise MirrorOutdated(f"of {rows} rows most are of chunks that are no more", why="sparse")
 
 
 def _apply_tail(connection: apsw.Connection, workspace_id: uuid.UUID, tail: snapshot.LogTail) -> None:

@@ -124,6 +124,29 @@ def test_a_mirror_of_which_a_small_share_has_changed_follows(workspace, mirrored
     assert not sync_mirror(mirrored, workspace.pk).was_rebuilt
 
 
+def test_a_mirror_most_of_whose_rows_are_of_chunks_that_are_no_more_is_rebuilt(
+    workspace, mirrored, monkeypatch
+):
+    monkeypatch.setattr("search.mirror.sync._SPARSE_FROM", 20)
+    rebuilt, rows = [], []
+    for n in range(40):
+        write(workspace, "again.md", f"state {n}")
+        rebuilt.append(sync_mirror(mirrored, workspace.pk).was_rebuilt)
+        with reading(mirrored) as mirror:
+            rows.append(mirror.execute("SELECT max(chunk) FROM chunks").get)
+    assert rebuilt.count(True) == 2
+    assert max(rows) == 21
+    assert checksum(mirrored) == postgres_checksum(workspace.pk)
+
+
+def test_a_mirror_that_is_large_and_has_little_that_is_no_more_follows(workspace, mirrored, monkeypatch):
+    monkeypatch.setattr("search.mirror.sync._SPARSE_FROM", 5)
+    write_each(workspace, [f"kept {n}" for n in range(6)], source="kept")
+    for n in range(10):
+        write(workspace, "again.md", f"state {n}")
+        assert not sync_mirror(mirrored, workspace.pk).was_rebuilt
+
+
 def test_a_log_that_is_far_too_long_is_not_read(workspace, mirrored, monkeypatch):
     monkeypatch.setattr("search.mirror.sync._REBUILD_BACKLOG", 1)
     for n in range(10):
