@@ -4,6 +4,7 @@ IngestError
 ├── JobError
 │   ├── LeaseLost       another worker has taken over; stop without writing
 │   ├── JobCancelled    someone asked for its end before this item was committed
+│   ├── TurnOver        it is put back, for other jobs or as its worker stops; what is done stays done
 │   ├── JobFailed       the job can't go on; what was indexed stays
 │   └── JobNotOpen      it has already come to its end
 ├── FolderNotAllowed    outside KEBAB_FOLDER_ROOTS
@@ -34,6 +35,10 @@ class LeaseLost(JobError):
 
 class JobCancelled(JobError):
     """The job's end was asked for before what it was about to write."""
+
+
+class TurnOver(JobError):
+    """The job is put back, to be carried on by the next claim."""
 
 
 class JobFailed(JobError):

@@ -9,6 +9,7 @@ from ingest.blobs import release_blobs
 from ingest.connectors.git.place import remove_orphans, remove_repository
 from ingest.jobs.work import Ending, Work
 from ingest.models import UPLOAD_KINDS, Job, JobItem, WebPage
+from kebab.stack import worker_stop
 from search.corpus import delete_documents
 from search.models import Document, Source, SourceVersion
 
@@ -21,8 +22,9 @@ def run(work: Work) -> Ending:
     if source is None:  # an attempt before this one had deleted it, and perhaps no more
         remove_orphans(work.workspace.pk)
         return Ending.DONE
-    if not _delete_in_batches(work, _documents(work).filter(source=source.pk)):
-        return Ending.CANCELLED
+    ending = _delete_in_batches(work, _documents(work).filter(source=source.pk))
+    if ending is not None:
+        return ending
     _delete_itself(work, source)
     remove_repository(work.workspace.pk, source.pk)
     return Ending.DONE
@@ -36,24 +38,27 @@ def run_version(work: Work) -> Ending:
     if version is None:
         return Ending.DONE
     documents = _documents(work).filter(version=version.pk)
-    if not _delete_in_batches(work, documents):
-        return Ending.CANCELLED
+    ending = _delete_in_batches(work, documents)
+    if ending is not None:
+        return ending
     uploads = _uploads(work).filter(source=work.job.source_id, payload__version=tag)
     _delete_row(work, versions, documents, uploads)
     return Ending.DONE
 
 
-def _delete_in_batches(work: Work, documents: Any) -> bool:
-    """Delete the documents; False when someone asked for the job's end before that was done."""
+def _delete_in_batches(work: Work, documents: Any) -> Ending | None:
+    """Delete the documents; what kept it from deleting all: the job's end, or the worker's, was asked for."""
     work.lease.write(items_total=F("items_done") + documents.count())
     while batch := dict(documents.order_by("id").values_list("doc_id", "content_hash")[:_BATCH]):
         if work.is_cancelled:
-            return False
+            return Ending.CANCELLED
+        if worker_stop.is_asked():
+            return Ending.YIELDED
         with transaction.atomic():
             work.lease.write(items_done=F("items_done") + len(batch), stalled_attempts=0)
             delete_documents(work.workspace, list(batch))
         release_blobs(work.workspace.pk, batch.values())
-    return True
+    return None
 
 
 def _delete_itself(work: Work, source: Source) -> None:

@@ -17,6 +17,7 @@ from ingest.jobs.embedding_goals import Goal, embedding_goals, switch_when_compl
 from ingest.jobs.work import Ending, Work
 from ingest.metrics import EMBEDDED, STAGE_SECONDS
 from kebab import failpoints, tracing
+from kebab.stack import worker_stop
 from kebab.threads import ContextThreads
 from search import node
 from search.embedders.base import Embedder
@@ -71,7 +72,7 @@ class Batch:
 def run(work: Work) -> Ending:
     """Embed until no chunk lacks a vector and nothing was written meanwhile; switch, delete ended spaces.
 
-    Raises JobFailed, EmbedderUnavailable.
+    Raises JobFailed, EmbedderUnavailable, TurnOver.
     """
     turn_ends_at = time.monotonic() + _TURN_S
     while True:
@@ -119,6 +120,8 @@ def _fill(work: Work, goal: Goal, turn_ends_at: float) -> Ending | None:
                 return Ending.YIELDED
             _store(work, goal.space, batch)
             failpoints.reached("after_vectors")
+            if worker_stop.is_asked():
+                return Ending.YIELDED
             if not goal.is_live and time.monotonic() > look_again_at:
                 # What was written meanwhile is searched in the live space: that goes first.
                 if _is_asked_again(work):
@@ -135,6 +138,8 @@ def _delete_ended(work: Work) -> Ending | None:
         for _ in delete_ended(space):
             if work.is_cancelled:
                 return Ending.CANCELLED
+            if worker_stop.is_asked():
+                return Ending.YIELDED
     return None
 
 

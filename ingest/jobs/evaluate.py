@@ -3,13 +3,14 @@
 import time
 from collections.abc import Iterator
 
-from ingest.errors import JobFailed
+from ingest.errors import JobFailed, TurnOver
 from ingest.jobs.work import Ending, Work
 from kebab import failpoints
 from kebab.api.errors import Conflict
 from kebab.people.access import access_by_identity
 from kebab.people.models import Scope
 from kebab.people.reader import Reader
+from kebab.stack import worker_stop
 from search import node
 from search.evaluation.runs import carry_out
 from search.models import Run, RunState, RunTopic
@@ -23,12 +24,8 @@ _MIRROR_LIMIT_S = 120.0
 _LOOK_S = 0.5
 
 
-class _TurnIsOver(Exception):
-    """Other jobs have waited long enough."""
-
-
 def run(work: Work) -> Ending:
-    """Ask what the run has not asked yet. Raises JobFailed, JobCancelled, LeaseLost."""
+    """Ask what the run has not asked yet. Raises JobFailed, JobCancelled, LeaseLost, TurnOver."""
     asked = Run.objects.in_workspace(work.workspace).filter(pk=work.job.payload["run"]).first()
     if asked is None:
         raise JobFailed("The run was deleted before it was carried out.")
@@ -38,8 +35,6 @@ def run(work: Work) -> Ending:
     _await_mirror(work)
     try:
         carry_out(asked, reader=reader, advance=_Counter(work, asked).advance)
-    except _TurnIsOver:
-        return Ending.YIELDED
     except (SearchError, Conflict) as error:
         if work.lease.held().filter(cancel_requested=True).exists():  # the run was deleted meanwhile
             return Ending.CANCELLED
@@ -81,11 +76,14 @@ class _Counter:
         self._turn_ends_at = time.monotonic() + _TURN_S
 
     def advance(self) -> None:
-        """Count one. Raises JobCancelled, LeaseLost, and _TurnIsOver once others have waited long enough."""
+        """Count one. Raises JobCancelled, LeaseLost; TurnOver when others have waited or the worker stops."""
         self._work.count_items(1, path=next(self._pending, ""), calls=1)
         failpoints.reached("after_topic")
-        if time.monotonic() > self._turn_ends_at and self._work.others_wait(embedding=False):
-            raise _TurnIsOver
+        if worker_stop.is_asked() or self._is_turn_over():
+            raise TurnOver(f"Job {self._work.job.pk} makes room.")
+
+    def _is_turn_over(self) -> bool:
+        return time.monotonic() > self._turn_ends_at and self._work.others_wait(embedding=False)
 
 
 def _pending_ids(asked: Run) -> Iterator[str]:

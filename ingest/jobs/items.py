@@ -2,13 +2,16 @@
 
 import time
 import uuid
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Case, F, When
 
 from ingest.chunking.types import chunker_version
 from ingest.connectors.types import ItemContent
+from ingest.errors import TurnOver
 from ingest.jobs.batches import batched_by_size
 from ingest.jobs.cutting import chunk_tokens_of
 from ingest.jobs.drafting import parser_overrides
@@ -22,6 +25,7 @@ from ingest.parsers.errors import IngestParseError, ParseRefused, Quarantined
 from ingest.parsers.registry import is_current
 from ingest.sandbox.types import Digest, Submission
 from kebab import failpoints
+from kebab.stack import worker_stop
 from kebab.stack.blob_storage import BlobsUnavailable
 from search.corpus import Place
 from search.identifiers import content_hash
@@ -39,6 +43,8 @@ _GATHERED = 64
 _GATHERED_BYTES = 4_000_000
 # A job makes room after this while other jobs wait.
 _TURN_S = 10.0
+# More than are ever begun and not ended.
+_MOST_IN_HAND = 4_096
 
 #: Gives an item's content. Raises FileNotFoundError, OSError.
 ReadItem = Callable[[JobItem], ItemContent]
@@ -56,13 +62,21 @@ class ItemWorker:
         self._quarantine = Quarantine(work)
         self._writer = ItemWriter(work, source, version)
         self._turn_ends_at = time.monotonic() + _TURN_S
+        self._begun: deque[int] = deque(maxlen=_MOST_IN_HAND)
 
     def run(self) -> Ending:
-        """Finish items until none is pending, the job is cancelled, or others have waited long enough.
+        """Finish items until none is pending, the job is cancelled, others have waited, or the worker stops.
 
-        What is to be deleted comes last, so that the new name of a renamed file takes over the vectors of
-        its old one.
+        Raises LeaseLost; TurnOver when the worker can't wait for what it has begun.
         """
+        try:
+            return self._run()
+        except TurnOver:
+            self._take_attempts_back()
+            raise
+
+    def _run(self) -> Ending:
+        """Do it; deletions come last: a renamed file's new name takes the vectors of its old one over."""
         for action, finish in (("ingest", self._ingest), ("delete", self._delete)):
             while (first := self._pending(action).order_by(_SUSPICION, "id").first()) is not None:
                 if (ending := self._reason_to_stop()) is not None:
@@ -73,9 +87,19 @@ class ItemWorker:
     def _reason_to_stop(self) -> Ending | None:
         if self._work.is_cancelled:
             return Ending.CANCELLED
+        if worker_stop.is_asked():
+            return Ending.YIELDED
         if time.monotonic() > self._turn_ends_at and self._work.others_wait(embedding=False):
             return Ending.YIELDED
         return None
+
+    @transaction.atomic
+    def _take_attempts_back(self) -> None:
+        """Hold it against no item that it was begun and not ended: it took no worker down."""
+        self._work.lease.write(current_path="")
+        items = JobItem.objects.in_workspace(self._work.workspace)
+        begun = items.filter(pk__in=list(self._begun), state=ItemState.PENDING)
+        begun.update(attempts=F("attempts") - 1)
 
     def _pending(self, action: str) -> Any:
         items = JobItem.objects.in_workspace(self._work.workspace).filter(job=self._work.job.pk)
@@ -89,6 +113,7 @@ class ItemWorker:
         while batch := list(pending.filter(id__gt=last)[:size]):
             begun = JobItem.objects.in_workspace(self._work.workspace)
             begun.filter(pk__in=[item.pk for item in batch]).update(attempts=F("attempts") + 1)
+            self._begun.extend(item.pk for item in batch)
             yield batch
             if attempts or self._reason_to_stop() is not None:
                 return

@@ -4,17 +4,15 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 
 from ingest.connectors.types import Entry
+from ingest.errors import TurnOver
 from ingest.jobs.work import Work
+from kebab.stack import worker_stop
 
 # The job is written this often at most; a request for its end is seen by each entry.
 _EVERY_S = 1.0
 # A listing that can go on where it was makes room after this while other jobs wait, as items do.
 _TURN_S = 10.0
 _MAX_PATH_CHARS = 1_000
-
-
-class TurnOver(Exception):
-    """Another job's turn first; what was listed is remembered."""
 
 
 class ListingProgress:
@@ -31,7 +29,7 @@ class ListingProgress:
         self.listed = 0
 
     def over(self, entries: Iterable[Entry]) -> Iterator[Entry]:
-        """Give the entries. Raises JobCancelled, LeaseLost."""
+        """Give the entries. Raises JobCancelled, LeaseLost, TurnOver."""
         for entry in entries:
             self.listed += 1
             self._tell(entry.path)
@@ -40,9 +38,12 @@ class ListingProgress:
     def at(self, path: str) -> None:
         """Note what is asked for next by a listing that can go on there.
 
-        Raises JobCancelled, LeaseLost, and TurnOver, never before something was asked for in this turn.
+        Raises JobCancelled, LeaseLost, and TurnOver: at once when the worker stops, for other jobs never
+        before something was asked for in this turn.
         """
         is_told = self._tell(path)
+        if worker_stop.is_asked():
+            raise TurnOver(path)
         if self._turn_ends_at is None:
             self._turn_ends_at = self._clock() + _TURN_S
         elif is_told and self._clock() >= self._turn_ends_at and self._work.others_wait(embedding=False):

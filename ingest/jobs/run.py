@@ -8,10 +8,11 @@ from datetime import timedelta
 from functools import partial
 
 from django.db import Error, transaction
-from django.db.models.functions import Now
+from django.db.models import F
+from django.db.models.functions import Greatest, Now
 from django.utils import timezone
 
-from ingest.errors import JobCancelled, JobFailed, LeaseLost
+from ingest.errors import JobCancelled, JobFailed, LeaseLost, TurnOver
 from ingest.jobs import (
     archive,
     delete_source,
@@ -36,6 +37,7 @@ from ingest.models import READS_DOCUMENTS, UPLOAD_KINDS, Job, JobKind, JobState
 from kebab import tracing
 from kebab.log_context import about
 from kebab.people.models import Workspace
+from kebab.stack import worker_stop
 from search.models import Source
 from search.retrieval.errors import EmbedderUnavailable
 from search.statistics import refresh_statistics
@@ -66,7 +68,9 @@ def run_job(workspace_id: uuid.UUID, job_id: uuid.UUID) -> None:
         lease = claim(workspace_id, job_id)
         if lease is not None:
             _run(lease)
-            hints.hint_due_jobs()
+            # A worker that stops may catch hints that are sent now: the next sweep's go to others.
+            if not worker_stop.is_asked():
+                hints.hint_due_jobs()
     except Error:
         logger.exception("job %s is left to the next claim", job_id)
 
@@ -112,13 +116,31 @@ def _work(lease: Lease) -> None:
     if job.kind != JobKind.EMBED:
         hints.ask_for_sync(workspace.pk)
     with LeaseKeeper(lease) as keeper:
-        ending = _WORK[job.kind](Work(job=job, workspace=workspace, lease=lease, keeper=keeper))
+        ending = _worked(Work(job=job, workspace=workspace, lease=lease, keeper=keeper))
     if ending is Ending.YIELDED:
         PUT_OFF.add(lease.kind, "yielded")
-        lease.write(lease_until=Now())
+        _put_back(lease, job)
     else:
         refresh_statistics()
         _end(lease, JobState.CANCELLED if ending is Ending.CANCELLED else JobState.SUCCEEDED)
+
+
+def _worked(work: Work) -> Ending:
+    try:
+        return _WORK[work.job.kind](work)
+    except TurnOver:
+        return Ending.YIELDED
+
+
+def _put_back(lease: Lease, job: Job) -> None:
+    """Leave the job to the next claim; that this worker stops is not held against it, nor delays it."""
+    if not worker_stop.is_asked():
+        lease.write(lease_until=Now())
+        return
+    logger.info("%s is put back: its worker stops", lease.kind)
+    # As if there had been no hint: if this worker catches the one below, the next sweep sends another.
+    lease.write(lease_until=Now(), hinted_at=None, stalled_attempts=Greatest(F("stalled_attempts") - 1, 0))
+    hints.hint_on_commit(job)
 
 
 def _end(lease: Lease, state: JobState, error: str = "") -> None:

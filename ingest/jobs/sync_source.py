@@ -18,7 +18,7 @@ from ingest.jobs.cutting import chunk_tokens_of
 from ingest.jobs.follow_versions import follow_versions
 from ingest.jobs.items import ItemWorker
 from ingest.jobs.listing import Listing
-from ingest.jobs.listing_progress import ListingProgress, TurnOver
+from ingest.jobs.listing_progress import ListingProgress
 from ingest.jobs.project import describe_source, project_report, walk_rules
 from ingest.jobs.work import Ending, Work
 from ingest.models import Job, JobItem, JobState, Unreadable
@@ -64,14 +64,11 @@ def run(work: Work) -> Ending:
     if work.job.discovered_at is None and work.job.is_whole_sync:
         Source.objects.in_workspace(work.workspace).filter(pk=source.pk).update(state=SourceState.INDEXING)
     progress = ListingProgress(work)
-    try:
-        with _connected(work, source, version, progress) as connector:
-            if work.job.discovered_at is None:
-                _follow_versions(work.job, source, version, connector)
-                _discover(work, source, version, connector, progress)
-            return ItemWorker(work, source, version, lambda item: connector.read(item.path)).run()
-    except TurnOver:
-        return Ending.YIELDED
+    with _connected(work, source, version, progress) as connector:
+        if work.job.discovered_at is None:
+            _follow_versions(work.job, source, version, connector)
+            _discover(work, source, version, connector, progress)
+        return ItemWorker(work, source, version, lambda item: connector.read(item.path)).run()
 
 
 @contextmanager

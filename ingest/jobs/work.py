@@ -5,10 +5,11 @@ from enum import Enum
 
 from django.db.models import F
 
-from ingest.errors import JobCancelled, LeaseLost
+from ingest.errors import JobCancelled, LeaseLost, TurnOver
 from ingest.jobs.lease import Lease, LeaseKeeper
 from ingest.models import Job
 from kebab.people.models import Workspace
+from kebab.stack import worker_stop
 from kebab.tenancy.acting import acting_everywhere
 
 
@@ -17,7 +18,7 @@ class Ending(Enum):
 
     DONE = "done"
     CANCELLED = "cancelled"
-    #: There is more to do; another workspace's turn first.
+    #: There is more to do; another job's turn first, or another worker goes on.
     YIELDED = "yielded"
 
 
@@ -32,13 +33,15 @@ class Work:
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether to stop. Raises LeaseLost when the job is another worker's now."""
+        """Whether to stop. Raises LeaseLost: the job is another worker's now; TurnOver: ours can't wait."""
         if self.keeper.is_lost:
             raise LeaseLost(f"Job {self.job.pk} has gone to another worker.")
+        if worker_stop.is_urgent():
+            raise TurnOver(f"Job {self.job.pk} is broken off: its worker stops.")
         return self.keeper.is_cancelled
 
     def go_on(self) -> None:
-        """Return while the work is wanted. Raises JobCancelled, LeaseLost."""
+        """Return while the work is wanted. Raises JobCancelled, LeaseLost, TurnOver."""
         if self.is_cancelled:
             raise JobCancelled(f"Job {self.job.pk} was cancelled.")
 

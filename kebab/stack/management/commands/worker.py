@@ -4,7 +4,7 @@ import os
 import signal
 from typing import Any
 
-from celery.signals import worker_process_init, worker_ready, worker_shutdown
+from celery.signals import worker_process_init, worker_ready, worker_shutdown, worker_shutting_down
 from django.conf import settings
 from django.core.management.base import CommandParser
 
@@ -13,6 +13,7 @@ from kebab.celery import app
 from kebab.cli.verb import BaseVerb
 from kebab.metrics.serving import serve_counts
 from kebab.metrics.store import begin
+from kebab.stack import worker_stop
 from kebab.stack.blob_mark import adopt_blobs_if_possible, check_blob_store
 from kebab.stack.configuration import EMBED_QUEUES, WORKER_QUEUES
 from kebab.stack.heartbeat import Heartbeat
@@ -38,7 +39,7 @@ class Command(BaseVerb):
         parser.add_argument("--name", default="worker", help="tells the workers of a node apart")
 
     def run_verb(self, **options: Any) -> None:
-        """Work until SIGTERM, then finish what is running."""
+        """Work until SIGTERM, then put back what is running, for another worker."""
         if settings.KEBAB_EMBEDDED_POSTGRES:
             adopt_blobs_if_possible()
         else:
@@ -59,7 +60,7 @@ class Command(BaseVerb):
 
 
 def _connect_signals(heartbeat: Heartbeat, *, role: str) -> None:
-    """Begin and end the heartbeat with the worker, and tie its children to it."""
+    """Begin and end the heartbeat with the worker, tie its children to it, and tell them when it stops."""
     main_pid = os.getpid()
 
     def begin_child(**_: object) -> None:
@@ -71,11 +72,15 @@ def _connect_signals(heartbeat: Heartbeat, *, role: str) -> None:
         heartbeat.hold_forks()
         heartbeat.start()
 
+    def ask_children_to_stop(**_: object) -> None:
+        worker_stop.ask()
+
     def end_beating(**_: object) -> None:
         heartbeat.stop()
 
     worker_process_init.connect(begin_child, weak=False)
     worker_ready.connect(begin_beating, weak=False)
+    worker_shutting_down.connect(ask_children_to_stop, weak=False)
     worker_shutdown.connect(end_beating, weak=False)
 
 
