@@ -3,18 +3,19 @@
 import logging
 import os
 import threading
+import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self
 
 import psutil
 from django.conf import settings
 from django.db import Error, connection
+from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from kebab.stack.models import ProcessRole, StackProcess
 
@@ -31,14 +32,16 @@ class Activity:
     """What a process does at the moment."""
 
     busy: int = 0
-    last_started_at: datetime | None = None
+    #: Since something was started; None: nothing was.
+    idle_s: float | None = None
     info: dict[str, Any] = field(default_factory=dict)
 
 
 class Heartbeat:
     """Renews the row of this process from a thread of its own, and removes it at the end.
 
-    `activity` is asked at every beat. A database that is away costs one line in the log.
+    `activity` is asked at every beat, `after_beat` is called after it with the row's id and whether the beat
+    before failed. A database that is away costs one line in the log.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class Heartbeat:
         slots: int = 1,
         queues: tuple[str, ...] = (),
         activity: Callable[[], Activity] = Activity,
+        after_beat: Callable[[uuid.UUID, bool], None] = lambda process_id, was_cut_off: None,
     ) -> None:
         self._id = uuid.uuid4()
         self._fixed = {
@@ -58,9 +62,10 @@ class Heartbeat:
             "pid": os.getpid(),
             "slots": slots,
             "queues": list(queues),
-            "started_at": timezone.now(),
         }
+        self._began_at = time.monotonic()
         self._activity = activity
+        self._after_beat = after_beat
         self._ended = threading.Event()
         self._beating = threading.Lock()
         self._is_cut_off = False
@@ -124,13 +129,15 @@ class Heartbeat:
             id=self._id,
             defaults={
                 **self._fixed,
+                "started_at": _ago(time.monotonic() - self._began_at),
                 "heartbeat_at": Now(),
                 "busy": now.busy,
-                "last_started_at": now.last_started_at,
+                "last_started_at": None if now.idle_s is None else _ago(now.idle_s),
                 "info": now.info,
             },
         )
         StackProcess.objects.filter(heartbeat_at__lt=Now() - _FORGOTTEN_AFTER).delete()
+        self._after_beat(self._id, self._is_cut_off)
 
     def _forget_the_dead(self) -> None:
         rows = StackProcess.objects.filter(node=self._fixed["node"])
@@ -139,3 +146,8 @@ class Heartbeat:
 
     def _leave(self) -> None:
         StackProcess.objects.filter(pk=self._id).delete()
+
+
+def _ago(seconds: float) -> CombinedExpression:
+    """Give a time by Postgres' clock, which it is compared with: a node's may be wrong."""
+    return Now() - timedelta(seconds=seconds)

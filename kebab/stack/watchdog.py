@@ -3,12 +3,13 @@
 import logging
 import queue
 import threading
+import uuid
 from collections.abc import Iterable
 from datetime import timedelta
 
 import redis
 from django.db import Error, connection
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from kebab.stack.addresses import redis_client_url
@@ -59,10 +60,18 @@ class Watchdog:
 
 def stuck_workers(node_id: str, redis_url: str) -> list[int]:
     """The pids of this node's workers that have work in Redis and have started none for sixty seconds."""
+    return [worker.pid for worker in _stuck(StackProcess.objects.filter(node=node_id), redis_url)]
+
+
+def is_stuck(process_id: uuid.UUID, redis_url: str) -> bool:
+    """Whether the process of this row is such a worker."""
+    return bool(_stuck(StackProcess.objects.filter(pk=process_id), redis_url))
+
+
+def _stuck(processes: QuerySet[StackProcess], redis_url: str) -> list[StackProcess]:
     since = Now() - _STUCK_AFTER
-    idle = StackProcess.objects.filter(
+    idle = processes.filter(
         Q(last_started_at__lt=since) | Q(last_started_at=None),
-        node=node_id,
         role=ProcessRole.WORKER,
         busy=0,
         started_at__lt=since,
@@ -71,7 +80,7 @@ def stuck_workers(node_id: str, redis_url: str) -> list[int]:
     if not workers:
         return []
     lengths = queue_lengths(redis_url, {name for worker in workers for name in worker.queues})
-    return [worker.pid for worker in workers if any(lengths[name] for name in worker.queues)]
+    return [worker for worker in workers if any(lengths[name] for name in worker.queues)]
 
 
 def queue_lengths(redis_url: str, names: Iterable[str]) -> dict[str, int]:

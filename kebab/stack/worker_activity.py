@@ -1,7 +1,8 @@
 """What a Celery worker's main process knows about its tasks."""
 
+import time
+
 from celery.worker import state
-from django.utils import timezone
 
 from kebab.stack.heartbeat import Activity
 
@@ -11,16 +12,17 @@ class WorkerActivity:
 
     def __init__(self) -> None:
         self._started = 0
-        self._last_started_at = None
+        self._last_started_at: float | None = None
 
     def now(self) -> Activity:
         """The activity since the last call."""
         started = state.all_total_count[0]
         if started != self._started:
             self._started = started
-            self._last_started_at = timezone.now()
+            self._last_started_at = time.monotonic()
+        last = self._last_started_at
         return Activity(
             busy=len(state.active_requests),
-            last_started_at=self._last_started_at,
+            idle_s=None if last is None else time.monotonic() - last,
             info={"tasks_started": started},
         )

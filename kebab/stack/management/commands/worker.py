@@ -19,6 +19,7 @@ from kebab.stack.configuration import EMBED_QUEUES, WORKER_QUEUES
 from kebab.stack.heartbeat import Heartbeat
 from kebab.stack.lifeline import die_with_parent
 from kebab.stack.models import ProcessRole
+from kebab.stack.own_watch import OwnWatch
 from kebab.stack.worker_activity import WorkerActivity
 
 
@@ -52,6 +53,7 @@ class Command(BaseVerb):
             slots=options["slots"],
             queues=queues,
             activity=activity.now,
+            after_beat=OwnWatch(activity.now).look,
         )
         begin(options["name"])
         serve_counts()
