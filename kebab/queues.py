@@ -48,6 +48,8 @@ def celery_settings(broker_url: str) -> dict[str, Any]:
         "CELERY_WORKER_PREFETCH_MULTIPLIER": 1,
         "CELERY_WORKER_ENABLE_REMOTE_CONTROL": False,
         "CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS": True,
+        # After SIGQUIT or a second Ctrl-C; at SIGTERM jobs are put back (kebab.stack.worker_stop).
+        "CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT": 30,
         "CELERY_WORKER_HIJACK_ROOT_LOGGER": False,
         "CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP": True,
         "CELERY_BROKER_CONNECTION_MAX_RETRIES": None,
