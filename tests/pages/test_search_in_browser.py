@@ -150,7 +150,7 @@ def test_a_citation_is_copied_and_that_is_said(open_page, member, guide):
     page.evaluate(WATCH_THE_COPY)
     page.get_by_role("button", name=re.compile("^Copy the citation")).first.click()
 
-    assert page.evaluate("window.copied")
+    assert page.evaluate("window.isSaid")
     assert page.evaluate("navigator.clipboard.readText()") == "ops/deploy.md#L3"
 
 

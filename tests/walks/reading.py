@@ -61,7 +61,7 @@ def copy_a_citation(visitor: Visitor) -> None:
     visitor.page.evaluate(WATCH_THE_COPY)
     visitor.page.get_by_role("button", name=re.compile("^Copy the citation")).first.click()
 
-    assert visitor.page.evaluate("window.copied")
+    assert visitor.page.evaluate("window.isSaid")
     assert "moorings.md#L" in visitor.page.evaluate("navigator.clipboard.readText()")
 
 
