@@ -90,11 +90,16 @@ def mirror_files(workspace_id: uuid.UUID) -> MirrorFiles:
 
 def mirror_seq(workspace_id: uuid.UUID) -> int:
     """Give the number that this node's mirror has come to, 0 when there is none."""
+    return _place(workspace_id)[0]
+
+
+def _place(workspace_id: uuid.UUID) -> tuple[int, int]:
+    """Give the number that the mirror has come to, and the token of its change; 0 and 0: there is none."""
     try:
         with reader_pool().reader(mirror_files(workspace_id).current()) as reader:
-            return applied_seq(reader)
+            return applied_seq(reader), applied_token(reader)
     except MirrorError:
-        return 0
+        return 0, 0
 
 
 def trigger_sync(workspace_id: uuid.UUID) -> None:
@@ -160,11 +165,7 @@ def _shows(workspace_id: uuid.UUID, seq: int) -> bool:
 
     One that outlived a restore may have come further in a log that is no more.
     """
-    try:
-        with reader_pool().reader(mirror_files(workspace_id).current()) as reader:
-            applied, token = applied_seq(reader), applied_token(reader)
-    except MirrorError:
-        return False
+    applied, token = _place(workspace_id)
     with acting_in(workspace_id):
         return applied >= seq and token == read_token(workspace_id, applied)
 
