@@ -16,10 +16,12 @@ from django.conf import settings
 from django.core.asgi import get_asgi_application
 
 from kebab import draining
+from kebab.arenas import share_arenas
 from kebab.ending import end
 from kebab.stack.lifeline import tie_to_spawner
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kebab.settings")
+share_arenas()
 tie_to_spawner()
 draining.begin_on_signal()
 _streams = get_asgi_application()

@@ -5,6 +5,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from itertools import islice
 from pathlib import Path
 
 import apsw
@@ -18,6 +19,8 @@ from search.mirror.postings import RecentCollections
 
 # How many idle readers a process keeps open, over all workspaces.
 _IDLE_READERS = 64
+# How many of these, the latest, keep in memory what they have read of the file, up to four megabytes each.
+_WARM_READERS = 8
 # How long each of them, and how often it is looked whose time is over or whose file is gone: as long as it is
 # open it takes room on the disk.
 _IDLE_S = 600.0
@@ -166,10 +169,17 @@ class ReaderPool:
         now = time.monotonic()
         with self._lock:
             self._readers[connection] = path, now
+            self._cool()
             surplus = [self._readers.popitem(last=False)[0]] if len(self._readers) > self._idle else []
             surplus += self._outdated(now)
         for each in surplus:
             each.close()
+
+    def _cool(self) -> None:
+        """Have the one that is no longer among the latest let go of its pages, before anybody can take it."""
+        others = len(self._readers) - _WARM_READERS
+        if others > 0:
+            next(islice(self._readers, others - 1, None)).pragma("shrink_memory")
 
     def _outdated(self, now: float) -> list[apsw.Connection]:
         """Take out, once in a while, whose file nobody asks for any more."""

@@ -23,6 +23,8 @@ from tests.drill.stack import Stack, temporary_directory
 _ROOT = Path(__file__).resolve().parents[2]
 _CAPACITY_CLIENTS = (8, 16)
 _CAPACITY_S = 45.0
+# Lists behind cursors are kept for a quarter of an hour, and a checkpoint comes as often.
+_SETTLE_MINUTES = 16.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +32,7 @@ class Options:
     """One run; the same seed draws the same requests."""
 
     minutes: float
+    settle_minutes: float
     overload_s: float
     sizes: tuple[int, ...]
     seed: int
@@ -68,6 +71,7 @@ def _run(stack: Stack, options: Options) -> int:
         stages.play(
             clients=_CAPACITY_CLIENTS,
             capacity_s=_CAPACITY_S,
+            settle_s=60 * options.settle_minutes,
             steady_s=60 * options.minutes,
             overload_s=options.overload_s,
         )
@@ -95,6 +99,9 @@ def _write(folder: Path, found: dict[str, Any]) -> None:
 def _parsed(arguments: Sequence[str]) -> Options:
     parser = argparse.ArgumentParser(prog="python -m tests.load", description=__doc__)
     parser.add_argument("--minutes", type=float, default=30.0, help="how long the steady load lasts")
+    parser.add_argument(
+        "--settle-minutes", type=float, default=_SETTLE_MINUTES, help="how long it lasts before that"
+    )
     parser.add_argument("--overload-s", type=float, default=120.0, help="how long the overload lasts")
     parser.add_argument(
         "--sizes", type=int, nargs="+", default=[20_000, 8_000, 2_000, 300], help="chunks of the workspaces"

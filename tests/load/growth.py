@@ -1,4 +1,4 @@
-"""Whether something grows: its last third beside its first, after it has settled."""
+"""Whether something grows: the last third of a steady load beside its first."""
 
 import statistics
 from collections.abc import Iterator, Sequence
@@ -6,9 +6,6 @@ from dataclasses import dataclass
 
 from tests.load.arrivals import Heard
 from tests.load.gauges import Gauges
-
-#: The share of the time that is left out at the beginning: caches fill, statements are prepared.
-SETTLING = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,28 +34,25 @@ BOUNDS = (
 _LATENCY_FACTOR = 1.3
 
 
-def growing(gauges: Gauges, heard: Heard, length_s: float) -> Iterator[str]:
-    """Give what grew, as sentences."""
-    (first_from, first_to), (last_from, last_to) = thirds(length_s)
+def growing(gauges: Gauges, heard: Heard, from_s: float, to_s: float) -> Iterator[str]:
+    """Give what grew in a time, as sentences."""
+    (first_from, first_to), (last_from, last_to) = _thirds(from_s, to_s)
     for bound in BOUNDS:
         first = statistics.median(gauges.values(bound.name, first_from, first_to))
         last = statistics.median(gauges.values(bound.name, last_from, last_to))
         if last > max(bound.factor * first, first + bound.slack):
             yield f"{bound.name} rose from {first:.0f} to {last:.0f}"
-    first_ms, last_ms = (median_ms(heard, *third) for third in thirds(length_s))
+    first_ms, last_ms = (_median_ms(heard, *third) for third in _thirds(from_s, to_s))
     if last_ms > _LATENCY_FACTOR * first_ms:
         yield f"the median of hybrid searches rose from {first_ms:.0f} to {last_ms:.0f} ms"
 
 
-def thirds(length_s: float) -> tuple[tuple[float, float], tuple[float, float]]:
-    """The first and the last third of the time after settling, in seconds."""
-    begin_s = SETTLING * length_s
-    third_s = (length_s - begin_s) / 3
-    return (begin_s, begin_s + third_s), (length_s - third_s, length_s)
+def _thirds(from_s: float, to_s: float) -> tuple[tuple[float, float], tuple[float, float]]:
+    third_s = (to_s - from_s) / 3
+    return (from_s, from_s + third_s), (to_s - third_s, to_s)
 
 
-def median_ms(heard: Heard, from_s: float, to_s: float) -> float:
-    """The median time of the hybrid searches that were due in a time."""
+def _median_ms(heard: Heard, from_s: float, to_s: float) -> float:
     return 1000 * statistics.median(taken(heard, "hybrid", from_s, to_s) or [0.0])
 
 

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from ingest.cli.bench.report.plots import STYLE, save_figure
 
 _COLOURS: Final = ("#d9622b", "#3b8ea5", "#8e6bbf", "#5a9e4b", "#a08a3c", "#8a8a8a", "#c0392b")
+_SETTLING: Final = "#8a8a8a22"
 #: File, title, series.
 _GAUGES: Final = (
     (
@@ -27,13 +28,14 @@ def draw(folder: Path, found: Mapping[str, Any]) -> None:
     """Draw latencies and gauges of the steady load over its minutes."""
     steady = found["steady"]
     with mpl.rc_context(STYLE):
-        save_figure(_latencies(steady["minutes"]), folder / "load-latency.svg")
+        save_figure(_latencies(steady), folder / "load-latency.svg")
         for name, title, series in _GAUGES:
-            save_figure(_gauges(title, steady["gauges"], series), folder / name)
+            save_figure(_gauges(title, steady, series), folder / name)
 
 
-def _latencies(rows: Sequence[Mapping[str, float]]) -> Figure:
-    figure, axes = _axes("Hybrid search over HTTP, ms: p50 (line) and p95 (dashed)")
+def _latencies(steady: Mapping[str, Any]) -> Figure:
+    figure, axes = _axes("Hybrid search over HTTP, ms: p50 (line) and p95 (dashed)", steady)
+    rows = steady["minutes"]
     minutes = [row["at_s"] / 60 for row in rows]
     axes.plot(minutes, [row["p50_ms"] for row in rows], color=_COLOURS[0])
     axes.plot(minutes, [row["p95_ms"] for row in rows], color=_COLOURS[0], linestyle="--")
@@ -41,10 +43,10 @@ def _latencies(rows: Sequence[Mapping[str, float]]) -> Figure:
     return figure
 
 
-def _gauges(title: str, gauges: Mapping[str, Any], names: Sequence[str]) -> Figure:
-    figure, axes = _axes(title)
+def _gauges(title: str, steady: Mapping[str, Any], names: Sequence[str]) -> Figure:
+    figure, axes = _axes(title, steady)
     for name, colour in zip(names, _COLOURS, strict=False):
-        points = gauges.get(name, [])
+        points = steady["gauges"].get(name, [])
         label = name.removesuffix(" MB")
         axes.plot(
             [at_s / 60 for at_s, _ in points], [value for _, value in points], color=colour, label=label
@@ -55,10 +57,11 @@ def _gauges(title: str, gauges: Mapping[str, Any], names: Sequence[str]) -> Figu
     return figure
 
 
-def _axes(title: str) -> tuple[Figure, Axes]:
+def _axes(title: str, steady: Mapping[str, Any]) -> tuple[Figure, Axes]:
     figure = Figure(figsize=(7.2, 2.6))
     axes = figure.subplots()
     axes.set_title(title)
     axes.set_xlabel("minutes")
     axes.grid()
+    axes.axvspan(0, steady["settle_s"] / 60, color=_SETTLING, linewidth=0)
     return figure, axes

@@ -34,26 +34,41 @@ class Stages:
         self._say = say
 
     async def play(
-        self, *, clients: Sequence[int], capacity_s: float, steady_s: float, overload_s: float
+        self,
+        *,
+        clients: Sequence[int],
+        capacity_s: float,
+        settle_s: float,
+        steady_s: float,
+        overload_s: float,
     ) -> dict[str, Any]:
-        """Play all stages; gives the figures and, as `complaints`, what was violated."""
+        """Play all stages; gives the figures and, as `complaints`, what was violated.
+
+        The steady load lasts `settle_s` before what it takes is held against it, `steady_s` after that.
+        """
         draw, url = self._traffic.draw, self._stack.url
         best = 0.0
         for n in clients:
             heard = await one_after_the_other(url, draw, clients=n, length_s=capacity_s)
             self._say(f"{n} clients without pause: {_told(heard)}")
             best = max(best, heard.useful_per_s)
-        steady, gauges = await self._steady(STEADY * best, steady_s)
+        length_s = settle_s + steady_s
+        steady, gauges = await self._steady(STEADY * best, length_s)
         over = await when_due(url, draw, per_s=OVERLOAD * best, length_s=overload_s, seed=self._seed + 1)
         self._say(f"{OVERLOAD:.0%} of it, {OVERLOAD * best:.0f} requests/s: {_told(over)}")
         complaints = [
             *_unanswered("steady", steady),
-            *growing(gauges, steady, steady_s),
+            *growing(gauges, steady, settle_s, length_s),
             *_overload(over, best),
         ]
         return {
             "capacity_per_s": round(best, 1),
-            "steady": {**_figures(steady), "minutes": _minutes(steady, steady_s), "gauges": gauges.series},
+            "steady": {
+                **_figures(steady),
+                "settle_s": settle_s,
+                "minutes": _minutes(steady, length_s),
+                "gauges": gauges.series,
+            },
             "overload": _figures(over),
             "complaints": complaints,
         }

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
+import apsw
 import pytest
 
 from search.mirror import connections
@@ -95,3 +96,32 @@ def test_a_file_that_nobody_reads_is_let_go_of(tmp_path, pool, clock):
         clock.now += 60
         assert read(pool, used) is first
     assert not opened_below(idle.parent)
+
+
+def read_whole(pool, path):
+    with pool.reader(path) as reader:
+        reader.execute("PRAGMA integrity_check").fetchall()
+    return reader
+
+
+def pages_kept(reader: apsw.Connection) -> int:
+    """The bytes of the file that a reader keeps in memory."""
+    return reader.status(apsw.SQLITE_DBSTATUS_CACHE_USED)[0]
+
+
+def test_only_the_latest_readers_keep_what_they_have_read_in_memory(tmp_path, pool, monkeypatch):
+    monkeypatch.setattr(connections, "_WARM_READERS", 3)
+    paths = [mirror(tmp_path, f"mirror-{number}") for number in range(6)]
+    readers = [read_whole(pool, path) for path in paths]
+    cold, warm = readers[:3], readers[3:]
+    assert max(map(pages_kept, cold)) < min(map(pages_kept, warm)) / 4
+
+    assert read_whole(pool, paths[0]) is cold[0]  # it is open still, and one of the latest now
+    assert pages_kept(warm[0]) < pages_kept(cold[0]) / 4
+
+
+def test_a_reader_that_is_lent_again_and_again_keeps_its_pages(tmp_path, pool):
+    path = mirror(tmp_path, "mirror")
+    kept = pages_kept(read_whole(pool, path))
+    for _ in range(connections._WARM_READERS + 1):
+        assert pages_kept(read_whole(pool, path)) == kept > 0
