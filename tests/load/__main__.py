@@ -23,7 +23,7 @@ from tests.drill.stack import Stack, temporary_directory
 _ROOT = Path(__file__).resolve().parents[2]
 _CAPACITY_CLIENTS = (8, 16)
 _CAPACITY_S = 45.0
-# Lists behind cursors are kept for a quarter of an hour, and a checkpoint comes as often.
+# Lists behind cursors are kept for sixteen minutes, and checkpoints are fifteen apart.
 _SETTLE_MINUTES = 16.0
 
 
