@@ -26,6 +26,7 @@ from kebab.cli.errors import CliError
 from kebab.cli.resolve import the_workspace
 from kebab.cli.verb import BaseVerb
 from kebab.people.models import Workspace
+from search.evaluation.machine import machine
 from search.models import Chunk, Document
 
 _MOST_QUERIES = 10_000
@@ -164,7 +165,7 @@ class Command(BaseVerb):
     def _with_tenants(self, options: dict[str, Any]) -> dict[str, Any]:
         tenants = Tenants(folder=options["path"] or _demo_folder(), number=options["workspaces"])
         found = many_tenants(tenants, stack_url(), self._say)
-        facts = conditions(chunks=found["chunks"], documents=0, queries=found["asked"])
+        facts = {**machine(), "chunks": found["chunks"], "queries": found["asked"]}
         return {"conditions": facts, "figures": [], "tenants": found}
 
     def _say(self, sentence: str) -> None:

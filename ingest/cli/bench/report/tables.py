@@ -130,7 +130,7 @@ def tenant_lines(tenants: Mapping[str, Any]) -> Iterator[str]:
         "hybrid over HTTP, p50/p95 ms": _pair(tenants["http"]),
         **{f"{name}, MB on disk": _number(value) for name, value in tenants["disk_mb"].items()},
         **{f"{name}, MB of memory": _number(value) for name, value in tenants["memory_mb"].items()},
-        **{f"{name}, s": _number(value) for name, value in tenants["upkeep_s"].items()},
+        **{f"upkeep: {name}, s": _number(value) for name, value in tenants["upkeep_s"].items()},
         "idle stack, share of a core": _share(cores.get("all")),
         **{
             f"{name} held, all processes / most of one": f"{held[name]} / {held[f'most_{name}']}"
