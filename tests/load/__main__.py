@@ -87,7 +87,7 @@ def _run(stack: Stack, options: Options) -> int:
 
 def _write(folder: Path, found: dict[str, Any]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "load.json").write_text(json.dumps(found, indent=1) + "\n")
+    (folder / "load.json").write_text(json.dumps(found) + "\n")
     try:
         from tests.load.plots import draw
     except ModuleNotFoundError as error:
