@@ -112,7 +112,7 @@ def living(folder: Path) -> Iterator[Path]:
 def remove_dead(folder: Path) -> None:
     """Remove the files of processes that have ended, and of such as never came to count."""
     for keys in (*folder.glob("*.keys"), *folder.glob("*.new")):
-        if not _is_held(keys) and not (keys.suffix == ".new" and _is_fresh(keys)):
+        if _is_held(keys) is False and not (keys.suffix == ".new" and _is_fresh(keys)):
             keys.unlink(missing_ok=True)
             keys.with_suffix(".values").unlink(missing_ok=True)
     for values in folder.glob("*.values"):
@@ -135,11 +135,12 @@ def pid_namespace() -> str:
     return ""
 
 
-def _is_held(path: Path) -> bool:
+def _is_held(path: Path) -> bool | None:
+    """Whether somebody has locked it; None when it is gone, or has been given its name meanwhile."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
-        return False
+        return None
     try:
         # Shared: two who look at once don't take each other for the owner.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
