@@ -18,7 +18,7 @@ from kebab.tenancy.acting import acting_in
 from kebab.threads import ContextThreads
 from search.metrics import SYNC_FAILURES
 from search.mirror.connections import ReaderPool
-from search.mirror.errors import MirrorBusy, MirrorError
+from search.mirror.errors import MirrorBusy, MirrorError, MirrorToBeMade
 from search.mirror.files import MirrorFiles
 from search.mirror.snapshot import read_token
 from search.mirror.sync import applied_seq, applied_token, rebuild_mirror, sync_mirror
@@ -55,9 +55,9 @@ def leg_executor() -> ContextThreads:
 # How many searches are under way in this process.
 _searching = 0
 _counting = Lock()
-# First mirrors that this process is building.
-_builds: dict[uuid.UUID, Future[None]] = {}
-_starting_builds = Lock()
+# The sync of each workspace that is under way, or waits for a thread.
+_syncs: dict[uuid.UUID, Future[None]] = {}
+_starting_syncs = Lock()
 
 
 @contextlib.contextmanager
@@ -104,7 +104,7 @@ def _place(workspace_id: uuid.UUID) -> tuple[int, int]:
 
 def trigger_sync(workspace_id: uuid.UUID) -> None:
     """Have this process bring the mirror up to date beside the request that found it behind."""
-    _sync_executor().submit(_sync_and_log, workspace_id)
+    _sync_beside(workspace_id)
 
 
 def trigger_rebuild(workspace_id: uuid.UUID) -> None:
@@ -124,24 +124,24 @@ def ensure_mirror(workspace_id: uuid.UUID, head_seq: int) -> None:
         with reader_pool().reader(mirror_files(workspace_id).current()):
             return
     except MirrorError:
-        build_first_mirror(workspace_id, limit_s=_FIRST_MIRROR_S)
+        build_mirror(workspace_id, limit_s=_FIRST_MIRROR_S)
 
 
-def build_first_mirror(workspace_id: uuid.UUID, *, limit_s: float) -> None:
-    """Have this node's first mirror of a workspace built, and wait for it no longer than `limit_s`."""
+def build_mirror(workspace_id: uuid.UUID, *, limit_s: float) -> None:
+    """Have this node's mirror of a workspace built, and wait for it no longer than `limit_s`."""
     with contextlib.suppress(TimeoutError):
-        _build_of(workspace_id, limit_s).result(limit_s)
+        _sync_beside(workspace_id, limit_s).result(limit_s)
 
 
-def _build_of(workspace_id: uuid.UUID, limit_s: float) -> Future[None]:
-    """Give the build under way: each search would else have one of the few threads wait for the first."""
-    with _starting_builds:
-        build = _builds.get(workspace_id)
-        if build is None or build.done():
-            build = _sync_executor().submit(_sync_and_log, workspace_id, wait_s=limit_s)
-            _builds[workspace_id] = build
-            build.add_done_callback(lambda _: _builds.pop(workspace_id, None))
-        return build
+def _sync_beside(workspace_id: uuid.UUID, wait_s: float = 0.0) -> Future[None]:
+    """Give the sync under way: each search would else have one of the few threads wait for the first."""
+    with _starting_syncs:
+        sync = _syncs.get(workspace_id)
+        if sync is None or sync.done():
+            sync = _sync_executor().submit(_sync_and_log, workspace_id, wait_s=wait_s)
+            _syncs[workspace_id] = sync
+            sync.add_done_callback(lambda _: _syncs.pop(workspace_id, None))
+        return sync
 
 
 def wait_for_seq(workspace_id: uuid.UUID, seq: int, *, limit_s: float) -> None:
@@ -152,12 +152,22 @@ def wait_for_seq(workspace_id: uuid.UUID, seq: int, *, limit_s: float) -> None:
     deadline = time.monotonic() + limit_s
     recent_use().note(workspace_id)
     while not _shows(workspace_id, seq):
-        if time.monotonic() >= deadline:
+        left_s = deadline - time.monotonic()
+        if left_s <= 0:
             raise NotSearchableYet(
                 f"Change {seq} is not searchable on this node after {limit_s:g} s; ask again."
             )
-        if not _sync(workspace_id) or not _shows(workspace_id, seq):
+        if not _sync_within(workspace_id, left_s) or not _shows(workspace_id, seq):
             time.sleep(_POLL_S)
+
+
+def _sync_within(workspace_id: uuid.UUID, limit_s: float) -> bool:
+    """Follow the log here; a mirror that has to be made anew is made beside, for that may take minutes."""
+    try:
+        return _sync(workspace_id, may_build=False)
+    except MirrorToBeMade:
+        build_mirror(workspace_id, limit_s=limit_s)
+        return True
 
 
 def _shows(workspace_id: uuid.UUID, seq: int) -> bool:
@@ -170,13 +180,18 @@ def _shows(workspace_id: uuid.UUID, seq: int) -> bool:
         return applied >= seq and token == read_token(workspace_id, applied)
 
 
-def _sync(workspace_id: uuid.UUID, wait_s: float = 0.0) -> bool:
-    """Sync the mirror here; False when it can't be written now, by another process or a full disk."""
+def _sync(workspace_id: uuid.UUID, wait_s: float = 0.0, *, may_build: bool = True) -> bool:
+    """Sync the mirror here; False when it can't be written now, by another process or a full disk.
+
+    Raises MirrorToBeMade where it would have to be built and may not.
+    """
     try:
-        sync_mirror(mirror_files(workspace_id), workspace_id, wait_s=wait_s)
+        sync_mirror(mirror_files(workspace_id), workspace_id, wait_s=wait_s, may_build=may_build)
     except MirrorBusy:
         return False
     except (MirrorError, apsw.Error, OSError) as error:
+        if isinstance(error, MirrorToBeMade) and not may_build:
+            raise
         SYNC_FAILURES.add()
         logger.warning("mirror of %s can't be written now: %s", workspace_id, error)
         return False

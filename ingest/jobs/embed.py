@@ -116,11 +116,11 @@ def _fill(work: Work, goal: Goal, turn_ends_at: float) -> Ending | None:
                     return Ending.CANCELLED
             if work.is_cancelled:
                 return Ending.CANCELLED
-            if time.monotonic() > turn_ends_at and work.others_wait(embedding=True):
-                return Ending.YIELDED
             _store(work, goal.space, batch)
             failpoints.reached("after_vectors")
-            if worker_stop.is_asked():
+            # Behind the batch: one that takes longer than a turn would else never be kept by anybody.
+            is_over = time.monotonic() > turn_ends_at and work.others_wait(embedding=True)
+            if is_over or worker_stop.is_asked():
                 return Ending.YIELDED
             if not goal.is_live and time.monotonic() > look_again_at:
                 # What was written meanwhile is searched in the live space: that goes first.

@@ -5,6 +5,7 @@ Postgres' clock decides. A worker that was thought dead finds its fence closed a
 
 import logging
 import threading
+import time
 import uuid
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -138,18 +139,18 @@ class LeaseKeeper:
             self._keep_until_stopped()
 
     def _keep_until_stopped(self) -> None:
-        since_renewal_s = 0.0
+        renewed_at = time.monotonic()
         try:
             while not self._stop.wait(_WATCH_S):
-                since_renewal_s += _WATCH_S
-                renew = since_renewal_s >= min(_RENEW_S, settings.KEBAB_LEASE_S / 4)
+                looked_at = time.monotonic()
+                renew = looked_at - renewed_at >= min(_RENEW_S, settings.KEBAB_LEASE_S / 4)
                 try:
                     self._look(renew=renew)
                 except Error as error:
                     logger.warning("lease of job %s can't be renewed: %s", self._lease.job_id, error)
                     connection.close()  # the next look gets a sound one
                     continue
-                since_renewal_s = 0.0 if renew else since_renewal_s
+                renewed_at = looked_at if renew else renewed_at
         finally:
             connection.close()
 

@@ -13,6 +13,8 @@ from kebab.stack.blob_storage import BlobsUnavailable
 OUTAGES = (DatabaseError, InterfaceError, psycopg.OperationalError, RedisError, OSError)
 
 _STORAGE_ERRNOS = {errno.ENOSPC, errno.EROFS, errno.EDQUOT}
+# The process or the machine can open nothing more, or has no memory for it.
+_BUSY_ERRNOS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 _BUSY = (
     psycopg.errors.LockNotAvailable,
     psycopg.errors.DeadlockDetected,
@@ -37,6 +39,8 @@ def outage_of(error: BaseException) -> ServiceUnavailable | None:
         return ServiceUnavailable(
             "The server can't store anything at the moment.", code="storage_full", retry_after_s=60
         )
+    if isinstance(error, OSError) and error.errno in _BUSY_ERRNOS:
+        return ServiceUnavailable("The server is busy; try again.", code="busy", retry_after_s=5)
     return None
 
 

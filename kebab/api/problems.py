@@ -4,6 +4,7 @@ import logging
 import sys
 import uuid
 from collections.abc import Iterator, Mapping
+from math import ceil
 from typing import Any
 
 from django.core.exceptions import (
@@ -26,6 +27,8 @@ CONTENT_TYPE = "application/problem+json"
 # A refusal tells what is wrong; it doesn't throw a megabyte back.
 _MOST_ERRORS = 20
 _MOST_CHARS = 1_000
+# When to ask again where nobody can know: somebody has to change something first.
+_LASTING_S = 60
 
 logger = logging.getLogger(__name__)
 
@@ -141,12 +144,14 @@ def _place(context: Mapping[str, Any]) -> str:
 
 def _known(error: Any) -> Problem:
     retry_after_s = getattr(error, "retry_after_s", None)
+    if retry_after_s is None and error.status == 503:
+        retry_after_s = _LASTING_S
     return Problem(
         status=error.status,
         code=error.code,
         detail=str(error),
         errors=tuple(getattr(error, "errors", ())),
-        headers={"Retry-After": str(retry_after_s)} if retry_after_s is not None else {},
+        headers={"Retry-After": str(ceil(retry_after_s))} if retry_after_s is not None else {},
     )
 
 

@@ -1,11 +1,12 @@
 """What can be wrong with a mirror. A rebuild mends all of it but what passes.
 
 MirrorError
-├── MirrorAbsent      no generation is published yet
-├── MirrorOutdated    the file, or its place in the log, can't be followed any further
-├── MirrorDamaged     SQLite or FTS5 says the file is broken
-├── MirrorBusy        another process of this node is writing it, or its disk lets nobody read it now
-└── SqliteTooOld      the library would corrupt files
+├── MirrorToBeMade       making it from Postgres mends it
+│   ├── MirrorAbsent      no generation is published yet
+│   ├── MirrorOutdated    the file, or its place in the log, can't be followed any further
+│   └── MirrorDamaged     SQLite or FTS5 says the file is broken
+├── MirrorBusy           another process of this node is writing it, or its disk lets nobody read it now
+└── SqliteTooOld         the library would corrupt files
 """
 
 
@@ -13,13 +14,19 @@ class MirrorError(Exception):
     """A mirror can't be used as it is."""
 
 
-class MirrorAbsent(MirrorError):
+class MirrorToBeMade(MirrorError):
+    """A new generation is to be made from Postgres, which takes as long as there are chunks."""
+
+    why: str
+
+
+class MirrorAbsent(MirrorToBeMade):
     """This node has no mirror of the workspace yet; `sync_mirror` builds one."""
 
     why = "first"
 
 
-class MirrorOutdated(MirrorError):
+class MirrorOutdated(MirrorToBeMade):
     """The mirror can't follow the change log from where it stands and has to be rebuilt."""
 
     def __init__(self, told: str, *, why: str) -> None:
@@ -28,7 +35,7 @@ class MirrorOutdated(MirrorError):
         self.why = why
 
 
-class MirrorDamaged(MirrorError):
+class MirrorDamaged(MirrorToBeMade):
     """The mirror's file is damaged and has to be rebuilt."""
 
     why = "damaged"

@@ -18,7 +18,7 @@ from kebab.tenancy.acting import acting_in
 from search.metrics import CHANGES, REBUILD_SECONDS, REBUILDS, SYNC_SECONDS
 from search.mirror import connections, schema, snapshot
 from search.mirror.apply import Applier
-from search.mirror.errors import MirrorAbsent, MirrorDamaged, MirrorOutdated
+from search.mirror.errors import MirrorAbsent, MirrorOutdated, MirrorToBeMade
 from search.mirror.files import MirrorFiles
 
 logger = logging.getLogger(__name__)
@@ -54,22 +54,26 @@ class SyncReport:
     is_settled: bool
 
 
-def sync_mirror(files: MirrorFiles, workspace_id: uuid.UUID, *, wait_s: float = 0.0) -> SyncReport:
+def sync_mirror(
+    files: MirrorFiles, workspace_id: uuid.UUID, *, wait_s: float = 0.0, may_build: bool = True
+) -> SyncReport:
     """Bring the mirror to the log's present end, building or rebuilding it where it can't follow.
 
     It acts in that workspace, wherever its caller acts.
 
-    Raises MirrorBusy when another process of this node is at it for longer than `wait_s`, and
-    Workspace.DoesNotExist when the workspace is gone.
+    Raises MirrorBusy when another process of this node is at it for longer than `wait_s`, MirrorToBeMade
+    where it would have to be built and `may_build` is false, and Workspace.DoesNotExist when the workspace
+    is gone.
     """
     with files.writing(wait_s), acting_in(workspace_id):
         try:
             with tracing.span("mirror.sync"), SYNC_SECONDS.timed():
                 report = _follow(files.current(), workspace_id)
-        except MirrorAbsent as reason:
-            return _build(files, workspace_id, why=reason.why)
-        except (MirrorOutdated, MirrorDamaged) as reason:
-            logger.warning("mirror of %s is rebuilt: %s", workspace_id, reason)
+        except MirrorToBeMade as reason:
+            if not may_build:
+                raise
+            if not isinstance(reason, MirrorAbsent):
+                logger.warning("mirror of %s is rebuilt: %s", workspace_id, reason)
             return _build(files, workspace_id, why=reason.why)
         is_alone = files.remove_old()
         return replace(report, is_settled=report.is_settled and is_alone)

@@ -26,6 +26,7 @@ def client(db):
         ("database", 503, "database_unavailable"),
         ("redis", 503, "redis_unavailable"),
         ("disk", 503, "storage_full"),
+        ("files", 503, "busy"),
         ("defect", 500, "internal_error"),
         ("missing", 404, "not_found"),
         ("suspicious", 400, "invalid_request"),
@@ -43,8 +44,11 @@ def test_every_exception_is_answered_with_its_problem(client, how, status, code)
     assert "of ours" not in response.content.decode()
 
 
-def test_an_outage_says_when_to_try_again(client):
-    assert int(client.get("/api/v1/fail/database").headers["Retry-After"]) > 0
+@pytest.mark.parametrize("how", ["database", "disk", "files", "embedder"])
+def test_an_outage_says_when_to_try_again(client, how):
+    response = client.get(f"/api/v1/fail/{how}")
+
+    assert (response.status_code, int(response.headers["Retry-After"]) > 0) == (503, True)
 
 
 def test_a_defect_is_logged_under_the_name_that_the_caller_sees_and_tells_nothing_else(client, caplog):

@@ -26,6 +26,7 @@ from kebab.api.views import ApiView, WorkspaceView
 from kebab.operating.site import site
 from kebab.people import audit
 from kebab.people.models import AuditEvent, Role, Scope
+from search.retrieval.errors import EmbedderUnavailable
 
 handler400 = problems.bad_request
 handler403 = problems.permission_denied
@@ -116,6 +117,8 @@ class FailingView(ApiView):
             "database": OperationalError("connection refused"),
             "redis": RedisConnectionError("gone"),
             "disk": OSError(errno.ENOSPC, "No space left on device"),
+            "files": OSError(errno.EMFILE, "Too many open files"),
+            "embedder": EmbedderUnavailable("It needs a key.", is_lasting=True),
             "defect": RuntimeError("a password: hunter2"),
             "missing": Http404("No Document matches the given query."),
             "suspicious": SuspiciousOperation("a path of ours"),

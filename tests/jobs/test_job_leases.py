@@ -1,5 +1,6 @@
 """Who works on a job: one worker at a time, and never one that was thought dead."""
 
+import time
 from datetime import timedelta
 from functools import partial
 from uuid import uuid4
@@ -10,6 +11,7 @@ from django.utils import timezone
 
 from ingest.errors import LeaseLost
 from ingest.jobs import items, run, writing
+from ingest.jobs import lease as lease_keeping
 from ingest.jobs.items import MAX_ITEM_ATTEMPTS
 from ingest.jobs.lease import MAX_STALLED_ATTEMPTS, Lease, LeaseKeeper, claim
 from ingest.jobs.quarantine import quarantined, try_again
@@ -143,6 +145,22 @@ def test_a_keeper_renews_the_lease_and_sees_a_cancellation(job):
     Job.objects.update(cancel_requested=True)
     keeper._look(renew=False)
     assert (keeper.is_cancelled, keeper.is_lost) == (True, False)
+
+
+def test_a_keeper_renews_by_the_clock_however_long_its_looks_take(job, monkeypatch):
+    monkeypatch.setattr(lease_keeping, "_WATCH_S", 0.01)
+    monkeypatch.setattr(lease_keeping, "_RENEW_S", 0.1)
+    keeper, renewals = LeaseKeeper(claim(job.workspace_id, job.pk)), []
+
+    def slow(*, renew):
+        renewals.append(renew)
+        time.sleep(0.12)
+        if len(renewals) == 6:
+            keeper._stop.set()
+
+    monkeypatch.setattr(keeper, "_look", slow)
+    keeper._keep()
+    assert renewals[1:] == [True] * 5
 
 
 def test_a_keeper_sees_that_its_lease_is_lost(job):

@@ -235,7 +235,7 @@ def test_a_mirror_that_is_not_there_is_named(react, ask, settings, tmp_path, mon
     found = ask("/libs/search", libraryName="barrel")
     assert ([each["title"] for each in found["results"]], found["degraded"]) == (["React"], [])
     settings.KEBAB_MIRROR_DIR = tmp_path / "empty"
-    monkeypatch.setattr("search.node.build_first_mirror", lambda workspace_id, *, limit_s: None)
+    monkeypatch.setattr("search.node.build_mirror", lambda workspace_id, *, limit_s: None)
     found = ask("/libs/search", libraryName="barrel")
 
     assert (found["results"], found["degraded"]) == ([], ["lexical"])

@@ -79,11 +79,29 @@ def test_a_clock_that_was_wrong_for_a_moment_costs_a_node_few_of_them(mirrored, 
 def test_searches_that_wait_for_one_first_mirror_hold_one_thread(workspace, files, mirrors):
     write(workspace, "a.md", "apple")
     with files.writing():
-        builds = {node._build_of(workspace.pk, 30.0) for _ in range(10)}
+        builds = {node._sync_beside(workspace.pk, 30.0) for _ in range(10)}
         assert len(builds) == 1
     builds.pop().result(30)
     assert is_there(files)
-    assert not node._builds
+    assert not node._syncs
+
+
+def test_searches_that_find_a_mirror_behind_leave_one_sync(workspace, files, mirrors, monkeypatch):
+    write(workspace, "a.md", "apple")
+    may_go_on, synced = threading.Event(), []
+
+    def slow(files, workspace_id, **_):
+        synced.append(workspace_id)
+        may_go_on.wait(30)
+
+    monkeypatch.setattr(node, "sync_mirror", slow)
+    for _ in range(100):
+        node.trigger_sync(workspace.pk)
+    assert node._sync_executor()._work_queue.qsize() <= 1
+    going_on = node._syncs[workspace.pk]
+    may_go_on.set()
+    going_on.result(30)
+    assert synced == [workspace.pk]
 
 
 def test_one_that_was_never_used_counts_from_when_it_was_made(mirrored, files, mirrors):

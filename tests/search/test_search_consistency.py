@@ -1,5 +1,6 @@
 """Reading one's writes, lag that is reported, mirrors that heal when a search finds them wanting."""
 
+import threading
 import time
 from types import SimpleNamespace
 
@@ -11,6 +12,7 @@ from kebab.people.operator import the_operator
 from search import node
 from search.blobs import blob_name, keep_blob
 from search.mirror import schema
+from search.mirror import sync as mirror_sync
 from search.mirror.sync import sync_mirror
 from search.retrieval.errors import NotSearchableYet
 from search.retrieval.types import Mode
@@ -99,6 +101,24 @@ def test_waiting_for_a_number_that_nobody_wrote_lets_others_work(workspace, monk
     with pytest.raises(NotSearchableYet):
         node.wait_for_seq(workspace.pk, 99, limit_s=10)
     assert len(slept) >= 8
+
+
+def test_a_number_is_waited_for_no_longer_where_the_mirror_is_to_be_made(workspace, monkeypatch):
+    seq = write(workspace, "a.md", "apple").seq
+    may_go_on, build = threading.Event(), mirror_sync._build
+
+    def slow(*given, **named):
+        assert may_go_on.wait(30)
+        return build(*given, **named)
+
+    monkeypatch.setattr(mirror_sync, "_build", slow)
+    began = time.monotonic()
+    with pytest.raises(NotSearchableYet):
+        node.wait_for_seq(workspace.pk, seq, limit_s=0.3)
+    assert time.monotonic() - began < 5
+    may_go_on.set()
+    node.wait_for_seq(workspace.pk, seq, limit_s=30)
+    assert paths(ask(workspace, "apple", min_seq=seq)) == ["a.md"]
 
 
 def test_a_mirror_that_is_behind_answers_says_so_and_catches_up(workspace):

@@ -142,7 +142,7 @@ def test_what_postgres_has_no_more_is_not_suggested(corpus):
 def test_without_a_mirror_there_are_titles(workspace, monkeypatch):
     from search import node
 
-    monkeypatch.setattr(node, "build_first_mirror", lambda workspace_id, limit_s: None)
+    monkeypatch.setattr(node, "build_mirror", lambda workspace_id, limit_s: None)
     write(workspace, "a.md", section("Pushing", "push_back"), title="Pushing")
     found = suggest(workspace, "push", reader=Reader())
 

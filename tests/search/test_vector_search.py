@@ -1,6 +1,7 @@
 """Finding chunks by their vectors. The hash embedder puts texts that share words near each other."""
 
 import logging
+import threading
 from dataclasses import replace
 from functools import partial
 
@@ -207,7 +208,7 @@ def test_a_worker_without_the_owner_scans_without_an_index_and_says_so(
 
 
 def test_a_build_that_is_broken_off_says_why_and_the_next_one_makes_good(indexed, caplog, monkeypatch):
-    monkeypatch.setattr("kebab.tenancy.owner._LOCK_LIMIT_MS", 50)
+    monkeypatch.setattr("search.vectors.index._OLDER_SNAPSHOTS_MS", 50)
     space = EmbeddingSpace.objects.get(is_indexed=True)
     drop_index(space)
     EmbeddingSpace.objects.update(is_indexed=False)
@@ -219,6 +220,22 @@ def test_a_build_that_is_broken_off_says_why_and_the_next_one_makes_good(indexed
 
     assert "KEBAB_OWNER_DATABASE_URL" not in caplog.text
     assert ensure_index(space)
+
+
+def test_a_build_waits_for_an_older_snapshot(indexed, monkeypatch):
+    monkeypatch.setattr("kebab.tenancy.owner._LOCK_LIMIT_MS", 50)
+    space = EmbeddingSpace.objects.get(is_indexed=True)
+    drop_index(space)
+    EmbeddingSpace.objects.update(is_indexed=False)
+    space.refresh_from_db()
+    with owner_connection() as reading:
+        reading.autocommit = False
+        reading.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        reading.execute("SELECT count(*) FROM search_chunk")
+        ending = threading.Timer(0.5, reading.rollback)
+        ending.start()
+        assert ensure_index(space)
+        ending.join()
 
 
 def test_an_index_that_a_crash_left_invalid_is_built_again(indexed):
