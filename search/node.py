@@ -115,7 +115,7 @@ def trigger_rebuild(workspace_id: uuid.UUID) -> None:
 def ensure_mirror(workspace_id: uuid.UUID, head_seq: int) -> None:
     """Build this node's mirror of a workspace that has come to change `head_seq`, if there is none to read.
 
-    It waits two seconds at most.
+    It waits two seconds at most. Raises Workspace.DoesNotExist.
     """
     if not head_seq:
         return
@@ -128,7 +128,10 @@ def ensure_mirror(workspace_id: uuid.UUID, head_seq: int) -> None:
 
 
 def build_mirror(workspace_id: uuid.UUID, *, limit_s: float) -> None:
-    """Have this node's mirror of a workspace built, and wait for it no longer than `limit_s`."""
+    """Have this node's mirror of a workspace built, and wait for it no longer than `limit_s`.
+
+    Raises Workspace.DoesNotExist.
+    """
     with contextlib.suppress(TimeoutError):
         _sync_beside(workspace_id, limit_s).result(limit_s)
 
@@ -206,6 +209,7 @@ def _sync_and_log(workspace_id: uuid.UUID, wait_s: float = 0.0) -> None:
         _sync(workspace_id, wait_s)
     except Workspace.DoesNotExist:
         logger.info("workspace %s is gone", workspace_id)
+        raise
     except Exception:
         logger.exception("mirror of %s could not be synced", workspace_id)
     finally:

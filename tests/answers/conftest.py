@@ -1,26 +1,22 @@
 """A workspace with a few guides in it, in the test's own transaction, and models to answer from them."""
 
-from contextlib import nullcontext
-
 import pytest
 from rest_framework.test import APIClient
 
-from search import node
-from search.mirror import snapshot
 from tests.answers.guides import GUIDES
 from tests.answers.using import use, use_model_at  # noqa: F401  fixtures
 from tests.api.schemas import check_response
 from tests.api_plumbing.actors import token_client
 from tests.context.filling import index, put
 from tests.corpus.making import make_workspace
+from tests.mirrors import sync_in_this_thread
 
 
 @pytest.fixture(autouse=True)
 def _node(mirrors, blobs, settings, monkeypatch):
     """No snapshot can begin in the test's transaction, and no other thread sees it."""
     settings.KEBAB_LEG_LIMIT_MS = 60_000
-    monkeypatch.setattr(snapshot, "postgres_snapshot", nullcontext)
-    monkeypatch.setattr(node, "trigger_sync", lambda workspace_id: None)
+    sync_in_this_thread(monkeypatch)
 
 
 @pytest.fixture(autouse=True)

@@ -1,14 +1,12 @@
 """Suggestions over HTTP: strict, within rights, as published."""
 
-from contextlib import nullcontext
-
 import pytest
 
-from search.mirror import snapshot
 from tests.api.making import address
 from tests.api.schemas import validate
 from tests.api_plumbing.actors import Role, member_client, token_client
 from tests.corpus.making import chunk, write
+from tests.mirrors import sync_in_this_thread
 from tests.search.asking import sync
 
 
@@ -26,7 +24,7 @@ def texts(client, workspace, **given):
 @pytest.fixture
 def corpus(workspace, settings, monkeypatch):
     settings.KEBAB_LEG_LIMIT_MS = 60_000
-    monkeypatch.setattr(snapshot, "postgres_snapshot", nullcontext)
+    sync_in_this_thread(monkeypatch)
     for number in range(12):
         title = f"Pushing {number:02}"
         write(workspace, f"{number:02}.md", section(title, f"push_{number}"), title=title)

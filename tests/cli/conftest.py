@@ -6,8 +6,8 @@ import pytest
 
 from kebab.cli import verb
 from search.management.commands import mirror
-from search.mirror import snapshot
 from tests.corpus.making import make_workspace
+from tests.mirrors import sync_in_this_thread
 
 
 @pytest.fixture(autouse=True)
@@ -20,5 +20,5 @@ def _servers_run_already(monkeypatch):
 def workspace(db, mirrors, settings, monkeypatch):
     """A workspace that lives in the test's own transaction, where no snapshot can be begun or is needed."""
     settings.KEBAB_LEG_LIMIT_MS = 60_000
-    monkeypatch.setattr(snapshot, "postgres_snapshot", nullcontext)
+    sync_in_this_thread(monkeypatch)
     return make_workspace()

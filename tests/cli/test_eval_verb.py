@@ -1,7 +1,6 @@
 """`kebab eval` from a folder in BEIR's layout to figures."""
 
 import json
-from contextlib import nullcontext
 
 import pytest
 from django.core.management.base import CommandError
@@ -9,7 +8,6 @@ from django.core.management.base import CommandError
 from ingest.cli.evaluation import beir as judged_set
 from ingest.cli.judged_documents import Loader
 from kebab.people.models import Workspace
-from search import node
 from search.corpus import replace_document
 from search.embedders.hashing import HashEmbedder
 from search.embedding import wanted_embedder
@@ -17,12 +15,12 @@ from search.evaluation.beir import JudgedDocument
 from search.evaluation.judged import JudgedTopic
 from search.evaluation.running import evaluate
 from search.evaluation.settings import RunSettings
-from search.mirror import snapshot
 from search.models import Chunk, Document
 from search.retrieval.types import Mode
 from search.vectors.spaces import ensure_live_space
 from tests.cli.running import error_of, run, run_json
 from tests.corpus.making import draft, make_place, make_workspace
+from tests.mirrors import sync_in_this_thread
 from tests.search.asking import sync
 
 SENTENCE = "The committee met again and adjourned without deciding anything of note. "
@@ -51,8 +49,7 @@ def _one_transaction(db, mirrors, settings, monkeypatch):
     """The scratch workspace lives in the test's own transaction, as `workspace` does."""
     settings.KEBAB_LEG_LIMIT_MS = 60_000
     settings.KEBAB_PARSERS = 1
-    monkeypatch.setattr(snapshot, "postgres_snapshot", nullcontext)
-    monkeypatch.setattr(node, "trigger_sync", lambda workspace_id: None)
+    sync_in_this_thread(monkeypatch)
 
 
 def test_each_mode_has_its_figures_and_the_workspace_is_gone(folder):

@@ -1,15 +1,12 @@
 """A workspace with files in it, in the test's own transaction."""
 
-from contextlib import nullcontext
-
 import pytest
 from rest_framework.test import APIClient
 
-from search import node
-from search.mirror import snapshot
 from tests.api.schemas import check_response
 from tests.api_plumbing.actors import token_client
 from tests.corpus.making import make_workspace
+from tests.mirrors import sync_in_this_thread
 
 
 @pytest.fixture(autouse=True)
@@ -21,8 +18,7 @@ def _node(mirrors, settings, tmp_path, monkeypatch):
         "OPTIONS": {"location": tmp_path / "blobs"},
     }
     settings.STORAGES = {**settings.STORAGES, "default": storage}
-    monkeypatch.setattr(snapshot, "postgres_snapshot", nullcontext)
-    monkeypatch.setattr(node, "trigger_sync", lambda workspace_id: None)
+    sync_in_this_thread(monkeypatch)
 
 
 @pytest.fixture(autouse=True)

@@ -7,16 +7,16 @@ import pytest
 
 from kebab.cli import verb
 from search.insight.noting import query_log
-from search.mirror import snapshot
 from tests.browsing import browser, open_page  # noqa: F401  fixtures
 from tests.corpus.making import make_workspace, write
+from tests.mirrors import sync_in_this_thread
 from tests.search.asking import sync
 
 
 @pytest.fixture
 def workspace(db, mirrors, settings, monkeypatch):
     settings.KEBAB_LEG_LIMIT_MS = 60_000
-    monkeypatch.setattr(snapshot, "postgres_snapshot", nullcontext)  # it can't be begun in a transaction
+    sync_in_this_thread(monkeypatch)
     return make_workspace()
 
 

@@ -1,17 +1,13 @@
 """A workspace whose libraries can be searched from the test's own transaction."""
 
-from contextlib import nullcontext
-
 import pytest
 
-from search import node
-from search.mirror import snapshot
 from tests.corpus.making import make_workspace
+from tests.mirrors import sync_in_this_thread
 
 
 @pytest.fixture
 def workspace(db, mirrors, settings, monkeypatch):
     settings.KEBAB_LEG_LIMIT_MS = 60_000
-    monkeypatch.setattr(snapshot, "postgres_snapshot", nullcontext)
-    monkeypatch.setattr(node, "trigger_sync", lambda workspace_id: None)
+    sync_in_this_thread(monkeypatch)
     return make_workspace()

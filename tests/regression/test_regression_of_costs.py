@@ -3,16 +3,13 @@
 Costs are counts: what PostgreSQL, SQLite, Redis and Python are asked to do. A busy machine changes none.
 """
 
-from contextlib import nullcontext
-
 import pytest
 
 from ingest.jobs import embed as embed_job
 from ingest.jobs import items, lease
 from ingest.sandbox import pool
-from search import node
-from search.mirror import snapshot
 from search.vectors import nearest
+from tests.mirrors import sync_in_this_thread
 from tests.regression import planted
 from tests.regression.budgets import COSTS, GROWTH
 from tests.regression.guards import Regression, check_costs, check_growth
@@ -32,8 +29,7 @@ def nothing_by_the_clock(sizes, mirrors, blobs, monkeypatch):
     monkeypatch.setattr(items, "_TURN_S", _EVER_S)
     monkeypatch.setattr(embed_job, "_TURN_S", _EVER_S)
     monkeypatch.setattr(pool, "GATHER_S", _EVER_S)
-    monkeypatch.setattr(snapshot, "postgres_snapshot", nullcontext)
-    monkeypatch.setattr(node, "trigger_sync", lambda workspace_id: None)
+    sync_in_this_thread(monkeypatch)
 
 
 def test_every_budget_is_of_something_measured():

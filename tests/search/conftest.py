@@ -1,12 +1,10 @@
 """A workspace to search, on a machine that may be busy."""
 
-from contextlib import nullcontext
-
 import pytest
 
-from search import embedding, node
-from search.mirror import snapshot
+from search import embedding
 from tests.corpus.making import make_workspace
+from tests.mirrors import sync_in_this_thread
 
 
 @pytest.fixture
@@ -17,8 +15,7 @@ def patience(mirrors, settings):
 @pytest.fixture
 def workspace(db, patience, monkeypatch):
     """A workspace in the test's own transaction: no snapshot can begin there, no other thread sees it."""
-    monkeypatch.setattr(snapshot, "postgres_snapshot", nullcontext)
-    monkeypatch.setattr(node, "trigger_sync", lambda workspace_id: None)
+    sync_in_this_thread(monkeypatch)
     return make_workspace()
 
 

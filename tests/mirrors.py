@@ -1,0 +1,19 @@
+"""Mirrors of workspaces that live in the test's own transaction, which no other thread sees."""
+
+from contextlib import nullcontext
+
+import pytest
+
+from search import node
+from search.mirror import snapshot
+
+
+def sync_in_this_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have mirrors made where they are asked for, for no snapshot can begin in the test's transaction."""
+
+    def build_mirror(workspace_id, *, limit_s):
+        node._sync(workspace_id)
+
+    monkeypatch.setattr(snapshot, "postgres_snapshot", nullcontext)
+    monkeypatch.setattr(node, "trigger_sync", lambda workspace_id: None)
+    monkeypatch.setattr(node, "build_mirror", build_mirror)
