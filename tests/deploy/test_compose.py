@@ -32,6 +32,13 @@ def test_made_secrets_are_all_that_compose_demands_and_never_the_same():
     Fernet(made[0]["KEBAB_ENCRYPTION_KEYS"])
 
 
+def test_every_setting_can_be_given_to_all_of_our_containers_and_to_no_other():
+    other = {"path": "kebab.env", "required": False}
+    assert {name for name, told in COMPOSE["services"].items() if other in told.get("env_file", ())} == set(
+        ours()
+    )
+
+
 def told_by_compose(value, **environment):
     """What compose makes of a value with defaults, the innermost first."""
     while True:
