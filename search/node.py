@@ -11,14 +11,15 @@ from threading import Lock
 
 import apsw
 from django.conf import settings
-from django.db import connection
+from django.db import Error, connection
 
 from kebab.people.models import Workspace
+from kebab.role import VERB, own_role
 from kebab.tenancy.acting import acting_in
 from kebab.threads import ContextThreads
 from search.metrics import SYNC_FAILURES
 from search.mirror.connections import ReaderPool
-from search.mirror.errors import MirrorBusy, MirrorError, MirrorToBeMade
+from search.mirror.errors import MirrorBusy, MirrorError, SyncTakesLong
 from search.mirror.files import MirrorFiles
 from search.mirror.snapshot import read_token
 from search.mirror.sync import applied_seq, applied_token, rebuild_mirror, sync_mirror
@@ -29,6 +30,8 @@ logger = logging.getLogger(__name__)
 
 # Between two looks at a mirror that another process is writing, or for a number that isn't written yet.
 _POLL_S = 0.02
+# Before what could not be made, by a full disk for example, is begun again.
+_AGAIN_S = 1.0
 # A node that has no mirror of the workspace yet gets this long to build it before it answers without.
 _FIRST_MIRROR_S = 2.0
 _SYNCS_AT_ONCE = 3
@@ -56,7 +59,7 @@ def leg_executor() -> ContextThreads:
 _searching = 0
 _counting = Lock()
 # The sync of each workspace that is under way, or waits for a thread.
-_syncs: dict[uuid.UUID, Future[None]] = {}
+_syncs: dict[uuid.UUID, Future[bool]] = {}
 _starting_syncs = Lock()
 
 
@@ -124,19 +127,22 @@ def ensure_mirror(workspace_id: uuid.UUID, head_seq: int) -> None:
         with reader_pool().reader(mirror_files(workspace_id).current()):
             return
     except MirrorError:
-        build_mirror(workspace_id, limit_s=_FIRST_MIRROR_S)
+        with contextlib.suppress(Error):  # the search asks Postgres itself, and knows what to answer
+            build_mirror(workspace_id, limit_s=_FIRST_MIRROR_S)
 
 
-def build_mirror(workspace_id: uuid.UUID, *, limit_s: float) -> None:
-    """Have this node's mirror of a workspace built, and wait for it no longer than `limit_s`.
+def build_mirror(workspace_id: uuid.UUID, *, limit_s: float) -> bool:
+    """Have this node's mirror of a workspace built or brought up to date beside, within `limit_s`.
 
-    Raises Workspace.DoesNotExist.
+    Gives whether it was. Raises Workspace.DoesNotExist, and the database's errors.
     """
-    with contextlib.suppress(TimeoutError):
-        _sync_beside(workspace_id, limit_s).result(limit_s)
+    try:
+        return _sync_beside(workspace_id, limit_s).result(limit_s)
+    except TimeoutError:
+        return False
 
 
-def _sync_beside(workspace_id: uuid.UUID, wait_s: float = 0.0) -> Future[None]:
+def _sync_beside(workspace_id: uuid.UUID, wait_s: float = 0.0) -> Future[bool]:
     """Give the sync under way: each search would else have one of the few threads wait for the first."""
     with _starting_syncs:
         sync = _syncs.get(workspace_id)
@@ -150,27 +156,29 @@ def _sync_beside(workspace_id: uuid.UUID, wait_s: float = 0.0) -> Future[None]:
 def wait_for_seq(workspace_id: uuid.UUID, seq: int, *, limit_s: float) -> None:
     """Return once this node's mirror shows change `seq`, syncing it here if no other process is at it.
 
-    Raises NotSearchableYet after `limit_s` seconds.
+    Raises NotSearchableYet after `limit_s` seconds; a verb, beside which nobody else may make mirrors, makes
+    one itself, however long that takes. Raises Workspace.DoesNotExist, and the database's errors.
     """
     deadline = time.monotonic() + limit_s
     recent_use().note(workspace_id)
     while not _shows(workspace_id, seq):
-        left_s = deadline - time.monotonic()
-        if left_s <= 0:
+        if time.monotonic() >= deadline:
             raise NotSearchableYet(
                 f"Change {seq} is not searchable on this node after {limit_s:g} s; ask again."
             )
-        if not _sync_within(workspace_id, left_s) or not _shows(workspace_id, seq):
+        if not _sync_until(workspace_id, deadline) or not _shows(workspace_id, seq):
             time.sleep(_POLL_S)
 
 
-def _sync_within(workspace_id: uuid.UUID, limit_s: float) -> bool:
-    """Follow the log here; a mirror that has to be made anew is made beside, for that may take minutes."""
+def _sync_until(workspace_id: uuid.UUID, deadline: float) -> bool:
+    """Follow the log here as far as that is brief; what may take minutes is done beside."""
     try:
-        return _sync(workspace_id, may_build=False)
-    except MirrorToBeMade:
-        build_mirror(workspace_id, limit_s=limit_s)
-        return True
+        return _sync(workspace_id, is_brief=own_role() != VERB)
+    except SyncTakesLong:
+        if build_mirror(workspace_id, limit_s=deadline - time.monotonic()):
+            return True
+        time.sleep(max(0.0, min(_AGAIN_S, deadline - time.monotonic())))
+        return False
 
 
 def _shows(workspace_id: uuid.UUID, seq: int) -> bool:
@@ -183,18 +191,18 @@ def _shows(workspace_id: uuid.UUID, seq: int) -> bool:
         return applied >= seq and token == read_token(workspace_id, applied)
 
 
-def _sync(workspace_id: uuid.UUID, wait_s: float = 0.0, *, may_build: bool = True) -> bool:
+def _sync(workspace_id: uuid.UUID, wait_s: float = 0.0, *, is_brief: bool = False) -> bool:
     """Sync the mirror here; False when it can't be written now, by another process or a full disk.
 
-    Raises MirrorToBeMade where it would have to be built and may not.
+    Raises SyncTakesLong where it is to be brief and can't be.
     """
     try:
-        sync_mirror(mirror_files(workspace_id), workspace_id, wait_s=wait_s, may_build=may_build)
+        sync_mirror(mirror_files(workspace_id), workspace_id, wait_s=wait_s, is_brief=is_brief)
     except MirrorBusy:
         return False
+    except SyncTakesLong:
+        raise
     except (MirrorError, apsw.Error, OSError) as error:
-        if isinstance(error, MirrorToBeMade) and not may_build:
-            raise
         SYNC_FAILURES.add()
         logger.warning("mirror of %s can't be written now: %s", workspace_id, error)
         return False
@@ -204,14 +212,19 @@ def _sync(workspace_id: uuid.UUID, wait_s: float = 0.0, *, may_build: bool = Tru
     return True
 
 
-def _sync_and_log(workspace_id: uuid.UUID, wait_s: float = 0.0) -> None:
+def _sync_and_log(workspace_id: uuid.UUID, wait_s: float = 0.0) -> bool:
+    """Sync for whoever waits, and write down what it ends by: there may be nobody."""
     try:
-        _sync(workspace_id, wait_s)
+        return _sync(workspace_id, wait_s)
     except Workspace.DoesNotExist:
         logger.info("workspace %s is gone", workspace_id)
         raise
+    except Error as error:
+        logger.warning("mirror of %s waits for Postgres: %s", workspace_id, error)
+        raise
     except Exception:
         logger.exception("mirror of %s could not be synced", workspace_id)
+        return False
     finally:
         connection.close()
 

@@ -6,6 +6,7 @@ MirrorError
 │   ├── MirrorOutdated    the file, or its place in the log, can't be followed any further
 │   └── MirrorDamaged     SQLite or FTS5 says the file is broken
 ├── MirrorBusy           another process of this node is writing it, or its disk lets nobody read it now
+├── SyncTakesLong        what is to be done takes longer than its caller has
 └── SqliteTooOld         the library would corrupt files
 """
 
@@ -43,6 +44,10 @@ class MirrorDamaged(MirrorToBeMade):
 
 class MirrorBusy(MirrorError):
     """The mirror can't be written, or not read, at this moment: ask again."""
+
+
+class SyncTakesLong(MirrorError):
+    """The mirror has to be made, or is far behind, and who asked for a brief sync has no time for that."""
 
 
 class SqliteTooOld(MirrorError):

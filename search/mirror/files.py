@@ -3,9 +3,11 @@
 <mirrors>/<workspace uuid>/
     CURRENT              name of the published generation; replaced atomically
     USED                 empty; its time is when a search last used the mirror, to a minute
+    CHECKED              empty; its time is when its indexes were last compared with its text
     writer.lock          flock: one writer per node and workspace
     <generation>.sqlite3
     <generation>.tmp     a rebuild under way; never opened by readers
+<mirrors>/.check-<name>/  a copy that is being checked
 <mirrors>/.cold/<workspace uuid>
                          empty; a mirror that was dropped because nobody used it: searches alone make it anew
 
@@ -132,14 +134,28 @@ class MirrorFiles:
 
     def note_use(self) -> None:
         """Write down that a search uses the mirror now."""
-        with contextlib.suppress(OSError):  # there is none, or no room for an empty file
-            (self.directory / "USED").touch(mode=0o600)
+        self._note("USED")
 
     def last_used(self) -> float:
         """Give when a search last used it, else when it was made, in epoch seconds; 0: there is none."""
-        for name in ("USED", "CURRENT"):
+        return self._noted("USED")
+
+    def note_check(self) -> None:
+        """Write down that the mirror is checked now."""
+        self._note("CHECKED")
+
+    def last_checked(self) -> float:
+        """Give when it was last checked, else when it was made, in epoch seconds; 0: there is none."""
+        return self._noted("CHECKED")
+
+    def _note(self, name: str) -> None:
+        with contextlib.suppress(OSError):  # there is no mirror, or no room for an empty file
+            (self.directory / name).touch(mode=0o600)
+
+    def _noted(self, name: str) -> float:
+        for each in (name, "CURRENT"):
             with contextlib.suppress(OSError):
-                return (self.directory / name).stat().st_mtime
+                return (self.directory / each).stat().st_mtime
         return 0.0
 
     def size_bytes(self) -> int:

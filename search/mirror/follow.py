@@ -10,6 +10,8 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -20,8 +22,10 @@ from kebab.people.models import Workspace
 from search.changelog import CHANNEL
 from search.metrics import SYNC_FAILURES
 from search.mirror import connections, sync
+from search.mirror.aside import Aside
+from search.mirror.checking import DueChecks, check_mirror, remove_copies
 from search.mirror.cold import drop_cold
-from search.mirror.errors import MirrorBusy, MirrorError
+from search.mirror.errors import MirrorBusy, MirrorDamaged, MirrorError, SyncTakesLong
 from search.mirror.files import MirrorFiles, cold_marks, workspaces_marked, workspaces_on_this_node
 from search.mirror.heads import Digest, Head, heads_digest, read_heads
 
@@ -97,9 +101,21 @@ class MirrorFollower:
         # What notifications named when nothing else is to be looked at now.
         self._heard: set[uuid.UUID] | None = None
         self._look_at = self._cold_at = 0.0
+        # Syncs that take long, with the head that each was asked for, and checks.
+        self._long: Aside[tuple[Head, sync.SyncReport]] = Aside("mirror-long")
+        self._checks: Aside[None] = Aside("mirror-check")
+        self._due_checks = DueChecks(root)
 
     def run(self) -> None:
         """Follow until stopped; losing Postgres only delays it."""
+        remove_copies(self._root)
+        try:
+            self._follow_until_stopped()
+        finally:
+            self._long.close()
+            self._checks.close()
+
+    def _follow_until_stopped(self) -> None:
         while not self._stop.is_set():
             try:
                 self._follow_while_connected()
@@ -125,6 +141,7 @@ class MirrorFollower:
                 heard = _heard(listener, 0.0 if self._behind else POLL_S)
                 self._heard = heard if heard and time.monotonic() < self._look_at else None
                 self._drop_cold()
+                self.check_one()
 
     def _expect_other_numbers(self, listener: psycopg.Connection) -> None:
         """Look at every mirror's own place in the log if that is of another server than the last one was."""
@@ -136,6 +153,7 @@ class MirrorFollower:
 
     def catch_up(self) -> bool:
         """Sync the mirrors of this node that are behind, or some of many; give whether there was one."""
+        self._take_long()
         heard, self._heard = self._heard, None
         first = self._look_at_some(heard) if heard is not None else self._look_at_all()
         now = time.monotonic()
@@ -178,7 +196,7 @@ class MirrorFollower:
         for workspace_id in waiting:
             has_synced = True
             self._behind.pop(workspace_id, None)
-            if workspace_id in self._heads:
+            if workspace_id in self._heads and workspace_id not in self._long:
                 self._sync(workspace_id, self._heads[workspace_id])
             if time.monotonic() > ends_at or self._stop.is_set():
                 break
@@ -186,12 +204,26 @@ class MirrorFollower:
 
     def _sync(self, workspace_id: uuid.UUID, head: Head) -> None:
         files = MirrorFiles.of(self._root, workspace_id)
+        self._settle(workspace_id, lambda: (head, sync.sync_mirror(files, workspace_id, is_brief=True)))
+
+    def _take_long(self) -> None:
+        """Go on with mirrors that were made or followed far beside."""
+        for workspace_id, synced in self._long.ended():
+            if workspace_id in self._heads:
+                self._settle(workspace_id, synced.result)
+                if self._is_behind(workspace_id):
+                    self._behind[workspace_id] = None
+
+    def _settle(self, workspace_id: uuid.UUID, synced: Callable[[], tuple[Head, sync.SyncReport]]) -> None:
         try:
-            report = sync.sync_mirror(files, workspace_id)
+            head, report = synced()
             if report.is_settled:
                 self._applied[workspace_id] = Head(report.applied_seq, head.analysis)
                 self._retries.pop(workspace_id, None)
                 return
+        except SyncTakesLong as reason:
+            self._begin_long(workspace_id, sync.sync_mirror, str(reason))
+            return
         except MirrorBusy:
             pass
         except (MirrorError, OSError, connections.apsw.Error) as error:
@@ -202,6 +234,29 @@ class MirrorFollower:
             self._forget(workspace_id)
             return
         self._try_later(workspace_id)
+
+    def _begin_long(
+        self, workspace_id: uuid.UUID, task: Callable[[MirrorFiles, uuid.UUID], sync.SyncReport], why: str
+    ) -> None:
+        logger.info("mirror of %s is synced beside the others: %s", workspace_id, why)
+        head, files = self._heads[workspace_id], MirrorFiles.of(self._root, workspace_id)
+        self._retries.pop(workspace_id, None)
+        self._long.ask(workspace_id, lambda: (head, task(files, workspace_id)))
+
+    def check_one(self) -> None:
+        """Have the next mirror that is due checked beside, and one made anew that was found damaged."""
+        for workspace_id, checked in self._checks.ended():
+            self._take_check(workspace_id, checked)
+        if self._checks.is_idle and (due := self._due_checks.next()) is not None:
+            self._checks.ask(due, partial(check_mirror, MirrorFiles.of(self._root, due)))
+
+    def _take_check(self, workspace_id: uuid.UUID, checked: Future[None]) -> None:
+        try:
+            checked.result()
+        except MirrorDamaged as error:
+            logger.error("mirror of %s is damaged: %s", workspace_id, error)
+            if workspace_id in self._heads and workspace_id not in self._long:
+                self._begin_long(workspace_id, partial(sync.rebuild_mirror, why="damaged"), "it is damaged")
 
     def _try_later(self, workspace_id: uuid.UUID) -> None:
         self._applied.pop(workspace_id, None)

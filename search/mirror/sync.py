@@ -18,7 +18,7 @@ from kebab.tenancy.acting import acting_in
 from search.metrics import CHANGES, REBUILD_SECONDS, REBUILDS, SYNC_SECONDS
 from search.mirror import connections, schema, snapshot
 from search.mirror.apply import Applier
-from search.mirror.errors import MirrorAbsent, MirrorOutdated, MirrorToBeMade
+from search.mirror.errors import MirrorAbsent, MirrorOutdated, MirrorToBeMade, SyncTakesLong
 from search.mirror.files import MirrorFiles
 
 logger = logging.getLogger(__name__)
@@ -27,6 +27,8 @@ logger = logging.getLogger(__name__)
 # one of whose chunks as many are to be looked at again, where they are more than this share of all.
 _REBUILD_BACKLOG = 20_000
 _REBUILD_SHARE = 0.25
+# Documents that a brief sync looks at: a second or two of writing, where each has some ten chunks.
+_BRIEF_BACKLOG = 500
 # A log of so many changes for each of those documents is not even read.
 _CHANGES_A_DOCUMENT = 10
 # Rows are never used again, and each costs every search memory. A mirror that has come so far, and has
@@ -55,23 +57,23 @@ class SyncReport:
 
 
 def sync_mirror(
-    files: MirrorFiles, workspace_id: uuid.UUID, *, wait_s: float = 0.0, may_build: bool = True
+    files: MirrorFiles, workspace_id: uuid.UUID, *, wait_s: float = 0.0, is_brief: bool = False
 ) -> SyncReport:
     """Bring the mirror to the log's present end, building or rebuilding it where it can't follow.
 
     It acts in that workspace, wherever its caller acts.
 
-    Raises MirrorBusy when another process of this node is at it for longer than `wait_s`, MirrorToBeMade
-    where it would have to be built and `may_build` is false, and Workspace.DoesNotExist when the workspace
-    is gone.
+    Raises MirrorBusy when another process of this node is at it for longer than `wait_s`, SyncTakesLong
+    where it is to be brief and would have to build or to follow far, and Workspace.DoesNotExist when the
+    workspace is gone.
     """
     with files.writing(wait_s), acting_in(workspace_id):
         try:
             with tracing.span("mirror.sync"), SYNC_SECONDS.timed():
-                report = _follow(files.current(), workspace_id)
+                report = _follow(files.current(), workspace_id, is_brief=is_brief)
         except MirrorToBeMade as reason:
-            if not may_build:
-                raise
+            if is_brief:
+                raise SyncTakesLong(f"It is to be made: {reason}") from reason
             if not isinstance(reason, MirrorAbsent):
                 logger.warning("mirror of %s is rebuilt: %s", workspace_id, reason)
             return _build(files, workspace_id, why=reason.why)
@@ -85,13 +87,14 @@ def rebuild_mirror(
     *,
     wait_s: float = 30.0,
     on_document: Callable[[], None] = lambda: None,
+    why: str = "asked",
 ) -> SyncReport:
     """Make a new generation from Postgres and switch readers to it; searches go on meanwhile.
 
-    It acts in that workspace, wherever its caller acts. Raises as `sync_mirror`.
+    It acts in that workspace, wherever its caller acts, and is counted under `why`. Raises as `sync_mirror`.
     """
     with files.writing(wait_s), acting_in(workspace_id):
-        return _build(files, workspace_id, on_document, why="asked")
+        return _build(files, workspace_id, on_document, why=why)
 
 
 def applied_seq(connection: apsw.Connection) -> int:
@@ -113,17 +116,17 @@ def _number(connection: apsw.Connection, sql: str, *values: str) -> int:
     return int(row[0]) if row else 0
 
 
-def _follow(path: Path, workspace_id: uuid.UUID) -> SyncReport:
+def _follow(path: Path, workspace_id: uuid.UUID, *, is_brief: bool) -> SyncReport:
     connection = connections.open_writer(path)
     try:
         with connections.naming_damage(path):
-            report = _apply_log(connection, workspace_id)
+            report = _apply_log(connection, workspace_id, is_brief=is_brief)
             return replace(report, is_settled=_scrub(connection))
     finally:
         connection.close()
 
 
-def _apply_log(connection: apsw.Connection, workspace_id: uuid.UUID) -> SyncReport:
+def _apply_log(connection: apsw.Connection, workspace_id: uuid.UUID, *, is_brief: bool) -> SyncReport:
     applied = applied_seq(connection)
     with snapshot.postgres_snapshot():
         most = _CHANGES_A_DOCUMENT * _REBUILD_BACKLOG
@@ -134,6 +137,8 @@ def _apply_log(connection: apsw.Connection, workspace_id: uuid.UUID) -> SyncRepo
             raise MirrorOutdated(f"the log doesn't continue from {applied} to {tail.head_seq}", why="gap")
         if len(tail.doc_ids) > _REBUILD_BACKLOG:
             raise MirrorOutdated(f"{len(tail.doc_ids)} documents behind", why="behind")
+        if is_brief and len(tail.doc_ids) > _BRIEF_BACKLOG:
+            raise SyncTakesLong(f"{len(tail.doc_ids)} documents behind")
         if tail.head_seq != applied:
             _check_worth(connection, tail)
             _apply_tail(connection, workspace_id, tail)

@@ -19,6 +19,7 @@ from search.models import Run
 from tests.api_plumbing.actors import member_client
 from tests.corpus.making import make_workspace
 from tests.jobs.working import upload, work
+from tests.mirror.looking import catch_up_wholly
 from tests.search.asking import ask, finish_syncs, paths, sync
 
 WHOLE = {"stemming": False}
@@ -106,7 +107,7 @@ def test_a_mirror_is_made_anew_by_whoever_follows_and_is_sound(shelf, mirrors):
     assert follower.catch_up()
     assert node.mirror_files(shelf.pk).current() == before
     change_workspace(the_operator(shelf), settings=WHOLE)
-    assert follower.catch_up()
+    catch_up_wholly(follower)
     path = node.mirror_files(shelf.pk).current()
     assert path != before
     writer = open_writer(path)

@@ -82,7 +82,9 @@ def test_following_them_leaves_nothing_open_and_costs_one_statement_while_nobody
     write(many[7], "b.md", "pear")
     synced = []
     real = sync.sync_mirror
-    monkeypatch.setattr(sync, "sync_mirror", lambda *given: (synced.append(given[1]), real(*given))[1])
+    monkeypatch.setattr(
+        sync, "sync_mirror", lambda *given, **named: (synced.append(given[1]), real(*given, **named))[1]
+    )
     follower.catch_up()
     assert synced == [many[7].pk]
     assert process.num_fds() <= files

@@ -1,6 +1,7 @@
 """Looks into mirrors as tests need it: rows, bytes, checksums."""
 
 from collections.abc import Iterator
+from concurrent.futures import wait
 from contextlib import contextmanager
 
 import apsw
@@ -8,6 +9,7 @@ import apsw
 from search.mirror.checksum import Checksum, mirror_checksum
 from search.mirror.connections import open_reader, open_writer
 from search.mirror.files import MirrorFiles
+from search.mirror.follow import MirrorFollower
 
 
 @contextmanager
@@ -57,3 +59,11 @@ def raw_bytes(files: MirrorFiles) -> bytes:
 def generations(files: MirrorFiles) -> set[str]:
     """Give the names of the generations that lie there."""
     return {path.name for path in files.directory.glob("*.sqlite3")}
+
+
+def catch_up_wholly(follower: MirrorFollower) -> None:
+    """Have a follower catch up, with what it does beside."""
+    follower.catch_up()
+    while not follower._long.is_idle:
+        wait(list(follower._long._asked.values()), timeout=30)
+        follower.catch_up()

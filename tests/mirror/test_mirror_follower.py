@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+from concurrent.futures import wait
 from types import SimpleNamespace
 
 import pytest
@@ -15,7 +16,7 @@ from search.mirror.follow import MirrorFollower
 from search.mirror.sync import rebuild_mirror, sync_mirror
 from search.models import Change, Document
 from tests.corpus.making import make_workspace, write
-from tests.mirror.looking import generations, raw_bytes, reading, texts
+from tests.mirror.looking import catch_up_wholly, generations, raw_bytes, reading, texts
 
 
 @pytest.fixture
@@ -87,10 +88,10 @@ def test_one_mirror_that_cannot_be_written_does_not_stop_the_others(
         write(each, "a.md", "one")
     real = sync.sync_mirror
 
-    def full_disk(files, workspace_id):
+    def full_disk(files, workspace_id, **options):
         if workspace_id == workspace.pk:
             raise OSError("disk full")
-        return real(files, workspace_id)
+        return real(files, workspace_id, **options)
 
     monkeypatch.setattr(sync, "sync_mirror", full_disk)
     follower.catch_up()
@@ -190,7 +191,7 @@ def test_a_setting_that_changes_the_index_is_seen(workspace, files, follower):
     follower.catch_up()
     before = files.current()
     Workspace.objects.filter(pk=workspace.pk).update(settings={"stemming": False})
-    follower.catch_up()
+    catch_up_wholly(follower)
     assert files.current() != before
 
 
@@ -217,7 +218,7 @@ def test_the_same_number_in_a_log_that_was_restored_is_another_one(workspace, fi
     Workspace.objects.update(head_seq=0)
     write(workspace, "b.md", "another history")
     reconnect("tuesday")
-    follower.catch_up()
+    catch_up_wholly(follower)
     assert texts(files) == {"b.md": ["another history"]}
 
 
@@ -257,3 +258,61 @@ def test_what_can_not_be_settled_is_tried_less_and_less_often(workspace, files, 
         now += second and 1
         follower.catch_up()
     assert 4 <= len(syncs) <= 7
+
+
+@pytest.fixture
+def held_up(monkeypatch):
+    """Hold up what is made beside until it is set."""
+    may_go_on, build = threading.Event(), sync._build
+
+    def slow(*given, **named):
+        assert may_go_on.wait(30)
+        return build(*given, **named)
+
+    monkeypatch.setattr(sync, "_build", slow)
+    yield may_go_on
+    may_go_on.set()
+
+
+def test_a_mirror_that_is_made_anew_holds_up_no_other(workspace, files, follower, mirrors, held_up):
+    other = make_workspace()
+    others = MirrorFiles.of(mirrors, other.pk)
+    held_up.set()
+    for each in (workspace, other):
+        sync_mirror(MirrorFiles.of(mirrors, each.pk), each.pk)
+    held_up.clear()
+    Workspace.objects.filter(pk=workspace.pk).update(settings={"stemming": False})
+    write(workspace, "a.md", "one")
+    follower.catch_up()
+    write(other, "b.md", "two")
+    follower.catch_up()
+    assert (texts(files), texts(others)) == ({}, {"b.md": ["two"]})
+    held_up.set()
+    catch_up_wholly(follower)
+    assert texts(files) == {"a.md": ["one"]}
+
+
+def test_what_was_written_while_a_mirror_was_made_follows(workspace, files, follower, held_up):
+    held_up.set()
+    sync_mirror(files, workspace.pk)
+    held_up.clear()
+    Workspace.objects.filter(pk=workspace.pk).update(settings={"stemming": False})
+    follower.catch_up()
+    held_up.set()
+    wait(list(follower._long._asked.values()), timeout=30)
+    write(workspace, "a.md", "one")
+    follower._look_at_all()  # which finds it behind, and busy
+    catch_up_wholly(follower)
+    assert texts(files) == {"a.md": ["one"]}
+
+
+def test_one_that_is_far_behind_follows_beside(workspace, files, follower, monkeypatch):
+    monkeypatch.setattr(sync, "_BRIEF_BACKLOG", 1)
+    sync_mirror(files, workspace.pk)
+    before = files.current()
+    write(workspace, "a.md", "one")
+    write(workspace, "b.md", "two")
+    follower.catch_up()
+    assert workspace.pk in follower._long
+    catch_up_wholly(follower)
+    assert (texts(files), files.current()) == ({"a.md": ["one"], "b.md": ["two"]}, before)

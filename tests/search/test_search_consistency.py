@@ -6,7 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 from django.core.files.storage import default_storage
+from django.db import OperationalError
 
+from kebab import role
 from kebab.people.deletion import delete_workspace
 from kebab.people.operator import the_operator
 from search import node
@@ -112,6 +114,7 @@ def test_a_number_is_waited_for_no_longer_where_the_mirror_is_to_be_made(workspa
         return build(*given, **named)
 
     monkeypatch.setattr(mirror_sync, "_build", slow)
+    monkeypatch.setattr(role, "_role", "web")
     began = time.monotonic()
     with pytest.raises(NotSearchableYet):
         node.wait_for_seq(workspace.pk, seq, limit_s=0.3)
@@ -119,6 +122,70 @@ def test_a_number_is_waited_for_no_longer_where_the_mirror_is_to_be_made(workspa
     may_go_on.set()
     node.wait_for_seq(workspace.pk, seq, limit_s=30)
     assert paths(ask(workspace, "apple", min_seq=seq)) == ["a.md"]
+
+
+def test_one_that_is_far_behind_is_waited_for_no_longer_either(workspace, monkeypatch):
+    sync(workspace)
+    for n in range(2):
+        seq = write(workspace, f"{n}.md", "apple").seq
+    may_go_on, apply = threading.Event(), mirror_sync._apply_tail
+
+    def slow(*given):
+        assert may_go_on.wait(30)
+        apply(*given)
+
+    monkeypatch.setattr(mirror_sync, "_BRIEF_BACKLOG", 1)
+    monkeypatch.setattr(mirror_sync, "_apply_tail", slow)
+    monkeypatch.setattr(role, "_role", "web")
+    with pytest.raises(NotSearchableYet):
+        node.wait_for_seq(workspace.pk, seq, limit_s=0.3)
+    may_go_on.set()
+    node.wait_for_seq(workspace.pk, seq, limit_s=30)
+
+
+def test_a_verb_makes_a_mirror_itself_however_long_that_takes(workspace, monkeypatch):
+    seq, build = write(workspace, "a.md", "apple").seq, mirror_sync._build
+
+    def slow(*given, **named):
+        time.sleep(0.2)
+        return build(*given, **named)
+
+    monkeypatch.setattr(mirror_sync, "_build", slow)
+    monkeypatch.setattr(role, "_role", role.VERB)
+    node.wait_for_seq(workspace.pk, seq, limit_s=0.05)
+    assert paths(ask(workspace, "apple")) == ["a.md"]
+
+
+def test_who_waits_for_a_mirror_that_is_made_hears_that_postgres_is_away(workspace, monkeypatch):
+    def lost(*given, **named):
+        raise OperationalError("the server closed the connection")
+
+    monkeypatch.setattr(mirror_sync, "_build", lost)
+    monkeypatch.setattr(role, "_role", "web")
+    seq = write(workspace, "a.md", "apple").seq
+    with pytest.raises(OperationalError):
+        node.wait_for_seq(workspace.pk, seq, limit_s=30)
+
+
+def test_what_can_not_be_made_is_not_begun_again_at_once(workspace, monkeypatch):
+    begun, slept = [], []
+
+    def full(*given, **named):
+        begun.append(given)
+        raise OSError("No space left on device")
+
+    def pass_by(seconds):
+        slept.append(seconds)
+        clock["now"] += seconds
+
+    clock = {"now": time.monotonic()}
+    seq = write(workspace, "a.md", "apple").seq
+    monkeypatch.setattr(mirror_sync, "_build", full)
+    monkeypatch.setattr(role, "_role", "web")
+    monkeypatch.setattr(node, "time", SimpleNamespace(monotonic=lambda: clock["now"], sleep=pass_by))
+    with pytest.raises(NotSearchableYet):
+        node.wait_for_seq(workspace.pk, seq, limit_s=5)
+    assert len(begun) <= 6
 
 
 def test_a_mirror_that_is_behind_answers_says_so_and_catches_up(workspace):
