@@ -157,7 +157,7 @@ class MirrorFollower:
         heard, self._heard = self._heard, None
         first = self._look_at_some(heard) if heard is not None else self._look_at_all()
         now = time.monotonic()
-        due = [id_ for id_, (at, _) in self._retries.items() if at <= now]
+        due = [id_ for id_, (at, _) in self._retries.items() if at <= now and id_ not in self._long]
         waiting = dict.fromkeys([*first, *due, *self._behind])
         return self._sync_for_a_while(waiting)
 
@@ -211,7 +211,7 @@ class MirrorFollower:
         for workspace_id, synced in self._long.ended():
             if workspace_id in self._heads:
                 self._settle(workspace_id, synced.result)
-                if self._is_behind(workspace_id):
+                if self._is_behind(workspace_id) and workspace_id not in self._retries:
                     self._behind[workspace_id] = None
 
     def _settle(self, workspace_id: uuid.UUID, synced: Callable[[], tuple[Head, sync.SyncReport]]) -> None:
@@ -240,7 +240,6 @@ class MirrorFollower:
     ) -> None:
         logger.info("mirror of %s is synced beside the others: %s", workspace_id, why)
         head, files = self._heads[workspace_id], MirrorFiles.of(self._root, workspace_id)
-        self._retries.pop(workspace_id, None)
         self._long.ask(workspace_id, lambda: (head, task(files, workspace_id)))
 
     def check_one(self) -> None:

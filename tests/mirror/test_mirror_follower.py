@@ -316,3 +316,22 @@ def test_one_that_is_far_behind_follows_beside(workspace, files, follower, monke
     assert workspace.pk in follower._long
     catch_up_wholly(follower)
     assert (texts(files), files.current()) == ({"a.md": ["one"], "b.md": ["two"]}, before)
+
+
+def test_one_that_can_not_be_made_is_tried_less_and_less_often(workspace, files, follower, monkeypatch):
+    begun = []
+
+    def full(*given, **named):
+        begun.append(given)
+        raise OSError("No space left on device")
+
+    sync_mirror(files, workspace.pk)
+    Workspace.objects.filter(pk=workspace.pk).update(settings={"stemming": False})
+    now = time.monotonic()
+    clock = SimpleNamespace(monotonic=lambda: now, time_ns=time.time_ns, sleep=lambda seconds: None)
+    monkeypatch.setattr(follow, "time", clock)
+    monkeypatch.setattr(sync, "_build", full)
+    for _ in range(30):
+        now += 1
+        catch_up_wholly(follower)
+    assert 3 <= len(begun) <= 8
