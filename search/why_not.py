@@ -2,13 +2,14 @@
 
 import re
 import uuid
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from search.mirror.lexical import LexicalLeg
 from search.models import Change, Chunk, ChunkVector, Document
 from search.retrieval.filters import SearchFilters
+from search.retrieval.fusion import Fused
 from search.retrieval.pipeline import Ranked
 from search.retrieval.stages import AfterFusion
 from search.scope import Scope, conditions
@@ -84,13 +85,7 @@ def why_not(target: str, outcome: Outcome) -> Verdict:
     chunks = _chunks(target, outcome.scope)
     if not chunks:
         return Verdict(gate=Gate.UNKNOWN, detail="There is no such chunk or document.")
-    document = chunks[0].document
-    stopped = _filtered(document, outcome.scope) or _unindexed(document, outcome)
-    if stopped is not None:
-        return stopped
-    positions = {found.chunk_id: rank for rank, found in enumerate(outcome.ranked.fused, start=1)}
-    furthest = min(chunks, key=lambda chunk: positions.get(chunk.chunk_id.hex, len(positions) + 1))
-    return _judge(furthest, positions.get(furthest.chunk_id.hex), outcome)
+    return _furthest_found(chunks, outcome) or _furthest_unfound(chunks, outcome)
 
 
 def _chunks(target: str, scope: Scope) -> list[Chunk]:
@@ -129,14 +124,34 @@ def _unindexed(document: Document, outcome: Outcome) -> Verdict | None:
     )
 
 
-def _judge(chunk: Chunk, position: int | None, outcome: Outcome) -> Verdict:
-    chunk_id = chunk.chunk_id.hex
-    failed = _filtered_itself(chunk, outcome.scope.filters)
-    if failed:
-        return Verdict(gate=Gate.FILTERED, detail=f"Filtered by {', '.join(failed)}.", chunk_id=chunk_id)
-    gate, detail = _fall(chunk_id, position, outcome)
-    ranks = {} if position is None else outcome.ranked.fused[position - 1].ranks
-    return Verdict(gate=gate, detail=detail, chunk_id=chunk_id, fused_rank=position, ranks=ranks)
+def _furthest_found(chunks: Sequence[Chunk], outcome: Outcome) -> Verdict | None:
+    """Give the verdict on the one that came furthest of those a leg found; None where none did."""
+    left = {entry.chunk_id: entry.rank for entry in outcome.after.entries}
+    wanted = {chunk.chunk_id.hex for chunk in chunks}
+
+    def distance(place: tuple[int, Fused]) -> tuple[bool, Gate, int]:
+        rank, found = place
+        gate, _ = _fall(found.chunk_id, rank, outcome)
+        # What stands behind the last hit came further than what a stage took out.
+        return found.chunk_id in left, gate, -left.get(found.chunk_id, rank)
+
+    places = enumerate(outcome.ranked.fused, start=1)
+    mine = [(rank, found) for rank, found in places if found.chunk_id in wanted]
+    if not mine:
+        return None
+    rank, found = max(mine, key=distance)
+    gate, detail = _fall(found.chunk_id, rank, outcome)
+    return Verdict(gate=gate, detail=detail, chunk_id=found.chunk_id, fused_rank=rank, ranks=found.ranks)
+
+
+def _furthest_unfound(chunks: Sequence[Chunk], outcome: Outcome) -> Verdict:
+    document = chunks[0].document
+    stopped = _filtered(document, outcome.scope) or _unindexed(document, outcome)
+    if stopped is not None:
+        return stopped
+    matching = _matching(chunks, outcome)
+    said = max((_unfound(chunk, matching, outcome) for chunk in chunks), key=lambda said: said.gate)
+    return said if said.gate is Gate.FILTERED else _with_vector_told(said, outcome)
 
 
 def _filtered_itself(chunk: Chunk, filters: SearchFilters) -> list[str]:
@@ -147,28 +162,47 @@ def _filtered_itself(chunk: Chunk, filters: SearchFilters) -> list[str]:
     return [name for name, (value, passing) in wanted.items() if passing and value not in passing]
 
 
-def _fall(chunk_id: str, position: int | None, outcome: Outcome) -> tuple[Gate, str]:
+def _fall(chunk_id: str, rank: int, outcome: Outcome) -> tuple[Gate, str]:
     if chunk_id in outcome.returned:
         return Gate.RETURNED, f"It is hit {outcome.returned.index(chunk_id) + 1}."
-    if position is None:
-        return _unfound(chunk_id, outcome)
     if chunk_id in outcome.after.over_cap:
-        return Gate.CAP, f"Rank {position}; cut by the cap: enough of its document stand before it."
+        return Gate.CAP, f"Rank {rank}; cut by the cap: enough of its document stand before it."
     if chunk_id in outcome.after.below_cutoff:
-        return Gate.CUTOFF, f"Rank {position}; below the cutoff."
-    return Gate.OUTSIDE_WINDOW, f"Rank {position}, outside the window of {len(outcome.returned)}."
+        return Gate.CUTOFF, f"Rank {rank}; below the cutoff."
+    return Gate.OUTSIDE_WINDOW, f"Rank {rank}, outside the window of {len(outcome.returned)}."
 
 
-def _unfound(chunk_id: str, outcome: Outcome) -> tuple[Gate, str]:
+def _matching(chunks: Sequence[Chunk], outcome: Outcome) -> Set[str] | None:
+    """Give the ids of those that have query terms; None where no leg looked for any."""
+    if "lexical" not in outcome.ranked.lists:
+        return None
+    return outcome.lexical.marked([chunk.chunk_id.hex for chunk in chunks], 1).keys()
+
+
+def _unfound(chunk: Chunk, matching: Set[str] | None, outcome: Outcome) -> Verdict:
+    chunk_id = chunk.chunk_id.hex
+    failed = _filtered_itself(chunk, outcome.scope.filters)
+    if failed:
+        return Verdict(
+            gate=Gate.FILTERED, detail=f"Filtered by {', '.join(failed)}.", chunk_id=chunk_id, ranks={}
+        )
     legs = ", ".join(f"{len(found)} by the {name} leg" for name, found in outcome.ranked.lists.items())
-    if outcome.lexical.match is not None and outcome.lexical.marked([chunk_id], 1):
-        return Gate.OUTSIDE_WINDOW, f"It has query terms, but is not among the candidates: {legs}."
-    detail = f"No query term in it, and not among the candidates: {legs}."
-    if "vector" in outcome.ranked.lists and not _has_vector(chunk_id, outcome.scope):
-        detail += " It has no vector yet."
-    return Gate.NO_QUERY_TERM, detail
+    gate = Gate.OUTSIDE_WINDOW
+    if matching is None:
+        detail = f"It is not among the candidates: {legs or 'no leg found any'}."
+    elif chunk_id in matching:
+        detail = f"It has query terms, but is not among the candidates: {legs}."
+    else:
+        gate, detail = Gate.NO_QUERY_TERM, f"No query term in it, and not among the candidates: {legs}."
+    return Verdict(gate=gate, detail=detail, chunk_id=chunk_id, ranks={})
 
 
-def _has_vector(chunk_id: str, scope: Scope) -> bool:
-    vectors = ChunkVector.objects.in_workspace(scope.workspace_id).filter(chunk_id=uuid.UUID(hex=chunk_id))
+def _with_vector_told(said: Verdict, outcome: Outcome) -> Verdict:
+    if "vector" not in outcome.ranked.lists or _has_vector(said.chunk_id, outcome.scope):
+        return said
+    return replace(said, detail=f"{said.detail} It has no vector yet.")
+
+
+def _has_vector(chunk_id: str | None, scope: Scope) -> bool:
+    vectors = ChunkVector.objects.in_workspace(scope.workspace_id).filter(chunk_id=chunk_id)
     return scope.space is not None and vectors.filter(space=scope.space.space_id).exists()

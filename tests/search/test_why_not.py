@@ -4,6 +4,7 @@ import pytest
 
 from search.corpus import delete_documents
 from search.models import Chunk, Document
+from search.retrieval.filters import ChunkKind
 from search.retrieval.types import Fusion, Mode
 from tests.corpus.making import chunk, make_workspace, write
 from tests.search.asking import ask, embed, sync
@@ -167,3 +168,51 @@ def test_explain_names_the_rule_the_lists_and_the_terms_of_the_fusion(workspace)
     assert explain["fused"][0]["rrf_terms"] == {"lexical": 1 / 61, "vector": 1 / 61}
     assert {"lexical", "vector", "read_back", "fusion"} <= explain["timings_ms"].keys()
     assert "why_not" not in explain
+
+
+class WordsLater:
+    """A reranker that likes the passages with a word best."""
+
+    name, gives_logits = "likes a word", False
+
+    def __init__(self, word):
+        self.word = word
+
+    def rerank(self, query, passages):
+        return [0.9 if self.word in passage else 0.1 for passage in passages]
+
+
+def test_by_vectors_alone_nothing_is_said_of_words(workspace):
+    write(workspace, "a.md", "apple")
+    embed(workspace)
+    write(workspace, "b.md", "apple tree")
+    said = verdict(workspace, chunk_of(workspace, "b.md"), mode=Mode.VECTOR)
+    assert said["gate"] == "outside_window"
+    assert said["detail"] == "It is not among the candidates: 1 by the vector leg. It has no vector yet."
+
+
+def test_a_document_is_a_hit_by_a_later_chunk_though_its_first_is_cut(workspace, monkeypatch):
+    monkeypatch.setattr("search.engine.configured_reranker", lambda: WordsLater("fig"))
+    write(workspace, "a.md", "apple apple apple", "apple apple fig")
+    write(workspace, "b.md", "apple pear pear pear")
+    sync(workspace)
+    target = Document.objects.get(path="a.md").doc_id.hex
+    said = verdict(workspace, target, rerank=True, cutoff=True)
+    assert (said["gate"], said["chunk_id"]) == ("returned", chunk_of(workspace, "a.md", 1))
+    assert (said["detail"], said["fused_rank"]) == ("It is hit 1.", 2)
+
+
+def test_of_a_document_a_chunk_of_another_kind_does_not_speak_for_all(workspace):
+    write(workspace, "a.md", chunk("pear", kind="code", language="python"), chunk("pear", 1))
+    sync(workspace)
+    said = verdict(workspace, Document.objects.get(path="a.md").doc_id.hex, kind=(ChunkKind.INFO,))
+    assert (said["gate"], said["chunk_id"]) == ("no_query_term", chunk_of(workspace, "a.md", 1))
+
+
+def test_a_hit_by_its_vector_is_said_to_be_one_before_its_words_are_indexed(workspace):
+    write(workspace, "a.md", "apple")
+    sync(workspace)
+    write(workspace, "b.md", "apple")
+    embed(workspace)
+    said = verdict(workspace, chunk_of(workspace, "b.md"), mode=Mode.HYBRID)
+    assert (said["gate"], list(said["ranks"])) == ("returned", ["vector"])
