@@ -117,6 +117,7 @@ class EmbeddingRollbackView(WorkspaceView):
     """Going back."""
 
     required: ClassVar = {"POST": _CHANGE}
+    with_body: ClassVar = ()
 
     @extend_schema(request=None, responses=EmbeddingSerializer)
     def post(self, request: Request, ws: str) -> Response:

@@ -93,6 +93,7 @@ class JobCancelView(WorkspaceView):
     """Stopping a job."""
 
     required: ClassVar = {"POST": _CHANGE}
+    with_body: ClassVar = ()
 
     @extend_schema(request=None, responses={202: AskedJobSerializer})
     @idempotent(recheck=check_kept_answer)
@@ -106,6 +107,7 @@ class JobRetryView(WorkspaceView):
     """Doing a job again."""
 
     required: ClassVar = {"POST": _CHANGE}
+    with_body: ClassVar = ()
 
     @extend_schema(request=None, responses={202: AskedJobSerializer})
     @idempotent(recheck=check_kept_answer)

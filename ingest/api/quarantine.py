@@ -82,6 +82,7 @@ class QuarantineRetryView(WorkspaceView):
     """Trying a quarantined file again."""
 
     required: ClassVar = {"POST": _CHANGE}
+    with_body: ClassVar = ()
 
     @extend_schema(request=None, responses={202: AskedJobSerializer})
     @idempotent(recheck=check_kept_answer)

@@ -96,6 +96,7 @@ class SourceSyncView(WorkspaceView):
     """Bringing a source up to date."""
 
     required: ClassVar = {"POST": _CHANGE}
+    with_body: ClassVar = ()
 
     @extend_schema(request=None, responses={202: AskedJobSerializer})
     @idempotent(recheck=check_kept_answer)

@@ -1,6 +1,6 @@
 """The bases of all API views: a view scopes and parses, calls, serialises, and does nothing else."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, ClassVar
 
@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from kebab.api.errors import LengthRequired
 from kebab.api.permissions import Need
 from kebab.api.schema import KebabSchema
-from kebab.api.serializers import StrictSerializer, strict_query
+from kebab.api.serializers import StrictSerializer, strict_body, strict_query
 from kebab.limits.rules import count_request
 from kebab.people.access import Access, Caller, access_of, caller_of
 from kebab.people.models import Workspace
@@ -48,6 +48,8 @@ class ApiView(APIView):
     body_limit_bytes: ClassVar[int] = 1_000_000
     #: The query parameters of each method; a method that isn't here takes none.
     queries: ClassVar[Mapping[str, type[StrictSerializer]]] = {}
+    #: The methods that read their body; of the others it must be empty, or an object without fields.
+    with_body: ClassVar[Container[str]] = ("POST", "PUT", "PATCH")
 
     caller: Caller
     query: dict[str, Any]
@@ -62,7 +64,8 @@ class ApiView(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Find out who calls, whether they may, and read the parameters, in this order.
 
-        Raises LengthRequired for a body in chunks, which would be taken for an empty one, and RateLimited.
+        Raises LengthRequired for a body in chunks, which would be taken for an empty one, RateLimited, and
+        what `strict_body` raises for fields in a body that nobody reads.
         """
         super().initial(request, *args, **kwargs)
         caller = caller_of(request)
@@ -73,6 +76,8 @@ class ApiView(APIView):
         self.admit(request)
         if "HTTP_TRANSFER_ENCODING" in request.META:
             raise LengthRequired
+        if _declared(request) not in self.with_body:
+            strict_body(request, StrictSerializer)
         self.query = strict_query(request, self.queries.get(_declared(request), StrictSerializer))
 
     def admit(self, request: Request) -> None:

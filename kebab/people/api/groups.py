@@ -109,6 +109,7 @@ class GroupMemberView(WorkspaceView):
     """A member's place in a group."""
 
     required: ClassVar = {"PUT": ADMINS, "DELETE": ADMINS}
+    with_body: ClassVar = ()
 
     @extend_schema(request=None, responses={204: None})
     def put(self, request: Request, ws: str, group_id: uuid.UUID, user_id: int) -> Response:
