@@ -15,7 +15,7 @@ from kebab.api.fields import ShortListField
 from kebab.api.serializers import StrictSerializer
 from kebab.people.groups import MAX_GROUPS
 from search.models import Source, SourceKind, SourceState, SourceVersion, Trust
-from search.models.source import MAX_TAG_CHARS, MAX_TITLE_CHARS
+from search.models.source import MAX_STARS, MAX_TAG_CHARS, MAX_TITLE_CHARS
 from search.readers import readers_of
 
 
@@ -33,10 +33,18 @@ class ReadersField(ShortListField):
         super().__init__(child=serializers.UUIDField(), max_length=MAX_GROUPS, **options)
 
 
+_STARS_HELP = "What its host counts, for its trust score as a library; null: it isn't known."
 _READERS_HELP = (
     "Ids of the groups that it is restricted to: beside owners and admins only their members and tokens know"
     " of it. null: every member."
 )
+
+
+class StarsField(serializers.IntegerField):
+    """How many people have marked a library as liked, where its host counts them."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(min_value=0, max_value=MAX_STARS, allow_null=True, help_text=_STARS_HELP, **options)
 
 
 class UpkeepFields(StrictSerializer):
@@ -65,6 +73,7 @@ class NewSource(UpkeepFields):
     config = ConfigField(required=False)
     default_tags = TagsField(required=False)
     default_trust = serializers.ChoiceField(Trust.choices, required=False)
+    stars = StarsField(required=False)
     rules = RulesField(required=False)
     readers = ReadersField(required=False, allow_null=True, help_text=_READERS_HELP)
 
@@ -92,6 +101,7 @@ class SourceChange(UpkeepFields):
     description = serializers.CharField(max_length=10_000, required=False, allow_blank=True)
     default_tags = TagsField(required=False)
     default_trust = serializers.ChoiceField(Trust.choices, required=False)
+    stars = StarsField(required=False)
     rules = RulesField(required=False)
     readers = ReadersField(required=False, allow_null=True, help_text=_READERS_HELP)
     credentials = GitCredentials(
@@ -124,6 +134,7 @@ class SourceSerializer(serializers.Serializer[Source]):
     state = serializers.ChoiceField(SourceState.choices)
     default_tags = serializers.ListField(child=serializers.CharField())
     default_trust = serializers.ChoiceField(Trust.choices)
+    stars = StarsField()
     library_id = serializers.CharField(help_text="How tools name it as a library.")
     total_snippets = serializers.IntegerField(help_text="Chunks of the default version.")
     trust_score = serializers.FloatField(help_text="0 to 10, for ranking libraries.")

@@ -16,6 +16,8 @@ from search.models.tenant import TenantQuerySet
 #: Of a source, and of a version.
 MAX_TITLE_CHARS = 300
 MAX_TAG_CHARS = 200
+#: What its column holds.
+MAX_STARS = 2**31 - 1
 _LIBRARY_ID_ONCE = "source_library_id_once"
 
 

@@ -26,6 +26,7 @@ def test_a_source_is_made_with_all_that_is_said_of_it(client, workspace):
         "description": "For everybody.",
         "default_tags": ["a", "b"],
         "default_trust": "secondary",
+        "stars": 99,
     }
     response = create(client, workspace, **said)
     body = response.json()
@@ -80,6 +81,9 @@ def test_the_same_key_for_retries_makes_one_source(client, workspace):
         ("default_trust", "best"),
         ("default_tags", "a"),
         ("title", "x" * 301),
+        ("stars", -1),
+        ("stars", 2**31),
+        ("stars", "many"),
         ("x", 1),
     ],
 )
@@ -163,6 +167,19 @@ def test_what_is_said_of_a_source_can_be_changed(client, workspace, field, value
 
     assert changed.status_code == 200
     assert changed.json() == client.get(path).json() == {**source, field: value}
+
+
+def test_its_trust_score_follows_its_stars(client, workspace):
+    made = create(client, workspace, key="docs", kind="upload", stars=99).json()
+    path = address(workspace, f"/sources/{made['id']}")
+    scores = [made["trust_score"]]
+    for stars in (2**31 - 1, 0, 9, None):
+        changed = client.patch(path, {"stars": stars}, format="json").json()
+        assert changed["stars"] == stars
+        scores.append(changed["trust_score"])
+
+    assert scores == [2.0, 4.0, 0.0, 1.0, 0.0]
+    assert AuditEvent.objects.filter(action="source.changed").last().detail["fields"] == ["stars"]
 
 
 @pytest.mark.parametrize("field", ["key", "kind", "config", "x"])
