@@ -110,10 +110,16 @@ class FetchArguments:
         Field(description="Lines of the document, like 10-40, or 10 for one; left out: what the id names."),
     ] = None
     before: Annotated[
-        int, Field(ge=0, le=MOST_AROUND, description="Passages before; with lines or a citation, lines.")
+        int,
+        Field(
+            ge=0, le=MOST_AROUND, description="Passages before; with lines, or a citation of lines, lines."
+        ),
     ] = 0
     after: Annotated[
-        int, Field(ge=0, le=MOST_AROUND, description="Passages behind; with lines or a citation, lines.")
+        int,
+        Field(
+            ge=0, le=MOST_AROUND, description="Passages behind; with lines, or a citation of lines, lines."
+        ),
     ] = 0
     max_tokens: MaxTokens = DEFAULT_TOKENS
 

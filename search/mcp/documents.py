@@ -159,15 +159,20 @@ def passages_of(
     return list(chunks[:MOST_PASSAGES])
 
 
-def passages_at(document: Document, place: Citation) -> list[Chunk]:
-    """Give the chunks that lie where a citation says, of lines those that have one of them; 1,000 at most."""
-    spans = _chunks_of(document).values_list("chunk_id", "source_spans")
+def passages_at(document: Document, place: Citation, *, before: int = 0, after: int = 0) -> list[Chunk]:
+    """Give the chunks that lie where a citation says, of lines those that have one of them, and those around.
+
+    1,000 at most.
+    """
+    spans = _chunks_of(document).values_list("ordinal", "source_spans")
     found = [
-        chunk_id
-        for chunk_id, places in spans.iterator()
+        ordinal
+        for ordinal, places in spans.iterator()
         if any(_meet(place, citation_from_span(document.path, None, each)) for each in places)
     ]
-    return list(_chunks_of(document).filter(chunk_id__in=found[:MOST_PASSAGES]))
+    ranges = (range(max(0, each - before), each + after + 1) for each in found[:MOST_PASSAGES])
+    wanted = sorted(set().union(*ranges))[:MOST_PASSAGES]
+    return list(_chunks_of(document).filter(ordinal__in=wanted))
 
 
 def listed_documents(access: Access, cursor: str | None) -> tuple[list[Document], str | None]:

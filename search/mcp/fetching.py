@@ -26,7 +26,7 @@ def fetch_tool(call: Call, given: FetchArguments) -> str:
         return _lines_text(named.document, wanted.widened(given.before, given.after), given.max_tokens)
     place = named.citation
     chunks = (
-        passages_at(named.document, place)
+        passages_at(named.document, place, before=given.before, after=given.after)
         if place is not None
         else passages_of(named.document, around=named.chunk, before=given.before, after=given.after)
     )

@@ -1,9 +1,14 @@
 """The text formats of libraries, to the byte, and the frame of everything else."""
 
 import re
+from types import SimpleNamespace
 
+from kebab.people.operator import the_operator
+from search.mcp.arguments import FetchArguments
+from search.mcp.fetching import fetch_tool
 from search.mcp.fitting import Frame
 from tests.api_plumbing.actors import bearer_client
+from tests.corpus.making import chunk, make_workspace, write
 from tests.mcp.shelf import INSTALL, committed
 
 LIBRARY = (
@@ -161,3 +166,15 @@ def test_an_answer_names_its_state_its_citations_and_its_conversation(over_http)
     assert re.search(r"\[#1\] guides/install\.md#L\d+-L\d+ Install", first)
     assert refused.startswith("Refused: ")
     assert f"conversation_id={conversation}" in more
+
+
+def test_passages_around_a_cited_page_are_given(db):
+    workspace = make_workspace()
+    pages = [chunk(f"{n}ne", n, spans=({"kind": "page", "page": n + 1},)) for n in range(6)]
+    write(workspace, "report.pdf", *pages, media="pdf", mime="application/pdf")
+    call = SimpleNamespace(access=the_operator(workspace))
+    alone = fetch_tool(call, FetchArguments(id="report.pdf#page=3"))
+    around = fetch_tool(call, FetchArguments(id="report.pdf#page=3", before=2, after=1))
+
+    assert re.findall(r"\dne", alone) == ["2ne"]
+    assert re.findall(r"\dne", around) == ["0ne", "1ne", "2ne", "3ne"]
