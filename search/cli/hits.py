@@ -1,13 +1,10 @@
 """Search results as people read them in a terminal."""
 
-from collections.abc import Iterator
-
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
 from kebab.cli.console import plain, table
-from search.retrieval.gather import without_leg
 from search.retrieval.types import LexicalTotal, RetrievalDetail, SearchHit, SearchResult
 
 # A line break inside a snippet would break the indentation; one space for each keeps the offsets.
@@ -28,19 +25,6 @@ def summary(result: SearchResult) -> str:
     """Give how much was found, in what time and how."""
     found = f"{_counted(len(result.hits), 'hit')} in {result.took_ms:.1f} ms ({result.mode})"
     return found + ("." if result.lexical_total is None else f"; {_words(result.lexical_total)}.")
-
-
-def shortcomings(result: SearchResult) -> Iterator[str]:
-    """Give what was missing when the result was made, a sentence each."""
-    for leg in result.degraded:
-        yield without_leg(leg)
-    if result.rerank is not None and result.rerank.status == "fallback":
-        yield f"The order is the fused one, without a reranker: {result.rerank.reason}"
-    yield from result.warnings
-    if result.lag:
-        yield f"This node's mirror is {_counted(result.lag, 'change')} behind."
-    if result.did_you_mean is not None:
-        yield f"Did you mean: {result.did_you_mean}"
 
 
 def legs(retrieval: RetrievalDetail) -> str:

@@ -12,7 +12,7 @@ from search.mcp.calls import Call
 from search.mcp.fitting import Frame, count_tokens, fitted, joined, on_one_line
 from search.models import Door
 from search.readback import read_passages
-from search.retrieval.gather import without_leg
+from search.retrieval.shortcomings import shortcomings
 from search.retrieval.types import Mode, SearchHit, SearchQuery, SearchResult
 
 
@@ -60,14 +60,6 @@ def left_out(blocks: list[str], kept: int) -> str:
         return ""
     needed = count_tokens(blocks[kept])
     return f"{len(blocks) - kept} more had no room; the next takes {needed} tokens. Ask with a larger budget."
-
-
-def shortcomings(result: SearchResult) -> list[str]:
-    """Give what was missing when the result was made, a sentence each."""
-    said = list(map(without_leg, result.degraded))
-    if result.did_you_mean is not None:
-        said.append(f"Did you mean: {result.did_you_mean}")
-    return said
 
 
 def _hit_text(frame: Frame, hit: SearchHit, text: str) -> str:

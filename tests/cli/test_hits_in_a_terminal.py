@@ -8,9 +8,10 @@ import pytest
 from rich.console import Console
 
 from kebab.cli.console import people_console
-from search.cli.hits import legs, print_explanation, print_result, shortcomings, summary
+from search.cli.hits import legs, print_explanation, print_result, summary
 from search.retrieval.citation import Citation
 from search.retrieval.filters import TrustLevel
+from search.retrieval.shortcomings import shortcomings
 from search.retrieval.types import LexicalTotal, Mode, RetrievalDetail, SearchHit, SearchResult
 
 HIT = SearchHit(

@@ -1,12 +1,16 @@
 """The text formats of libraries, to the byte, and the frame of everything else."""
 
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 from kebab.people.operator import the_operator
+from search.engine import search
 from search.mcp.arguments import FetchArguments
 from search.mcp.fetching import fetch_tool
 from search.mcp.fitting import Frame
+from search.mcp.searching import hits_text
+from search.retrieval.types import Mode, SearchQuery
 from tests.api_plumbing.actors import bearer_client
 from tests.corpus.making import chunk, make_workspace, write
 from tests.mcp.shelf import INSTALL, committed
@@ -178,3 +182,16 @@ def test_passages_around_a_cited_page_are_given(db):
 
     assert re.findall(r"\dne", alone) == ["2ne"]
     assert re.findall(r"\dne", around) == ["0ne", "1ne", "2ne", "3ne"]
+
+
+def test_all_that_a_search_was_made_without_is_said(db):
+    workspace = make_workspace()
+    found = search(workspace, SearchQuery(text="apple", mode=Mode.VECTOR))
+    result = replace(found, degraded=("vector",), warnings=("Mind the gap.",), lag=2, did_you_mean="ample")
+
+    assert hits_text(result, {}, 1_000).split("\n\n")[1:] == [
+        "Answered without the whole vector leg.",
+        "Mind the gap.",
+        "This node's mirror is 2 changes behind.",
+        "Did you mean: ample",
+    ]

@@ -20,9 +20,10 @@ from kebab.people.preferences import preference
 from kebab.people.reader import OPERATOR
 from kebab.stack.configuration import StackConfiguration
 from search.cli.bars import bar
-from search.cli.hits import print_result, shortcomings, summary
+from search.cli.hits import print_result, summary
 from search.engine import search
 from search.models import Chunk, Document, Trust
+from search.retrieval.shortcomings import shortcomings
 from search.retrieval.types import SearchQuery
 
 _QUESTION = "how do I show a progress bar in the terminal"

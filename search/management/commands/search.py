@@ -13,11 +13,12 @@ from kebab.people.models import Workspace
 from kebab.people.reader import OPERATOR
 from search.api.query import make_query
 from search.cli.filters import add_filters, given_filters
-from search.cli.hits import print_explanation, print_result, shortcomings, summary
+from search.cli.hits import print_explanation, print_result, summary
 from search.engine import search
 from search.insight.noting import note_query
 from search.models import Door
 from search.paging import next_page
+from search.retrieval.shortcomings import shortcomings
 from search.retrieval.types import MAX_K, Fusion, Mode, SearchResult
 from search.retrieval.wire import result_to_wire
 
