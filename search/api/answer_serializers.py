@@ -10,7 +10,7 @@ from kebab.api.pagination import PageQuery
 from kebab.api.serializers import StrictSerializer
 from kebab.people.models import Workspace
 from search.answers import DEFAULT_HITS, MAX_HITS, MAX_QUESTION_CHARS, AnswerRequest
-from search.api.query import AwaitedSeqField, EnumeratedField, FilterFields, awaited_seq, make_query
+from search.api.query import AwaitedSeqField, EnumeratedField, FilterFields, awaited_seq, make_query, stated
 from search.models import KeptAnswer
 from search.retrieval.types import Mode
 
@@ -22,12 +22,16 @@ class AskBody(StrictSerializer):
     conversation_id = serializers.UUIDField(
         required=False, allow_null=True, help_text="An earlier answer's: the question goes on with it."
     )
-    filters = FilterFields(required=False)
-    mode = EnumeratedField(Mode, required=False)
+    filters = FilterFields(required=False, allow_null=True)
+    mode = EnumeratedField(Mode, required=False, allow_null=True)
     k = serializers.IntegerField(
         required=False, min_value=1, max_value=MAX_HITS, help_text="The most hits to answer from."
     )
     min_seq = AwaitedSeqField(required=False, allow_null=True)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Give what is stated."""
+        return stated(attrs)
 
 
 class AnswersQuery(PageQuery):

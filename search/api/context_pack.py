@@ -23,6 +23,7 @@ from search.api.query import (
     awaited_seq,
     enumerated,
     make_query,
+    stated,
 )
 from search.context import (
     DEFAULT_BUDGET,
@@ -117,10 +118,10 @@ class ContextPackBody(StrictSerializer):
         help_text="Names that the answer is likely to hold: functions, options, errors.",
     )
     budget = BudgetField(required=False)
-    filters = FilterFields(required=False)
-    mode = EnumeratedField(Mode, required=False)
-    fusion = EnumeratedField(Fusion, required=False)
-    channels = ChannelFields(required=False)
+    filters = FilterFields(required=False, allow_null=True)
+    mode = EnumeratedField(Mode, required=False, allow_null=True)
+    fusion = EnumeratedField(Fusion, required=False, allow_null=True)
+    channels = ChannelFields(required=False, allow_null=True)
     k = serializers.IntegerField(
         required=False, min_value=1, max_value=TOP_M, help_text="The most hits before expansion."
     )
@@ -142,6 +143,10 @@ class ContextPackBody(StrictSerializer):
         help_text="`overview` lists files and the names in them before the text; left out: `text`.",
     )
     min_seq = AwaitedSeqField(required=False, allow_null=True)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Give what is stated."""
+        return stated(attrs)
 
 
 class ContextPackView(WorkspaceView):

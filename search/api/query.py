@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -52,11 +52,22 @@ class ValuesField(ShortListField):
     """Alternatives: a list, or one value by itself."""
 
     def __init__(self, child: serializers.Field[Any, Any, Any, Any], **options: Any) -> None:
-        super().__init__(child=child, required=False, max_length=MAX_FILTER_VALUES, **options)
+        super().__init__(
+            child=child, required=False, allow_null=True, max_length=MAX_FILTER_VALUES, **options
+        )
 
     def to_internal_value(self, data: Any) -> list[Any]:
         """Give the values. Raises ValidationError."""
         return super().to_internal_value([data] if isinstance(data, str) else data)
+
+
+class FlagField(serializers.BooleanField):
+    """True or false, or null for neither; no text means null."""
+
+    NULL_VALUES: ClassVar = {None}
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(required=False, allow_null=True, **options)
 
 
 class MomentField(serializers.DateTimeField):
@@ -88,7 +99,7 @@ def _texts(help_text: str = "") -> ValuesField:
     )
 
 
-def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
+def stated(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Give what is stated: a null is as good as nothing."""
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -114,14 +125,18 @@ class FilterFields(StrictSerializer):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Give the filters that narrow."""
-        return _given(attrs)
+        return stated(attrs)
 
 
 class QueryFields(StrictSerializer):
     """A search, but for its filters; what is left out is the workspace's setting."""
 
     q = TypedTextField(
-        required=False, allow_blank=True, trim_whitespace=False, help_text="Needed without a cursor."
+        required=False,
+        allow_null=True,
+        allow_blank=True,
+        trim_whitespace=False,
+        help_text="Needed without a cursor.",
     )
     cursor = serializers.CharField(
         required=False,
@@ -129,18 +144,18 @@ class QueryFields(StrictSerializer):
         max_length=_MAX_CURSOR_CHARS,
         help_text="`next_cursor` of the page before; k alone may stand beside it.",
     )
-    mode = EnumeratedField(Mode, required=False)
+    mode = EnumeratedField(Mode, required=False, allow_null=True)
     fusion = EnumeratedField(Fusion, required=False, allow_null=True)
-    k = serializers.IntegerField(required=False, help_text="At most 1,000; 0: the workspace's setting.")
-    snippet_chars = serializers.IntegerField(required=False, max_value=MAX_SNIPPET_CHARS)
+    k = serializers.IntegerField(
+        required=False, allow_null=True, help_text="At most 1,000; 0: the workspace's setting."
+    )
+    snippet_chars = serializers.IntegerField(required=False, allow_null=True, max_value=MAX_SNIPPET_CHARS)
     per_file_cap = serializers.IntegerField(
         required=False, allow_null=True, help_text="The most hits of one document; 0 and less: no limit."
     )
-    rerank = serializers.BooleanField(required=False, help_text="Have the first candidates read again.")
-    cutoff = serializers.BooleanField(
-        required=False, help_text="End the list where its scores say that it stops being about the question."
-    )
-    explain = serializers.BooleanField(required=False)
+    rerank = FlagField(help_text="Have the first candidates read again.")
+    cutoff = FlagField(help_text="End the list where its scores say that it stops being about the question.")
+    explain = FlagField()
     why_not = serializers.CharField(
         required=False, allow_null=True, help_text="A chunk or document: why it is not among the hits."
     )
@@ -148,7 +163,7 @@ class QueryFields(StrictSerializer):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Give the fields of a query, or a cursor and k. Raises ValidationError."""
-        given = _given(attrs)
+        given = stated(attrs)
         if "cursor" not in given:
             if "q" not in given:
                 raise serializers.ValidationError({"q": [self.fields["q"].error_messages["required"]]})
@@ -178,7 +193,7 @@ class ChannelFields(StrictSerializer):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Give the channels that are not `q`."""
-        return _given(attrs)
+        return stated(attrs)
 
 
 class SearchBody(QueryFields):

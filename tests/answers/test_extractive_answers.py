@@ -35,6 +35,12 @@ def test_the_same_question_on_the_same_documents_has_the_same_answer(ask):
     assert (one["text"], one["citations"], one["hits"]) == (other["text"], other["citations"], other["hits"])
 
 
+def test_what_is_as_in_a_search_may_be_null_as_there(ask):
+    question = "Who approves travel?"
+    nulls = ask(question, filters=None, mode=None, min_seq=None)
+    assert (nulls["text"], nulls["mode"]) == (ask(question)["text"], "hybrid")
+
+
 @pytest.mark.parametrize("mode", ["lexical", "vector", "hybrid"])
 def test_every_mode_answers(ask, mode):
     answer = ask("Which paper does the printer take?", mode=mode)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from search.api.query import QueryFields
+from search.api.query import ChannelFields, FilterFields, QueryFields, SearchBody
 from search.models import Source
 from tests.api.making import address
 from tests.corpus.making import chunk, write
@@ -270,6 +270,30 @@ def test_an_unknown_parameter_is_refused(ask, given):
     response = ask["GET"](**given)
 
     assert (response.status_code, response.json()["code"]) == (400, "unknown_field")
+
+
+def test_a_null_in_a_post_is_as_good_as_nothing(reader, workspace, ask):
+    filters = dict.fromkeys(FilterFields().fields)
+    channels = dict.fromkeys(ChannelFields().fields)
+    nulls = dict.fromkeys(SearchBody().fields)
+    for nothing in ({**nulls, "filters": filters, "channels": channels}, nulls):
+        body = {**nothing, "q": "delta", "mode": "lexical"}
+        response = reader.post(address(workspace, "/search"), body, format="json")
+        assert response.status_code == 200, response.content
+        assert response.json()["hits"] == ask["POST"](q="delta").json()["hits"]
+    hybrid = reader.post(address(workspace, "/search"), {**nulls, "q": "delta"}, format="json")
+    assert hybrid.json()["mode"] == "hybrid"
+
+
+def test_no_question_but_a_null_is_refused_as_none_at_all(reader, workspace):
+    response = reader.post(address(workspace, "/search"), {"q": None}, format="json")
+    assert (response.status_code, response.json()["errors"][0]["field"]) == (400, "q")
+
+
+@pytest.mark.parametrize("text", ["", "null"])
+def test_text_is_no_null(ask, text):
+    for name in ("rerank", "cutoff", "explain"):
+        assert ask["GET"](**{name: text}).status_code == ask["POST"](**{name: text}).status_code == 400
 
 
 @pytest.mark.parametrize(

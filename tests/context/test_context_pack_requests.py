@@ -83,6 +83,14 @@ def test_a_filter_by_another_workspace_s_ids_finds_nothing(filled, other_workspa
         assert reader.post(address, body, format="json").json()["files"] == []
 
 
+def test_what_is_as_in_a_search_may_be_null_as_there(filled, address, reader):
+    body = {"information_request": "pepper"}
+    names = ("filters", "mode", "fusion", "channels", "per_file_cap", "min_seq")
+    nulls = reader.post(address, body | dict.fromkeys(names), format="json")
+    assert nulls.status_code == 200, nulls.content
+    assert nulls.json()["files"] == reader.post(address, body, format="json").json()["files"]
+
+
 def test_making_a_pack_writes_nothing(filled, workspace, settings):
     settings.KEBAB_PLAN_ONCE = False  # statements are known by their texts here
     everything = Surroundings(neighbours=2, imports=True)
