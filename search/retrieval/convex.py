@@ -53,9 +53,9 @@ def convex_combination(
     """Fuse the lists. Order: score descending, lexical rank ascending (absent last), chunk id ascending.
 
     `vector_share`, in [0, 1], is that of the vector leg; the lexical leg has the rest. With `vectors_of` the
-    scores of the best 50 are smoothed over their neighbours, unless one of `scored` found nothing and the
-    other's order has to stand. Lists that have places and no scores, `ranked`, are then averaged in with what
-    reciprocal rank fusion gives their places. Scores lie in [0, 1]; the order of the lists changes nothing.
+    scores of the best 50 are smoothed over their neighbours. Lists that have places and no scores, `ranked`,
+    are then averaged in with what reciprocal rank fusion gives their places. Scores lie in [0, 1]; the order
+    of the lists changes nothing.
     """
     by_name = sorted(scored, key=lambda each: each.name)
     places = [RankedList(name=each.name, weight=each.weight, chunk_ids=each.chunk_ids) for each in by_name]
@@ -63,7 +63,7 @@ def convex_combination(
     candidates = sorted(ranks)
     shares = {"lexical": 1.0 - vector_share, "vector": vector_share}
     means = _means(by_name, candidates, shares)
-    if vectors_of is not None and all(each.chunk_ids for each in scored):
+    if vectors_of is not None:
         _smooth(means, candidates, vectors_of)
     weight = math.fsum(each.weight for each in scored)
     whole = math.fsum([weight, *(each.weight for each in ranked)])

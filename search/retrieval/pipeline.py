@@ -39,7 +39,7 @@ class Ranked:
     degraded: tuple[LegName, ...]
     #: By stage: the legs', `read_back`, `scoring` under convex fusion, `fusion`.
     timings_ms: Mapping[str, float]
-    #: Under convex fusion each leg's score of every candidate, as far as it is known; else empty.
+    #: Where scores were fused, each leg's of every candidate, as far as it is known; else empty.
     scores: Mapping[LegName, Mapping[str, float]] = field(default_factory=dict)
 
 
@@ -104,7 +104,7 @@ def _fuse(
     k_rrf: int,
     vector_share: float,
 ) -> list[Fused]:
-    """Fuse by scores where two legs have them: one alone has nothing to be weighed against."""
+    """Fuse by the scores, or by places where there are none."""
     ranked = {
         leg.name: RankedList(
             name=leg.name, weight=leg.weight, chunk_ids=[found.chunk_id for found in lists[leg.name]]
@@ -112,7 +112,7 @@ def _fuse(
         for leg in legs
         if leg.name in lists
     }
-    if len(scores) < 2:
+    if not scores:
         return reciprocal_rank_fusion(list(ranked.values()), k_rrf)
     scored = [_scored(ranked.pop(name), known) for name, known in scores.items()]
     vectors_of = next((leg.vectors for leg in legs if leg.name in scores and leg.vectors is not None), None)

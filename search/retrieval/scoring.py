@@ -4,29 +4,32 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from search.retrieval.errors import EmbedderUnavailable, LegTimeout
-from search.retrieval.gather import Gathered, Leg, LegName
+from search.retrieval.gather import Gathered, Leg, LegList, LegName
 
 #: By leg, its score of each candidate of any leg, as far as the leg could tell.
 KnownScores = dict[LegName, dict[str, float]]
 
 
 def score_candidates(legs: Sequence[Leg], gathered: Gathered) -> KnownScores:
-    """Give the scores of the legs that can score and took part; others are left out.
+    """Give the scores of the legs that can score; none unless two of them found something.
 
+    One alone has nothing to be weighed against: the order of what it found stands.
     A leg that was stopped has spent its time: it is not asked again, nor is one whose scoring fails.
     """
-    known: KnownScores = {}
-    taking_part = [leg for leg in legs if gathered.lists[leg.name].candidates is not None]
-    everything = dict.fromkeys(id_ for leg in taking_part for id_ in _ids(gathered, leg))
-    for leg in taking_part:
-        if leg.score is not None:
-            found = gathered.lists[leg.name]
-            scores = known[leg.name] = {each.chunk_id: each.score for each in found.candidates or ()}
-            missing = [] if found.is_degraded else [id_ for id_ in everything if id_ not in scores]
-            if missing:
-                with suppress(EmbedderUnavailable, LegTimeout):
-                    scores |= leg.score(missing)
-    return known
+    scoring = [leg for leg in legs if leg.score is not None and gathered.lists[leg.name].candidates]
+    if len(scoring) < 2:
+        return {}
+    everything = dict.fromkeys(id_ for leg in legs for id_ in _ids(gathered, leg))
+    return {leg.name: _scores(leg, gathered.lists[leg.name], everything) for leg in scoring}
+
+
+def _scores(leg: Leg, found: LegList, everything: Iterable[str]) -> dict[str, float]:
+    scores = {each.chunk_id: each.score for each in found.candidates or ()}
+    missing = [] if found.is_degraded else [id_ for id_ in everything if id_ not in scores]
+    if missing and leg.score is not None:
+        with suppress(EmbedderUnavailable, LegTimeout):
+            scores |= leg.score(missing)
+    return scores
 
 
 def _ids(gathered: Gathered, leg: Leg) -> Iterable[str]:

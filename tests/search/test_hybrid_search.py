@@ -99,6 +99,21 @@ def test_where_words_find_nothing_meaning_orders(orchard):
     ]
 
 
+def test_the_order_of_the_words_stands_between_a_write_and_its_vectors(workspace):
+    """The rare word weighs more than both terms of a chunk that has them all; and yet that is first."""
+    write(workspace, "some.md", "harvest harvest harvest")
+    write(workspace, "all.md", "apple harvest " + "and many other words " * 40)
+    write_each(workspace, [f"apple filler{n}" for n in range(10)])
+    sync(workspace)
+    alone = ask(workspace, QUERY, Mode.LEXICAL, k=100)
+    result = ask(workspace, QUERY, Mode.HYBRID, k=100, explain=True)
+    assert paths(alone)[:2] == ["all.md", "some.md"]
+    assert alone.hits[0].score < alone.hits[1].score
+    assert paths(result) == paths(alone)
+    assert [each["rrf_terms"].keys() for each in result.explain["fused"]] == [{"lexical"}] * 12
+    assert [hit.retrieval.tier for hit in result.hits] == ["all"] + ["some"] * 11
+
+
 def test_the_same_search_answers_the_same_bytes(orchard):
     first = wire(ask(orchard, QUERY, Mode.HYBRID))
     assert wire(ask(orchard, QUERY, Mode.HYBRID)) == first

@@ -151,19 +151,6 @@ def test_the_means_are_smoothed_over_neighbours():
     assert fused != pytest.approx(alone)
 
 
-def test_where_a_leg_found_nothing_the_order_of_the_other_stands():
-    vectors = Vectors(a=[1.0, 0.0], b=[1.0, 0.1], c=[0.5, 1.0])
-    for nothing in ("lexical", "vector"):
-        lists = [
-            ScoredList(
-                name=each.name, chunk_ids=[] if each.name == nothing else each.chunk_ids, scores=each.scores
-            )
-            for each in three()
-        ]
-        assert convex_combination(lists, vectors_of=vectors) == convex_combination(lists)
-    assert vectors.asked == []
-
-
 def test_what_has_no_vector_keeps_its_score_and_is_no_neighbour():
     alone = by_id(convex_combination(three()))
     fused = by_id(convex_combination(three(), vectors_of=Vectors(a=[1.0, 0.0], c=[1.0, 0.0])))

@@ -92,6 +92,30 @@ def test_a_leg_alone_keeps_its_own_order_under_convex_fusion():
     assert (ranked.degraded, off.asked, lexical.asked) == (("vector",), [], [])
 
 
+@pytest.mark.parametrize(("found", "empty"), [("lexical", "vector"), ("vector", "lexical")])
+def test_where_a_leg_found_nothing_the_order_of_the_other_stands(found, empty):
+    """Its scores say otherwise, as bm25 does of a passage with some of the terms behind one with all."""
+    finds, finds_nothing = ScoringLeg(found, ""), ScoringLeg(empty, "", scores={"b": 0.9})
+    finds.found = [Candidate(chunk_id="a", score=0.5), Candidate(chunk_id="b", score=0.9)]
+    ranked = convex(finds, finds_nothing)
+    assert ids(ranked) == ["a", "b"]
+    assert [entry.score for entry in ranked.entries] == pytest.approx([1 / 2, 61 / 62 / 2])
+    assert (finds_nothing.asked, ranked.scores, ranked.degraded) == ([], {}, ())
+
+
+def test_what_the_caller_may_not_see_is_nothing_that_a_leg_found():
+    lexical = ScoringLeg("lexical", "")
+    lexical.found = [Candidate(chunk_id="a", score=0.5), Candidate(chunk_id="b", score=0.9)]
+    ranked = convex(lexical, ScoringLeg("vector", "c"), read_back=lambda ids: set(ids) - {"c"})
+    assert ids(ranked) == ["a", "b"]
+
+
+def test_names_found_to_the_letter_are_still_fused_where_a_leg_found_nothing():
+    exact = StaticLeg("exact", "b", weight=3.0, joins_when_found=True)
+    ranked = convex(ScoringLeg("lexical", "ab"), ScoringLeg("vector", ""), exact)
+    assert ids(ranked) == ["b", "a"]
+
+
 @pytest.mark.parametrize("failure", [LegTimeout("late"), EmbedderUnavailable("off")])
 def test_scores_that_a_leg_cannot_tell_are_done_without(failure):
     vector = ScoringLeg("vector", "bc", failure_of_score=failure)
