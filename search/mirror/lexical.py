@@ -287,12 +287,14 @@ class LexicalLeg:
             every = every[passes[every]]
         scores = weighed.sums(every, match.some_units)
         found = _best(connection, every, scores, limit, "all")
-        is_relaxed = len(every) < limit and bool(match.some)
-        if is_relaxed:
+        has_others = False
+        if len(every) < limit and match.some:
             passes[every] = False
             some = rows_of_best(weighed.of(match.some_units), passes, limit - len(found))
             found += _best(connection, some, weighed.sums(some, match.some_units), limit - len(found), "some")
-        self.total = LexicalTotal(value=len(every), relation="gte" if is_relaxed else "eq")
+            has_others = len(some) > 0
+        is_exact = weighed.is_complete and not has_others
+        self.total = LexicalTotal(value=len(every), relation="eq" if is_exact else "gte")
         self._found_ids = frozenset(candidate.chunk_id for candidate in found)
         if not weighed.is_complete:
             raise LegTimeout("The lexical leg ran out of time.", partial=found)

@@ -161,7 +161,10 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LexicalTotal:
-    """How many chunks the words match: exactly (`eq`, every term), or at least (`gte`, relaxed)."""
+    """How many chunks have every term.
+
+    Exactly (`eq`), or at least so many match (`gte`): others have some of the terms, or the leg was stopped.
+    """
 
     value: int
     relation: Literal["eq", "gte"]

@@ -12,7 +12,7 @@ from search.mirror.lexical import LexicalLeg
 from search.mirror.reading import MirrorReading
 from search.retrieval.errors import InvalidQuery, LegTimeout
 from search.retrieval.filters import SearchFilters
-from search.retrieval.types import Mode
+from search.retrieval.types import LexicalTotal, Mode
 from search.scope import resolve_scope
 from tests.corpus.making import chunk, write, write_each
 from tests.search.asking import ask, embed, paths, sync
@@ -229,12 +229,20 @@ def test_k_bounds_the_list_and_its_start_stays_the_same(workspace):
     assert (three, default) == (whole[:3], whole[:10])
 
 
+def test_a_relaxed_query_says_that_there_are_others_only_where_there_are(workspace):
+    write_each(workspace, ["apple pear", "apple", "plum"])
+    sync(workspace)
+    totals = [ask(workspace, text).lexical_total for text in ("apple pear", "plum plums", "zebra yak")]
+    assert [(total.value, total.relation) for total in totals] == [(1, "gte"), (1, "eq"), (0, "eq")]
+
+
 def test_a_leg_past_its_time_is_degraded_and_the_response_stands(workspace, settings):
     write(workspace, "a.md", *["apple"] * 1_000)
     sync(workspace)
     settings.KEBAB_LEG_LIMIT_MS = 0
     result = ask(workspace, "apple pear")
     assert (result.degraded, result.hits) == (("lexical",), ())
+    assert ask(workspace, "apple").lexical_total == LexicalTotal(value=0, relation="gte")
     assert ask(workspace, "apple", Mode.HYBRID).degraded == ("lexical",)
 
 
