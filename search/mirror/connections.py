@@ -72,6 +72,17 @@ def create_file(path: Path, analysis: Analysis = STEMMED) -> apsw.Connection:
     return connection
 
 
+@contextmanager
+def empty_mirror() -> Iterator[apsw.Connection]:
+    """Give a mirror with nothing in it, which lies in memory alone; made in a millisecond."""
+    connection = create_file(Path(":memory:"))
+    try:
+        register_bm25(connection)
+        yield connection
+    finally:
+        connection.close()
+
+
 def open_reader(path: Path) -> apsw.Connection:
     """Open a mirror for reading; nothing done through it changes the file. Raises as `open_writer`."""
     with naming_damage(path), naming_refusal(path):

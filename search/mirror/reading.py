@@ -9,8 +9,8 @@ from typing import Protocol
 
 import apsw
 
-from search.mirror.connections import ReaderPool
-from search.mirror.errors import MirrorDamaged
+from search.mirror.connections import ReaderPool, empty_mirror
+from search.mirror.errors import MirrorAbsent, MirrorDamaged
 from search.mirror.filters import bind_path_filters
 from search.mirror.postings import Collection
 from search.mirror.sync import applied_seq
@@ -48,12 +48,16 @@ class MirrorReading:
 
     @contextmanager
     def connection(self) -> Iterator[apsw.Connection]:
-        """Give a connection; past the limit SQLite raises InterruptError. Raises MirrorError."""
+        """Give a connection; past the limit SQLite raises InterruptError.
+
+        Where nothing was written yet there is no mirror, and nothing that it would lack: an empty one serves.
+        Raises MirrorError.
+        """
         self._deadline = time.monotonic() + self._limit_s
         self._seq = self._collection = None
-        path = self._files.current()
+        path = self._current()
         try:
-            with self._pool.reader(path) as connection:
+            with empty_mirror() if path is None else self._pool.reader(path) as connection:
                 connection.set_progress_handler(self.is_late, _STEPS)
                 bind_path_filters(connection, self.scope.filters)
                 connection.execute("BEGIN")
@@ -65,8 +69,17 @@ class MirrorReading:
                         connection.execute("ROLLBACK")
         except MirrorDamaged as damage:
             logger.error("mirror of %s is withdrawn: %s", self.scope.workspace_id, damage)
-            self._files.withdraw(path)
+            if path is not None:
+                self._files.withdraw(path)
             raise
+
+    def _current(self) -> Path | None:
+        try:
+            return self._files.current()
+        except MirrorAbsent:
+            if self.scope.head_seq:
+                raise
+            return None
 
     def seq(self, connection: apsw.Connection) -> int:
         """Give the number up to which a connection, one that was given here, shows the log."""
