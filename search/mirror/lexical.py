@@ -21,8 +21,9 @@ from search.mirror.postings import (
     rows_of_best,
     sums_at,
 )
+from search.mirror.raw import RawQuery
 from search.mirror.reading import MirrorReading
-from search.retrieval.errors import InvalidQuery, LegTimeout, shown
+from search.retrieval.errors import InvalidQuery, LegTimeout
 from search.retrieval.marked_window import marked_window
 from search.retrieval.match import (
     Frequencies,
@@ -51,13 +52,6 @@ def index_version(breadcrumb_weight: float = BREADCRUMB_WEIGHT, analysis: Analys
 
 
 _MATCHES = "SELECT rowid, {bm25} FROM chunks_fts WHERE chunks_fts MATCH ?"
-_BEST = (
-    "SELECT f.rowid, f.score FROM (SELECT rowid, {bm25} AS score FROM chunks_fts"
-    " WHERE chunks_fts MATCH ? {clause}) f JOIN chunks c ON c.chunk = f.rowid"
-    " ORDER BY f.score, c.chunk_id LIMIT ?"
-)
-_ROWS = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?"
-_COUNT = "SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ? {clause}"
 _CHUNK_IDS = "SELECT c.chunk, c.chunk_id FROM json_each(?) v CROSS JOIN chunks c ON c.chunk = v.value"
 _CHUNK_ROWS = "SELECT c.chunk_id, c.chunk FROM json_each(?) v CROSS JOIN chunks c ON c.chunk_id = v.value"
 _SNIPPETS = (
@@ -175,21 +169,27 @@ class LexicalLeg:
         try:
             with self._reading.connection() as connection:
                 match = self.match or self._compiled(connection)
-                if match is None or match.is_raw:
+                if match is None:
                     return dict.fromkeys(chunk_ids, 0.0)
-                weighed = self._weighed
-                if weighed is None or weighed.state != self._state(connection):
-                    weighed = self._weigh(connection, match)
                 rows = dict(connection.execute(_CHUNK_ROWS, (json.dumps(list(chunk_ids)),)))
                 places = np.fromiter(rows.values(), np.int64, len(rows))
                 # A chunk of none of the documents here is not of those that the reader may read.
                 belong = self._reading.collection(connection).chunks.docs[places] != 0
-                sums = np.where(belong, weighed.sums(places, match.some_units), 0.0).tolist()
+                sums = np.where(belong, self._sums(connection, match, places), 0.0).tolist()
         except (MirrorError, apsw.InterruptError) as error:
             raise LegTimeout(f"The lexical scores are not known: {error}") from error
         scores = {id_: lexical_score(-score) for id_, score in zip(rows, sums, strict=True)}
         # A chunk that this mirror doesn't know yet can't have been scored by it.
         return {id_: scores.get(id_, 0.0) for id_ in chunk_ids}
+
+    def _sums(self, connection: apsw.Connection, match: Match, rows: np.ndarray) -> np.ndarray:
+        if match.is_raw:
+            narrowed = self._reading.narrowed_collection(connection)
+            return RawQuery(connection, match.every, narrowed, self._weights).sums(rows)
+        weighed = self._weighed
+        if weighed is None or weighed.state != self._state(connection):
+            weighed = self._weigh(connection, match)
+        return weighed.sums(rows, match.some_units)
 
     def matching(self, connection: apsw.Connection) -> MatchingRows:
         """Give what the query matches, whatever the filters; `connection` is one of this leg's reading.
@@ -200,7 +200,8 @@ class LexicalLeg:
         if match is None:
             return MatchingRows(np.empty(0, np.int64), None)
         if match.is_raw:
-            found = np.fromiter(_raw_rows(connection, match.every, self._text), np.int64)
+            raw = RawQuery(connection, match.every, None, self._weights)
+            found = np.fromiter(raw.rows(), np.int64)
             known = found[found < len(self._reading.collection(connection).chunks.docs)]
             return MatchingRows(np.sort(known), None)
         collection = self._reading.collection(connection)
@@ -260,15 +261,11 @@ class LexicalLeg:
 
     def _raw(self, connection: apsw.Connection, match: Match, clause: Clause, limit: int) -> list[Candidate]:
         narrowed = self._reading.narrowed_collection(connection)
-        best = _BEST.format(bm25=bm25_call(narrowed), clause=clause.sql)
-        matching = (match.every, *clause.values)
+        raw = RawQuery(connection, match.every, narrowed, self._weights)
         try:
-            rows = list(connection.execute(best, (*bm25_values(narrowed, self._weights), *matching, limit)))
-            count = connection.execute(_COUNT.format(clause=clause.sql), matching).fetchone()[0]
+            rows, count = raw.best(clause, limit), raw.count(clause)
         except apsw.InterruptError as error:
             raise InvalidQuery("The raw query takes too long; make it more selective.") from error
-        except apsw.SQLError as error:
-            raise InvalidQuery(f"{shown(self._text)} is not FTS5 syntax: {error}. Mend it.") from error
         self.total = LexicalTotal(value=count, relation="eq")
         ids = _chunk_ids(connection, [row for row, _ in rows])
         return [Candidate(chunk_id=ids[row], score=lexical_score(score), tier=None) for row, score in rows]
@@ -337,14 +334,6 @@ def _rows_and_scores(
     connection: apsw.Connection, sql: str, values: tuple[object, ...]
 ) -> list[tuple[int, float]]:
     return connection.execute(sql, values).fetchall()
-
-
-def _raw_rows(connection: apsw.Connection, expression: str, text: str) -> Iterator[int]:
-    """Give the rows that match a raw expression. Raises InvalidQuery for one that FTS5 refuses."""
-    try:
-        yield from (row for (row,) in connection.execute(_ROWS, (expression,)))
-    except apsw.SQLError as error:
-        raise InvalidQuery(f"{shown(text)} is not FTS5 syntax: {error}. Mend it.") from error
 
 
 def compile_match(text: str, frequencies: Frequencies, analysis: Analysis = STEMMED) -> Match | None:

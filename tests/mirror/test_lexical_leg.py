@@ -188,6 +188,24 @@ def test_chunks_without_a_term_and_unknown_chunks_score_nothing(shelf):
     assert shelf.leg("apple").score([other, "0" * 32]) == {other: 0.0, "0" * 32: 0.0}
 
 
+@pytest.mark.parametrize("query", ["'apple NOT plum'", "'app* OR \"pear tree\"'"])
+def test_what_matches_a_raw_query_is_scored_as_it_is_found(shelf, query):
+    shelf.put("a.md", "apple", "apple pear", "pear tree apple apple", "apple plum", "other")
+    ids = [uuid.uuid5(uuid.NAMESPACE_URL, f"a.md#{n}").hex for n in range(5)]
+    found = {each.chunk_id: each.score for each in shelf.leg(query).search(10)}
+    leg = shelf.leg(query)
+    leg.search(1)
+    assert len(found) in (3, 4)
+    assert leg.score([*ids, "0" * 32]) == dict.fromkeys([*ids, "0" * 32], 0.0) | found
+
+
+def test_scoring_by_a_raw_query_ends_with_the_time_of_the_leg(shelf, monkeypatch):
+    shelf.put("a.md", *["apple"] * 100)
+    monkeypatch.setattr("search.mirror.reading._STEPS", 1)
+    with pytest.raises(LegTimeout):
+        LexicalLeg(shelf.reading(limit_s=0.0), "'apple'").score(["0" * 32])
+
+
 def test_what_was_scored_ahead_is_known_when_the_mirror_is_gone(shelf):
     shelf.put("a.md", "apple", "apple pear pear", "pear")
     first, second, third = (uuid.uuid5(uuid.NAMESPACE_URL, f"a.md#{n}").hex for n in range(3))
