@@ -154,8 +154,13 @@ def check_size(raw: str) -> None:
 def check_prefixes(raw: str) -> None:
     """Refuse a raw expression with a prefix query too short to be fast; unspaced scripts need no length.
 
+    One that begins with the star is refused as well: to FTS5 it is a question about its own workings.
     Raises: InvalidQuery, naming the prefix.
     """
+    if raw.startswith("*"):
+        raise InvalidQuery(
+            f"The raw query {shown(raw)} begins with a star; write it behind the beginning of a word: word*."
+        )
     for string, bareword in _PREFIX.findall(raw):
         words = words_of(string or bareword)
         if words and len(words[-1]) < MIN_PREFIX_CHARS and not is_unspaced(words[-1]):

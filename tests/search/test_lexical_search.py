@@ -229,6 +229,14 @@ def test_k_bounds_the_list_and_its_start_stays_the_same(workspace):
     assert (three, default) == (whole[:3], whole[:10])
 
 
+@pytest.mark.parametrize("text", ["'*reads'", "'*id'", "' * reads'"])
+def test_what_fts5_tells_of_itself_is_not_asked_for(workspace, text):
+    write(workspace, "a.md", "reads id")
+    sync(workspace)
+    with pytest.raises(InvalidQuery, match="begins with a star"):
+        ask(workspace, text)
+
+
 def test_a_relaxed_query_says_that_there_are_others_only_where_there_are(workspace):
     write_each(workspace, ["apple pear", "apple", "plum"])
     sync(workspace)

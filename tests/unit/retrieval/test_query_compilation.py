@@ -1,5 +1,6 @@
 """What a person types becomes an FTS5 expression that FTS5 accepts and that means what was typed."""
 
+import re
 import unicodedata
 
 import apsw
@@ -227,6 +228,12 @@ def test_short_prefixes_are_refused_by_name(raw):
         check_prefixes(raw)
         return
     with pytest.raises(InvalidQuery, match="too short"):
+        check_prefixes(raw)
+
+
+@pytest.mark.parametrize("raw", ["*reads", "*id", "* reads", "*"])
+def test_a_star_before_everything_is_refused_by_name(raw):
+    with pytest.raises(InvalidQuery, match=f"'{re.escape(raw)}' begins with a star; write it behind"):
         check_prefixes(raw)
 
 
