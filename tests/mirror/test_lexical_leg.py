@@ -188,6 +188,18 @@ def test_chunks_without_a_term_and_unknown_chunks_score_nothing(shelf):
     assert shelf.leg("apple").score([other, "0" * 32]) == {other: 0.0, "0" * 32: 0.0}
 
 
+@pytest.mark.parametrize("query", ["deployment", "deployment fig"])
+def test_what_counts_nothing_in_headings_is_found_there(shelf, query):
+    shelf.put("a.md", "apple", breadcrumb="Deployment")
+    shelf.put("b.md", "fig")
+    (found,) = (
+        each
+        for each in LexicalLeg(shelf.reading(), query, breadcrumb_weight=0.0).search(10)
+        if each.chunk_id == uuid.uuid5(uuid.NAMESPACE_URL, "a.md#0").hex
+    )
+    assert found.score == 0.0
+
+
 @pytest.mark.parametrize("query", ["'apple NOT plum'", "'app* OR \"pear tree\"'"])
 def test_what_matches_a_raw_query_is_scored_as_it_is_found(shelf, query):
     shelf.put("a.md", "apple", "apple pear", "pear tree apple apple", "apple plum", "other")

@@ -161,7 +161,7 @@ def rows_of_best(contributions: Sequence[Contribution], passes: np.ndarray, limi
         having, scores = each.everywhere()
         sums[having] += scores
         is_found[having] = True
-    return np.flatnonzero(is_found & passes & (sums > 0))
+    return np.flatnonzero(is_found & passes)
 
 
 def of_word(
