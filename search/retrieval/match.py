@@ -172,7 +172,8 @@ def check_prefixes(raw: str) -> None:
 def match_of(terms: Sequence[str], analysis: Analysis, frequencies: Frequencies) -> PlainMatch | None:
     """Give what the terms of a plain query match; None when none of them has an index term.
 
-    `frequencies` is asked when there are too many terms.
+    `frequencies` is asked when there are too many terms. Where these and their pieces have more than 32
+    distinct index terms together, the pieces stand for both.
     """
     wanted = _searchable(terms)
     if not wanted:
@@ -181,7 +182,8 @@ def match_of(terms: Sequence[str], analysis: Analysis, frequencies: Frequencies)
     every = cap_units(units_of(wanted, analysis, language), analysis, frequencies)
     pieces = _content([unit.term for unit in every], analysis, language)
     some = cap_units(units_of(pieces, analysis, language), analysis, frequencies)
-    return PlainMatch(every=every, some=some)
+    is_searchable = len(_tokens_of((*every, *some))) <= MAX_TOKENS
+    return PlainMatch(every=every if is_searchable else some, some=some)
 
 
 def index_terms(terms: Sequence[str], analysis: Analysis) -> frozenset[str]:

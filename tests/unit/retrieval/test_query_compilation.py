@@ -301,6 +301,20 @@ def test_pieces_of_many_terms_are_capped_as_well():
     assert len(match_of(terms, analysis, each(lambda token: 1)).some) == MAX_TOKENS
 
 
+def test_terms_and_their_pieces_have_32_index_terms_together():
+    def searched(count):
+        terms = [f"rateLimit{chr(ord('a') + number)}" for number in range(count)]
+        found = match_of(terms, analysis, each(lambda token: 1))
+        tokens = {token for unit in (*found.every, *found.some) for token in unit.tokens}
+        return found, len(tokens)
+
+    (few, of_few), (many, of_many) = searched(5), searched(25)
+    assert [unit.term for unit in few.every] == [f"rateLimit{letter}" for letter in "abcde"]
+    assert few.every != few.some
+    assert many.every == many.some
+    assert of_few <= MAX_TOKENS and of_many <= MAX_TOKENS
+
+
 def test_a_pasted_book_asks_for_a_bounded_number_of_frequencies():
     asked = []
 
