@@ -1,7 +1,8 @@
 """Waking workers. A message in Redis is a hint with a job's id: lost, doubled or late, it does no harm.
 
-At most twice as many hints as worker slots wait in a queue, chosen in turn over the workspaces: that is the
-fairness between them. The sweep sends again what got lost.
+At most twice as many hints as worker slots wait in a queue, chosen round-robin over the workspaces: that is
+the fairness between them. A request takes a place of the first half alone: however fast one workspace asks,
+the others' turn comes. The sweep sends again what got lost.
 """
 
 import logging
@@ -13,13 +14,13 @@ from functools import cache
 import redis
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Sum, Window
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet, Sum, Window
 from django.db.models.functions import Now, RowNumber
 from kombu import pools
 from kombu.exceptions import OperationalError
 
 from ingest.metrics import HINTS, HINTS_LOST
-from ingest.models import Job, JobKind
+from ingest.models import OPEN_STATES, Job, JobKind
 from kebab.celery import app
 from kebab.hint_request import causes
 from kebab.stack.addresses import redis_client_url
@@ -38,10 +39,13 @@ class _Queue:
     task: str
     is_embedding: bool
 
-    def room(self, living_slots: int = 0) -> int:
+    def room(self) -> int:
         """How many more hints are of use in it, for this node's slots or for more that are known to live."""
-        own = 1 if self.is_embedding else settings.KEBAB_WORKER_SLOTS
-        return 2 * max(own, living_slots) - int(_redis().llen(self.name))
+        return 2 * max(self._own_slots, self.living_slots()) - self._waiting()
+
+    def has_room_out_of_turn(self) -> bool:
+        """Whether fewer hints wait in it than this node's slots would take at once."""
+        return self._waiting() < self._own_slots
 
     def living_slots(self) -> int:
         """How many jobs of this queue the workers of all nodes do at once."""
@@ -53,6 +57,13 @@ class _Queue:
     def send(self, workspace_id: uuid.UUID, job_id: uuid.UUID) -> None:
         _send(self.task, self.name, workspace_id, job_id)
         HINTS.add(self.name)
+
+    @property
+    def _own_slots(self) -> int:
+        return 1 if self.is_embedding else settings.KEBAB_WORKER_SLOTS
+
+    def _waiting(self) -> int:
+        return int(_redis().llen(self.name))
 
 
 _EMBED = _Queue(name="embed", task="ingest.run_embedding", is_embedding=True)
@@ -105,7 +116,7 @@ def ask_for_sync(workspace_id: uuid.UUID) -> None:
 def _hint_if_room(job: Job) -> None:
     queue = _EMBED if job.kind == JobKind.EMBED else _INGEST
     try:
-        if queue.room() > 0:
+        if queue.has_room_out_of_turn():
             queue.send(job.workspace_id, job.pk)
     except (redis.RedisError, OperationalError, OSError) as error:
         HINTS_LOST.add()
@@ -113,14 +124,23 @@ def _hint_if_room(job: Job) -> None:
 
 
 def _fill(queue: _Queue) -> int:
-    room = queue.room(queue.living_slots())
+    room = queue.room()
     if room <= 0:
         return 0
-    due = Job.objects.all().due().embedding(queue.is_embedding)
-    unheard = due.exclude(hinted_at__gt=Now() - _FRESH)
-    in_turn = unheard.annotate(turn=_TURN).order_by("turn", "due_at", "created_at")
+    jobs = Job.objects.all().embedding(queue.is_embedding)
+    unheard = jobs.due().exclude(hinted_at__gt=Now() - _FRESH)
+    # Not by age: of two workspaces the one with the longer backlog would always come first.
+    turned = unheard.annotate(turn=_TURN, had_its=_had_its_turn(jobs))
+    in_turn = turned.order_by("turn", "had_its", "workspace_id")
     chosen = list(in_turn.values_list("workspace_id", "pk")[:room])
     return sum(_hint_unless_hinted(queue, *ids) for ids in chosen)
+
+
+def _had_its_turn(jobs: QuerySet[Job]) -> ExpressionWrapper:
+    """Give whether a job's workspace stands, by its id, no later than the one that was hinted at last."""
+    hinted = jobs.filter(state__in=OPEN_STATES, hinted_at__isnull=False).order_by("-hinted_at")
+    last = hinted.values_list("workspace_id", flat=True).first()
+    return ExpressionWrapper(Q(workspace_id__lte=last or uuid.UUID(int=0)), output_field=BooleanField())
 
 
 def _hint_unless_hinted(queue: _Queue, workspace_id: uuid.UUID, job_id: uuid.UUID) -> bool:

@@ -133,9 +133,9 @@ def _worked(work: Work) -> Ending:
 
 
 def _put_back(lease: Lease, job: Job) -> None:
-    """Leave the job to the next claim; that this worker stops is not held against it, nor delays it."""
+    """Leave the job to the next claim, after those that wait; but that this worker stops doesn't delay it."""
     if not worker_stop.is_asked():
-        lease.write(lease_until=Now())
+        lease.write(lease_until=Now(), due_at=Now())
         return
     logger.info("%s is put back: its worker stops", lease.kind)
     # As if there had been no hint: if this worker catches the one below, the next sweep sends another.
@@ -152,7 +152,7 @@ def _end(lease: Lease, state: JobState, error: str = "") -> None:
             logger.warning("job %s ended under another attempt", lease.job_id)
             return
         if job.rerun_requested and state == JobState.SUCCEEDED:  # asked for since the work looked last
-            lease.write(lease_until=Now())
+            lease.write(lease_until=Now(), due_at=Now())
             return
         if job.kind in READS_DOCUMENTS and job.payload.get("embed", True):
             request_embedding(job.workspace_id)

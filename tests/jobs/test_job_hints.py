@@ -43,7 +43,7 @@ def silent_redis(monkeypatch):
         monkeypatch.setattr(
             hints.app.conf, "broker_write_url", f"redis://127.0.0.1:{server.getsockname()[1]}/0"
         )
-        monkeypatch.setattr(hints._Queue, "room", lambda self, living_slots=0: 1)
+        monkeypatch.setattr(hints._Queue, "has_room_out_of_turn", lambda self: True)
         hints._producers.cache_clear()
         yield
         hints._producers().force_close_all()
@@ -97,7 +97,20 @@ def test_workspaces_take_turns_however_many_jobs_one_has(workspace):
     many = make_jobs(workspace, 600, older_s=3600)
     few, one = make_jobs(second, 2, older_s=60), make_jobs(third, 1)
     assert hint_due_jobs() == 4
-    assert hinted() == [many[0], few[0], one[0], many[1]]
+    in_turn = [jobs for _, jobs in sorted([(workspace.pk, many), (second.pk, few), (third.pk, one)])]
+    assert hinted() == [*(jobs[0] for jobs in in_turn), next(jobs[1] for jobs in in_turn if jobs != one)]
+
+
+def test_the_turn_goes_on_behind_the_workspace_that_had_it_last(workspace, settings):
+    settings.KEBAB_WORKER_SLOTS = 1
+    jobs = {each.pk: make_jobs(each, 3) for each in (workspace, *(make_workspace() for _ in range(4)))}
+    heard = []
+    for _ in range(5):
+        hint_due_jobs()
+        heard += hinted()
+        hints._redis().delete("ingest")
+    in_turn = [jobs[pk] for pk in sorted(jobs)]
+    assert heard == [each[nth] for nth in (0, 1) for each in in_turn]
 
 
 def test_no_more_hints_wait_than_workers_will_soon_take(workspace):
