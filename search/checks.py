@@ -8,15 +8,14 @@ from heapq import nlargest
 import apsw
 from django.conf import settings
 
-from kebab.health.checks import CheckResult, CheckStatus, failed, repaired, well
+from kebab.health.checks import CheckResult, CheckStatus, failed, repaired, warning, well
 from kebab.people.models import Workspace
 from search import node
 from search.embedding import embedder_for_queries, wanted_embedder, wanted_name
-from search.mirror import connections
 from search.mirror.checksum import check_integrity, mirror_checksum, postgres_checksum
-from search.mirror.errors import MirrorError
+from search.mirror.errors import MirrorBusy, MirrorError
 from search.mirror.files import workspaces_on_this_node
-from search.mirror.sync import rebuild_mirror, sync_mirror
+from search.mirror.sync import held_at_head, rebuild_mirror
 from search.models import EmbeddingSpace, SpaceState
 from search.vectors.checks import check_coverage
 from search.vectors.spaces import REMEDY, LiveSpace, is_made_by, live_form, mismatch
@@ -52,6 +51,8 @@ def _mirrors(present: Sequence[uuid.UUID], *, repair: bool) -> Iterator[CheckRes
         name = f"mirror of {workspace.slug}"
         try:
             yield well(name, _compare(workspace))
+        except MirrorBusy as error:
+            yield warning(name, f"It can't be compared now: {error}", "Run kebab doctor again.")
         except (MirrorError, apsw.Error, OSError) as error:
             if repair:
                 rebuild_mirror(node.mirror_files(workspace.pk), workspace.pk)
@@ -61,20 +62,12 @@ def _mirrors(present: Sequence[uuid.UUID], *, repair: bool) -> Iterator[CheckRes
 
 
 def _compare(workspace: Workspace) -> str:
-    """Raises MirrorError when the mirror differs from Postgres at the number it has come to."""
+    """Raises MirrorError when the mirror differs from Postgres as it was when the mirror was synced."""
     files = node.mirror_files(workspace.pk)
-    for _ in range(5):  # a write between the two sums moves the head; look again
-        sync_mirror(files, workspace.pk, wait_s=_BUSY_S)
+    with held_at_head(files, workspace.pk, wait_s=_BUSY_S) as writer:
         expected = postgres_checksum(workspace.pk)
-        with files.writing(_BUSY_S):
-            writer = connections.open_writer(files.current())
-            try:
-                found = mirror_checksum(writer)
-                if found.seq == expected.seq:
-                    check_integrity(writer)
-                    break
-            finally:
-                writer.close()
+        found = mirror_checksum(writer)
+        check_integrity(writer)
     if found != expected:
         raise MirrorError(
             f"At change {found.seq} it has {found.documents} documents and {found.chunks} chunks,"

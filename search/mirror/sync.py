@@ -7,7 +7,8 @@ followed is committed with the rows that make it true. A lost hint costs latency
 import json
 import logging
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -68,17 +69,25 @@ def sync_mirror(
     workspace is gone.
     """
     with files.writing(wait_s), acting_in(workspace_id):
+        return _synced(files, workspace_id, is_brief=is_brief)
+
+
+@contextmanager
+def held_at_head(
+    files: MirrorFiles, workspace_id: uuid.UUID, *, wait_s: float = 0.0
+) -> Iterator[apsw.Connection]:
+    """Give a writer of the mirror, synced and written by nobody else, beside the log's end that it shows.
+
+    What is read from Postgres meanwhile is of one snapshot, that of the sync, whatever is written; nothing
+    can be written there. It acts in that workspace. Raises as `sync_mirror`.
+    """
+    with files.writing(wait_s), acting_in(workspace_id), snapshot.postgres_snapshot():
+        _synced(files, workspace_id, is_brief=False)
+        connection = connections.open_writer(files.current())
         try:
-            with tracing.span("mirror.sync"), SYNC_SECONDS.timed():
-                report = _follow(files.current(), workspace_id, is_brief=is_brief)
-        except MirrorToBeMade as reason:
-            if is_brief:
-                raise SyncTakesLong(f"It is to be made: {reason}") from reason
-            if not isinstance(reason, MirrorAbsent):
-                logger.warning("mirror of %s is rebuilt: %s", workspace_id, reason)
-            return _build(files, workspace_id, why=reason.why)
-        is_alone = files.remove_old()
-        return replace(report, is_settled=report.is_settled and is_alone)
+            yield connection
+        finally:
+            connection.close()
 
 
 def rebuild_mirror(
@@ -114,6 +123,20 @@ def _meta(connection: apsw.Connection, key: str) -> int:
 def _number(connection: apsw.Connection, sql: str, *values: str) -> int:
     row = connection.execute(sql, values).fetchone()
     return int(row[0]) if row else 0
+
+
+def _synced(files: MirrorFiles, workspace_id: uuid.UUID, *, is_brief: bool) -> SyncReport:
+    try:
+        with tracing.span("mirror.sync"), SYNC_SECONDS.timed():
+            report = _follow(files.current(), workspace_id, is_brief=is_brief)
+    except MirrorToBeMade as reason:
+        if is_brief:
+            raise SyncTakesLong(f"It is to be made: {reason}") from reason
+        if not isinstance(reason, MirrorAbsent):
+            logger.warning("mirror of %s is rebuilt: %s", workspace_id, reason)
+        return _build(files, workspace_id, why=reason.why)
+    is_alone = files.remove_old()
+    return replace(report, is_settled=report.is_settled and is_alone)
 
 
 def _follow(path: Path, workspace_id: uuid.UUID, *, is_brief: bool) -> SyncReport:

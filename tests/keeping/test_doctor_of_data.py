@@ -4,6 +4,7 @@ import os
 import shutil
 import uuid
 from datetime import timedelta
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -15,13 +16,16 @@ from ingest.models import Job
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Workspace
 from kebab.people.operator import the_operator
-from search import node
+from search import checks, node
 from search.blobs import blob_name, keep_blob, list_blobs
 from search.changelog import append_changes
 from search.cursor_store import cursor_store
+from search.mirror.checksum import postgres_checksum
 from search.mirror.sync import sync_mirror
 from search.models import Change, Chunk, ChunkVector, Document, EmbeddingSpace, Source
 from search.vectors.index import ensure_index
+from tests.corpus.making import write
+from tests.corpus.together import at_once
 from tests.jobs.working import embed, upload, work
 from tests.keeping.diagnosing import assert_mended, assert_well, results, statuses
 from tests.mirror.looking import tampering
@@ -52,6 +56,33 @@ def test_a_mirror_with_another_text_is_built_anew(workspace):
     with tampering(node.mirror_files(workspace.pk)) as mirror:
         mirror.execute("UPDATE documents SET lang = 'xx'")
     assert_mended("mirrors")
+
+
+def test_a_mirror_is_compared_with_what_it_was_synced_to_whatever_is_written_meanwhile(
+    workspace, monkeypatch
+):
+    generation, numbers = node.mirror_files(workspace.pk).current(), count()
+
+    def sum_beside_writes(workspace_id):
+        at_once([lambda: write(workspace, f"{next(numbers)}.md", "written meanwhile")])
+        return postgres_checksum(workspace_id)
+
+    monkeypatch.setattr(checks, "postgres_checksum", sum_beside_writes)
+    assert statuses("mirrors") == statuses("mirrors", repair=True) == {"ok"}
+    assert node.mirror_files(workspace.pk).current() == generation
+    with tampering(node.mirror_files(workspace.pk)) as mirror:
+        mirror.execute("UPDATE documents SET lang = 'xx'")
+    assert statuses("mirrors") == {"failed"}
+
+
+def test_a_mirror_that_another_process_writes_is_neither_wrong_nor_built_anew(workspace, monkeypatch):
+    monkeypatch.setattr(checks, "_BUSY_S", 0.1)
+    files = node.mirror_files(workspace.pk)
+    generation = files.current()
+    with files.writing():
+        assert statuses("mirrors") == statuses("mirrors", repair=True) == {"warning"}
+    assert files.current() == generation
+    assert_well("mirrors")
 
 
 def test_a_hole_in_the_log_is_closed_without_losing_a_document(workspace):
