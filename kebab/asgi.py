@@ -48,7 +48,11 @@ def _views(slots: int) -> Gate:
     """Give the views, in a thread of their own for each request that is let in."""
     room = Room(slots=slots, waiting=4 * slots, wait_s=2.0)
     long_bodies = Room(slots=max(1, slots // 2), waiting=2 * slots, wait_s=30.0)
-    return Gate(WSGIMiddleware(_wsgi, workers=slots), Turns(room), Turns(long_bodies), held=_held)
+    # Most are answered at once, but while mirrors are made they may hold their threads for half a minute. Nor
+    # do they go to the threads of waiting uploads, which would refuse who reads what it wrote.
+    waiting = Room(slots=max(1, slots // 2), waiting=4 * slots, wait_s=30.0)
+    app = WSGIMiddleware(_wsgi, workers=slots)
+    return Gate(app, Turns(room), Turns(long_bodies), Turns(waiting), held=_held)
 
 
 # Who waits for a document to be searchable sleeps in a thread for up to half a minute: beside the others.

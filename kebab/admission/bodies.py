@@ -1,6 +1,7 @@
 """How bodies come. A short one does before anybody works on the request: slow senders hold up no thread."""
 
 import asyncio
+import re
 from typing import Final
 
 from a2wsgi.asgi_typing import Receive, ReceiveEvent, Scope, Send, SendEvent
@@ -64,6 +65,10 @@ class HeldBody:
                     pass
         except TimeoutError:
             raise TooSlow from None
+
+    def has(self, pattern: re.Pattern[bytes]) -> bool:
+        """Whether the pattern is found in what has been read."""
+        return pattern.search(self._body) is not None
 
     def leaving(self) -> "asyncio.Task[ReceiveEvent]":
         """Give what ends when the sender goes; the body has been read."""

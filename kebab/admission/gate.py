@@ -2,7 +2,9 @@
 
 import re
 import time
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack, asynccontextmanager
+from typing import Any
 
 from a2wsgi.asgi_typing import ASGIApp, Receive, Scope, Send, SendEvent
 
@@ -12,6 +14,10 @@ from kebab.admission.turns import Gone, Refused, Turns
 from kebab.uuids import as_uuid
 
 _IN_WORKSPACE = re.compile(r"\A/(?:api/v1/workspaces|w)/([^/]+)")
+# How a search names the change that it waits for: in its address, or in a body of one of these.
+_CHANGE_IN_QUERY = re.compile(rb"(?:\A|&)min_seq=\d")
+_CHANGE_IN_BODY = re.compile(rb'"min_seq"\s*:\s*\d')
+_SEARCHES = re.compile(r"\A/api/v1/workspaces/[^/]+/(?:search|search/bulk|context-pack)\Z")
 
 
 class Gate:
@@ -26,17 +32,20 @@ class Gate:
         app: ASGIApp,
         turns: Turns,
         long_bodies: Turns | None = None,
+        searches_that_wait: Turns | None = None,
         *,
         held: HeldBytes | None = None,
         until_begun: bool = False,
     ) -> None:
         """`long_bodies` are turns that requests with one take besides; None: there are none of their own.
 
+        So are `searches_that_wait`, for those that are to show a change, and may wait for it in their thread.
         `held` is what all gates of a process hold. `until_begun`: a turn ends when the answer begins.
         """
         self._app = app
         self._turns = turns
         self._long_bodies = long_bodies
+        self._searches_that_wait = searches_that_wait
         self._held = held or HeldBytes()
         self._until_begun = until_begun
 
@@ -53,21 +62,18 @@ class Gate:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         if is_short(scope):
             await self._with_body_read(scope, receive, send)
-        elif self._long_bodies is None:
+            return
+        async with _turn_of(self._long_bodies, scope):
             await self._with_long_body(scope, receive, send)
-        else:
-            name = _workspace_of(scope["path"])
-            await self._long_bodies.take(name)
-            try:
-                await self._with_long_body(scope, receive, send)
-            finally:
-                self._long_bodies.give_back(name)
 
     async def _with_body_read(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = HeldBody(receive, self._held)
         try:
             await body.read()
-            if not body.is_left:
+            if body.is_left:
+                return
+            besides = self._searches_that_wait if _may_wait(scope, body) else None
+            async with _turn_of(besides, scope, body.leaving):
                 await self._in_turn(scope, body.again, send, body)
         finally:
             body.let_go()
@@ -88,6 +94,29 @@ class Gate:
         with ExitStack() as turn:
             turn.callback(self._turns.give_back, name)
             await self._app(scope, receive, _leaving(turn, send) if self._until_begun else send)
+
+
+@asynccontextmanager
+async def _turn_of(
+    turns: Turns | None, scope: Scope, leaving: Callable[[], Awaitable[Any]] | None = None
+) -> AsyncIterator[None]:
+    """Hold a turn of the request's workspace; None: there is none to be had."""
+    if turns is None:
+        yield
+        return
+    name = _workspace_of(scope["path"])
+    await turns.take(name, leaving)
+    try:
+        yield
+    finally:
+        turns.give_back(name)
+
+
+def _may_wait(scope: Scope, body: HeldBody) -> bool:
+    """Whether a request names a change that its answer is to show."""
+    if _CHANGE_IN_QUERY.search(scope["query_string"]) is not None:
+        return True
+    return _SEARCHES.match(scope["path"]) is not None and body.has(_CHANGE_IN_BODY)
 
 
 def _leaving(turn: ExitStack, send: Send) -> Send:

@@ -9,7 +9,7 @@ from kebab.admission.turns import Room
 ROOM = Room(slots=8, waiting=200, wait_s=60.0)
 #: The headers of a body that is read by whoever answers.
 LONG = ((b"transfer-encoding", b"chunked"),)
-_SCOPE = {"type": "http", "http_version": "1.1", "query_string": b""}
+_SCOPE = {"type": "http", "http_version": "1.1"}
 
 
 class App:
@@ -50,10 +50,16 @@ class Callers:
         self.statuses = Counter()
         self._gate, self._tasks = gate, []
 
-    def ask(self, *paths, parts=(b"",), headers=(), method="POST"):
+    def ask(self, *paths, parts=(b"",), headers=(), method="POST", query=b""):
         """Send a request to each; of a body whose last part doesn't come, `parts` end with None."""
         for path in paths:
-            scope = {**_SCOPE, "method": method, "path": path, "headers": list(headers)}
+            scope = {
+                **_SCOPE,
+                "method": method,
+                "path": path,
+                "headers": list(headers),
+                "query_string": query,
+            }
             self._tasks.append(asyncio.create_task(self._one(scope, parts)))
 
     async def settle(self):

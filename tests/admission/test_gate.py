@@ -92,6 +92,39 @@ def test_long_bodies_take_turns_by_workspace_and_who_sends_too_many_is_told_so()
     asyncio.run(run())
 
 
+@pytest.mark.parametrize(
+    ("tail", "request_"),
+    [
+        ("search", {"query": b"q=a&min_seq=7", "method": "GET"}),
+        ("search", {"parts": (b'{"q": "a", "min_', b'seq" : 7}')}),
+        ("search/bulk", {"parts": (b'{"queries": [{"q": "a"}, {"q": "b","min_seq":7}]}',)}),
+        ("context-pack", {"parts": (b'{"min_seq": 7}',)}),
+    ],
+)
+def test_searches_that_may_wait_for_a_change_leave_threads_to_those_that_do_not(tail, request_):
+    async def run():
+        app, waiting = App(), Turns(Room(slots=4, waiting=200, wait_s=60.0))
+        async with asking(Gate(app, Turns(ROOM), searches_that_wait=waiting)) as callers:
+            paths = [f"/api/v1/workspaces/{name}/{tail}" for name in "ab"]
+            callers.ask(*paths * 20, **request_)
+            await callers.settle()
+            assert (app.n_inside, waiting.n_lent) == (4, 4)
+            callers.ask(*["/api/v1/workspaces/c/search"] * 4, parts=(b'{"q": "min_seq", "min_seq": null}',))
+            await callers.settle()
+            assert app.inside["/api/v1/workspaces/c/search"] == 4
+            app.may_begin.set()
+            await callers.end()
+        assert {status for _, status in callers.statuses} == {200}
+        assert waiting.n_lent == 0
+
+    asyncio.run(run())
+
+
+def test_of_the_threads_of_the_views_half_may_wait_for_changes():
+    gate = asgi._app_of({"type": "http", "path": "/api/v1/x", "headers": [], "query_string": b"min_seq=1"})
+    assert gate._searches_that_wait._room.slots == gate._turns._room.slots // 2
+
+
 def test_what_lasts_takes_a_turn_until_its_answer_begins():
     async def run():
         app, turns = App(lasts=True), Turns(ROOM)
