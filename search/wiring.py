@@ -1,6 +1,7 @@
 """What search adds to kebab's registries: settings, errors, deletion, preparation, checks, reports."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from django.core import checks as system_checks
@@ -38,7 +39,7 @@ from search.retrieval.fusion import RRF_K
 from search.retrieval.staleness import STALE_AFTER_DAYS
 from search.retrieval.types import DEFAULT_K, DEFAULT_SNIPPET_CHARS, MAX_K, Fusion
 from search.setting_words import describe_settings
-from search.vectors.index import drop_index
+from search.vectors.index import drop_index_beside
 
 SCORE_GATE = 0.05
 _SEARCH = Need(role=Role.VIEWER, scope=Scope.SEARCH)
@@ -124,13 +125,15 @@ def _check_answer_settings(**options: Any) -> list[system_checks.CheckMessage]:
 
 
 def _remove_what_is_not_a_row(workspace: Workspace) -> None:
-    """Drop the workspace's vector indexes with it; its mirror here and its blobs once that is committed."""
-    for space in EmbeddingSpace.objects.in_workspace(workspace):
-        drop_index(space)
+    """Drop its mirror here, its blobs and its vector indexes once the deletion is committed."""
     workspace_id = workspace.pk  # by the commit the deleted instance has none
     transaction.on_commit(node.mirror_files(workspace_id).remove_all)
     transaction.on_commit(lambda: drop_all_blobs(workspace_id))
     transaction.on_commit(lambda: forget_lists(workspace_id))
+    # Within the transaction it would lock the vectors of all workspaces until the last row is deleted. One
+    # that can't be dropped now is found by `kebab doctor`.
+    for space in EmbeddingSpace.objects.in_workspace(workspace):
+        transaction.on_commit(partial(drop_index_beside, space), robust=True)
 
 
 def _whole_number(least: int, most: int) -> Callable[[Any], int]:

@@ -4,8 +4,6 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from django.db import connection, transaction
-
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Workspace
 from kebab.people.operator import operating_caller, the_operator
@@ -20,7 +18,4 @@ def scratch_workspace(verb: str) -> Iterator[Workspace]:
     try:
         yield workspace
     finally:
-        with transaction.atomic(), connection.cursor() as cursor:
-            # Some hundred thousand chunks are not deleted within the limit of a request's statements.
-            cursor.execute("SET LOCAL statement_timeout = 0")
-            delete_workspace(the_operator(workspace))
+        delete_workspace(the_operator(workspace))

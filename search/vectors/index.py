@@ -76,13 +76,16 @@ def ensure_index(space: EmbeddingSpace) -> bool:
 
 
 def drop_index(space: EmbeddingSpace) -> None:
-    """Drop the space's index, as when its workspace is deleted: in the transaction that deletes the rows."""
+    """Drop the space's index; until the transaction ends nobody reads or writes vectors beside it."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT kebab_drop_vector_index(%s)", [space.pk])
 
 
 def drop_index_beside(space: EmbeddingSpace) -> None:
-    """Drop the space's index while others write vectors; runs outside a transaction."""
+    """Drop the space's index, also of one that is deleted, while others write vectors.
+
+    Runs outside a transaction. Raises psycopg.Error, OperationalError when others hold it for too long.
+    """
     EmbeddingSpace.objects.in_workspace(space.workspace_id).filter(pk=space.pk).update(is_indexed=False)
     try:
         with owner_connection() as owner:

@@ -1,10 +1,11 @@
 """Workspaces over HTTP."""
 
 import pytest
+from django.db import connection
 
 from kebab.people import audit, deletion, preferences
 from kebab.people.models import AuditEvent, Membership, Role, Workspace
-from kebab.people.operator import operating_caller
+from kebab.people.operator import operating_caller, the_operator
 from kebab.people.preferences import preference, register_preference
 from kebab.people.workspaces import create_workspace
 from tests.api_plumbing.actors import make_person, make_workspace, member_client, person_client, token_client
@@ -145,6 +146,20 @@ def test_a_settings_value_that_is_wrong_is_refused_with_the_remedy(workspace, th
     assert "light or dark" in response.json()["errors"][0]["message"]
     workspace.refresh_from_db()
     assert workspace.settings == {}
+
+
+def test_a_deletion_takes_longer_than_the_limit_of_statements(transactional_db, monkeypatch):
+    workspace = make_workspace()
+    with connection.cursor() as cursor:
+        monkeypatch.setattr(deletion, "_hooks", [lambda gone: cursor.execute("SELECT pg_sleep(0.3)")])
+        cursor.execute("SET statement_timeout = '200ms'")
+        try:
+            deletion.delete_workspace(the_operator(workspace))
+            cursor.execute("SHOW statement_timeout")
+            assert cursor.fetchone() == ("200ms",)
+        finally:
+            cursor.execute("RESET statement_timeout")
+    assert not Workspace.objects.filter(pk=workspace.pk).exists()
 
 
 def test_an_owner_deletes_a_workspace_through_the_registered_hooks(workspace, other_workspace, monkeypatch):

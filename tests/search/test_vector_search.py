@@ -10,6 +10,8 @@ import pytest
 from django.db import connection, connections, transaction
 from psycopg.errors import LockNotAvailable
 
+from kebab.people import deletion
+from kebab.people.operator import the_operator
 from kebab.people.reader import Reader
 from kebab.tenancy.owner import owner_connection
 from kebab.tenancy.roles import OWNER
@@ -177,9 +179,32 @@ def test_the_index_of_a_space_that_is_small_now_is_dropped(indexed, settings):
     settings.KEBAB_EXACT_SCAN_LIMIT = 450
     assert not ensure_index(space)
     assert not EmbeddingSpace.objects.get(pk=space.pk).is_indexed
+    assert not _has_index(space)
+
+
+def _has_index(space):
+    return _first("SELECT count(*) FROM pg_class WHERE relname = %s", index_name(space)) > 0
+
+
+def _first(statement, *values):
     with connection.cursor() as cursor:
-        cursor.execute("SELECT to_regclass(%s)", [index_name(space)])
-        assert cursor.fetchone() == (None,)
+        cursor.execute(statement, values)
+        return cursor.fetchone()[0]
+
+
+def test_the_vectors_of_others_are_not_locked_while_a_workspace_with_an_index_is_deleted(
+    indexed, monkeypatch
+):
+    space, seen = EmbeddingSpace.objects.get(is_indexed=True), []
+
+    def look(workspace):
+        mine = "SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND mode = %s"
+        seen.append(_first(mine, "AccessExclusiveLock"))
+
+    monkeypatch.setattr(deletion, "_hooks", [look, *deletion._hooks])  # called last
+    deletion.delete_workspace(the_operator(indexed))
+    assert seen == [0]
+    assert not _has_index(space)
 
 
 def test_a_small_space_has_no_index(workspace, settings):

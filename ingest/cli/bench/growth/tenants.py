@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import connection
 
 from ingest.cli.bench.growth.idle import held_by, idle_cores
 from ingest.cli.bench.growth.measuring import as_json, memory_mb, tables_bytes
@@ -110,8 +110,7 @@ def _workspaces(number: int, say: Say) -> Iterator[list[Workspace]]:
     finally:
         say(f"Deleting {len(made):,} workspaces ...")
         for workspace in made:
-            with transaction.atomic():
-                delete_workspace(the_operator(workspace))
+            delete_workspace(the_operator(workspace))
 
 
 def _ingested(tenants: Tenants, workspaces: Sequence[Workspace], folder: Path, say: Say) -> float:
