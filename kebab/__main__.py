@@ -5,11 +5,11 @@ import sys
 
 
 def main() -> None:
-    """Run the verb named on the command line under Kebab's settings."""
+    """Run the verb named on the command line under Kebab's settings; exit 2 for what no verb has told."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kebab.settings")
-    from django.core.management import execute_from_command_line
+    from kebab.cli.utility import run
 
-    execute_from_command_line(["kebab", *sys.argv[1:]])
+    run(["kebab", *sys.argv[1:]])
 
 
 if __name__ == "__main__":

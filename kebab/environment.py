@@ -45,9 +45,12 @@ def header_text(name: str) -> str:
 
 
 def folder(name: str) -> Path | None:
-    """Give a folder's whole path; None for an empty variable."""
+    """Give a folder's whole path; None for an empty variable. Raises ImproperlyConfigured."""
     raw = text(name)
-    return Path(raw).expanduser().resolve() if raw else None
+    try:
+        return Path(raw).expanduser().resolve() if raw else None
+    except RuntimeError as error:
+        raise ImproperlyConfigured(f"{name} is {raw!r}; nobody of that name has a home here.") from error
 
 
 def items(name: str, separator: str = ",") -> list[str]:

@@ -29,7 +29,7 @@ DEBUG = claim("KEBAB_DEBUG", False)
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # --- Where things are -------------------------------------------------------------------------------------
-KEBAB_DATA_DIR = Path(text("KEBAB_DATA_DIR") or BASE_DIR / ".kebab").expanduser().resolve()
+KEBAB_DATA_DIR = folder("KEBAB_DATA_DIR") or (BASE_DIR / ".kebab").resolve()
 KEBAB_RUNTIME_DIR = text("KEBAB_RUNTIME_DIR")
 KEBAB_MIRROR_DIR = Path(text("KEBAB_MIRROR_DIR") or DataDirectory(KEBAB_DATA_DIR).mirrors)
 # Where the processes of this node count; containers of one node share it.

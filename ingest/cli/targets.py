@@ -25,6 +25,7 @@ from ingest.source_changes import restate_source, sync_source
 from ingest.sources import UPLOADS, git_config
 from ingest.uploads import Upload, accept_upload
 from kebab.cli.errors import CliError, Exit
+from kebab.cli.parser import given_path, is_utf8
 from kebab.people import audit
 from kebab.people.models import Workspace
 from kebab.people.models.workspace import SLUG
@@ -62,7 +63,7 @@ def target(text: str) -> Path | GitAddress | SiteTarget:
     if is_site_address(text):
         return site_target(text)
     if not is_git_address(text):
-        return existing_path(text)
+        return _readable(text)
     try:
         address = read_address(text)
         check_address(address)
@@ -73,11 +74,18 @@ def target(text: str) -> Path | GitAddress | SiteTarget:
     return read_address(file_url(existing_path(str(address.folder))))
 
 
+def _readable(text: str) -> Path:
+    path = existing_path(text)
+    if path.is_dir() and not is_utf8(str(path)):  # a source keeps where it is
+        raise ArgumentTypeError(f"{str(path)!r} is not UTF-8, and can't be kept as a source; rename it")
+    return path
+
+
 def existing_path(text: str) -> Path:
     """Give the folder or file that `text` names: a `type` for arguments. Raises ArgumentTypeError."""
     if "://" in text:
         raise ArgumentTypeError(f"{text[:200]!r} is an address; this version reads folders and files")
-    path = Path(text).expanduser()
+    path = given_path(text)
     try:
         resolved = path.resolve(strict=True)
     except (OSError, RuntimeError) as error:

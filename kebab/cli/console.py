@@ -13,8 +13,11 @@ from rich.text import Text
 
 # What reads a pipe cuts lines itself; a table folded at 80 columns is of no use to it.
 _PIPED_WIDTH = 1_000
-# Documents' text may hold escape sequences, which a terminal would obey.
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# Documents' text may hold escape sequences, which a terminal would obey. A path's bytes that are no UTF-8 are
+# surrogates here, which nothing can be written with.
+_SURROGATES = "\ud800-\udfff"
+_CONTROLS = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069{_SURROGATES}]")
+_UNWRITABLE = re.compile(f"[{_SURROGATES}]")
 
 
 def people_console(stream: TextIO) -> Console:
@@ -40,7 +43,8 @@ def table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Table:
 
 def write_json(stream: TextIO, document: Any) -> None:
     """Write one JSON document on one line (so NDJSON too), flushed so that a reader sees it at once."""
-    stream.write(json.dumps(document, cls=DjangoJSONEncoder, ensure_ascii=False) + "\n")
+    text = json.dumps(document, cls=DjangoJSONEncoder, ensure_ascii=False)
+    stream.write(_UNWRITABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
     stream.flush()
 
 

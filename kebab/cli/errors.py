@@ -1,7 +1,11 @@
 """What verbs raise, and how any error becomes an exit code and `error.v1`."""
 
+import logging
 from enum import IntEnum
 from typing import Any, TextIO
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 
 from kebab.api.errors import Problem
 from kebab.cli.console import plain, write_json
@@ -17,6 +21,10 @@ class Exit(IntEnum):
     UNHEALTHY = 3
 
 
+logger = logging.getLogger(__name__)
+
+# Of a message that was not written for people.
+_MAX_CHARS = 500
 # Refused or not there; anything else is an error.
 _NOTHING = frozenset({403, 404, 409, 410})
 
@@ -40,6 +48,11 @@ def report(error: BaseException, stream: TextIO, *, as_json: bool) -> Exit | Non
     if isinstance(error, StackError):
         tell(Problem(status=503, code=error.code, detail=str(error)), stream, as_json=as_json)
         return Exit.ERROR
+    if isinstance(error, ImproperlyConfigured):
+        tell(Problem(status=500, code="wrong_settings", detail=str(error)), stream, as_json=as_json)
+        return Exit.ERROR
+    if not settings.configured:  # what knows further errors asks the settings, and would fail as they did
+        return None
     from kebab.api.problems import (
         problem_of,
     )  # it brings the REST framework along: 0.3 s of each verb's start
@@ -49,6 +62,23 @@ def report(error: BaseException, stream: TextIO, *, as_json: bool) -> Exit | Non
         return None
     tell(problem, stream, as_json=as_json)
     return Exit.NOTHING if problem.status in _NOTHING else Exit.ERROR
+
+
+def report_any(error: Exception, stream: TextIO, *, as_json: bool) -> Exit:
+    """Tell any error on `stream` and give the exit code; a defect of ours is logged with its traceback.
+
+    But not to a person at a terminal, nor to a program that reads JSON, unless KEBAB_DEBUG is set.
+    """
+    code = report(error, stream, as_json=as_json)
+    if code is not None:
+        return code
+    is_logged = not settings.configured or settings.DEBUG or not (as_json or stream.isatty())
+    if is_logged:
+        logger.error("%r", error, exc_info=error)
+    hint = "" if is_logged else " With KEBAB_DEBUG=1 it says where."
+    detail = f"An unexpected {type(error).__name__}: {str(error)[:_MAX_CHARS] or 'it says nothing'}.{hint}"
+    tell(Problem(status=500, code="internal_error", detail=detail), stream, as_json=as_json)
+    return Exit.ERROR
 
 
 def tell(problem: Problem, stream: TextIO, *, as_json: bool) -> None:

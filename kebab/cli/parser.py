@@ -3,13 +3,15 @@
 import argparse
 import re
 import sys
+from collections.abc import Mapping
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, NoReturn
 
 from django.core.management.base import CommandError, CommandParser
 
 from kebab.api.errors import Problem
-from kebab.cli.errors import Exit, tell
+from kebab.cli.errors import CliError, Exit, tell
 
 _DURATION = re.compile(r"\A([1-9][0-9]{0,4})([dhm])\Z")
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
@@ -54,3 +56,33 @@ def duration(text: str) -> timedelta:
     if form is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no length of time; write 30d, 12h or 45m")
     return timedelta(**{_UNITS[form[2]]: int(form[1])})
+
+
+def given_path(text: str) -> Path:
+    """Give the path that `text` names, `~` and `~somebody` being homes: a `type` for arguments.
+
+    Raises ArgumentTypeError.
+    """
+    if not text.strip():
+        raise argparse.ArgumentTypeError("a path is empty; give a folder or a file, . for where you are")
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} begins with the home of nobody known here") from error
+
+
+def refuse_broken_text(options: Mapping[str, Any]) -> None:
+    """Raises CliError for text that is not UTF-8, which can't be kept; the bytes of a path may be any."""
+    for value in options.values():
+        for text in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(text, str) and not is_utf8(text):
+                raise CliError(f"{text[:200]!r} is not UTF-8; write it in UTF-8.")
+
+
+def is_utf8(text: str) -> bool:
+    """Whether an argument can be kept as text: what is not UTF-8 comes as surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

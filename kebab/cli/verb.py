@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Literal, TextIO
 from django.core.management.base import BaseCommand, CommandParser
 from rich.console import Console
 
-from kebab.cli.console import people_console, write_json
-from kebab.cli.errors import Exit, report
-from kebab.cli.parser import VerbParser, add_json_flag
+from kebab.cli.console import people_console, plain, write_json
+from kebab.cli.errors import Exit, report_any
+from kebab.cli.parser import VerbParser, add_json_flag, refuse_broken_text
 from kebab.ending import ending_in_order
 from kebab.people.models import Workspace
 from kebab.stack.awaiting import await_migrations
@@ -64,7 +64,7 @@ class BaseVerb(BaseCommand):
         if self.as_json:
             self.print_json(facts)
         else:
-            self.console.print(message)
+            self.console.print(plain(message))
         return Exit.DONE
 
     @property
@@ -110,6 +110,7 @@ class BaseVerb(BaseCommand):
 
     def _outcome(self, options: dict[str, Any]) -> int:
         try:
+            refuse_broken_text(options)
             with self._stack(), ending_in_order(), ExitStack() as self._acting:
                 self._acting.enter_context(acting_everywhere() if self.acts_everywhere else acting_nowhere())
                 if self.awaits_migrations is not None:
@@ -121,11 +122,8 @@ class BaseVerb(BaseCommand):
             # The reader has gone (`| head`); what is still buffered must not fail at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return Exit.DONE
-        except Exception as error:
-            code = report(error, self._stderr, as_json=self.as_json)
-            if code is None:
-                raise
-            return code
+        except Exception as error:  # noqa: BLE001 - the end of a process, which tells any
+            return report_any(error, self._stderr, as_json=self.as_json)
 
     def _stack(self) -> AbstractContextManager[None]:
         if self.needs is None:

@@ -8,6 +8,7 @@ StackError
 ├── RestoreUnfinished   a restore was killed: the data is not whole
 ├── PreparationFailed   migrations or a preparation step ended with an error
 ├── PortTaken           the web port belongs to someone else
+├── HostUnknown         there is no address to listen on
 ├── StackAlreadyRuns    a second `up` on the same data directory
 ├── BlobsNotShared      this node's blobs are not those of the other nodes
 └── StackBusy           another verb holds the data directory for too long
@@ -60,6 +61,12 @@ class PortTaken(StackError):
     """The web port belongs to someone else."""
 
     code = "port_taken"
+
+
+class HostUnknown(StackError):
+    """There is no such address to listen on."""
+
+    code = "host_unknown"
 
 
 class StackAlreadyRuns(StackError):

@@ -12,8 +12,9 @@ import redis
 
 from kebab.stack.addresses import redis_client_url
 from kebab.stack.configuration import StackConfiguration
-from kebab.stack.errors import PortTaken, ServerUnreachable
+from kebab.stack.errors import HostUnknown, PortTaken, ServerUnreachable
 
+_MOST_PORT = 65_535
 _LIMIT_S = 5
 _SERVES_LIMIT_S = 1
 # What Django itself reads, and our limits for requests; the rest (sslmode, …) is libpq's.
@@ -36,11 +37,10 @@ def check_port(host: str, port: int) -> None:
     """Make sure that the web process can have its port.
 
     Raises:
+        HostUnknown: the host names no address, or no port has that number.
         PortTaken: another process listens there, or we may not.
     """
-    family, kind, protocol, _, address = socket.getaddrinfo(
-        host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )[0]
+    family, kind, protocol, _, address = _address_of(host, port)
     with socket.socket(family, kind, protocol) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -50,6 +50,17 @@ def check_port(host: str, port: int) -> None:
             raise PortTaken(
                 f"{host}:{port} {said}; stop what listens there, or set KEBAB_PORT to another port."
             ) from error
+
+
+def _address_of(host: str, port: int) -> tuple[int, int, int, str, Any]:
+    if not 0 <= port <= _MOST_PORT:
+        raise HostUnknown(f"{port} is no port; set KEBAB_PORT to a number up to {_MOST_PORT}.")
+    try:
+        return socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    except (socket.gaierror, UnicodeError) as error:  # the latter of a name that none can be
+        raise HostUnknown(
+            f"{host[:200]!r} names no address of this machine; set KEBAB_HOST to one, such as 127.0.0.1."
+        ) from error
 
 
 def serves(url: str) -> bool:

@@ -200,9 +200,11 @@ def test_an_expected_error_is_told_in_the_form_that_was_asked_for(error, code, e
     assert err.count("\n") == 1
 
 
-def test_a_defect_is_not_hidden():
-    with pytest.raises(ZeroDivisionError):
-        run(command=failing(ZeroDivisionError()))
+def test_a_defect_is_not_hidden(caplog):
+    code, out, err = run(command=failing(ZeroDivisionError()))
+    assert (code, out) == (Exit.ERROR, "")
+    assert "ZeroDivisionError" in err
+    assert [record.exc_info[0] for record in caplog.records] == [ZeroDivisionError]
 
 
 def test_an_interrupted_verb_ends_as_a_signal_would_end_it():

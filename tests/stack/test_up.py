@@ -147,6 +147,12 @@ def test_init_prepares_and_a_verb_without_a_stack_runs_its_own_servers(verbs):
     assert (verbs.data_dir / "secrets.json").exists()
 
 
+def test_init_tells_programs_what_it_prepared(verbs):
+    prepared = verbs.run("init", "--json")
+    assert (prepared.returncode, prepared.stderr) == (0, "")
+    assert json.loads(prepared.stdout) == {"schema_version": "init.v1", "data_dir": str(verbs.data_dir)}
+
+
 def test_verb_uses_the_stack_that_runs(verbs):
     verbs.up()
     prepared = verbs.run("init")

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from kebab.cli.errors import Exit
-from kebab.cli.parser import add_workspace
+from kebab.cli.parser import add_workspace, given_path
 from kebab.cli.resolve import the_workspace
 from kebab.cli.verb import BaseVerb
 from kebab.people import audit
@@ -27,19 +27,18 @@ class Command(BaseVerb):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("file", metavar="FILE", help="where to write it")
+        parser.add_argument("file", type=given_path, metavar="FILE", help="where to write it")
         add_workspace(parser)
         parser.add_argument("--force", action="store_true", help="replace FILE if it is there")
 
-    def run_verb(self, *, file: str, workspace: str | None, force: bool, **_: Any) -> int:
+    def run_verb(self, *, file: Path, workspace: str | None, force: bool, **_: Any) -> int:
         found = self.act_in(the_workspace(workspace))
-        target = Path(file).expanduser()
         with stages(self.remarks) as show:
-            manifest = export_bundle(found, target, replaces=force, on_progress=show)
-        size_bytes = target.stat().st_size
+            manifest = export_bundle(found, file, replaces=force, on_progress=show)
+        size_bytes = file.stat().st_size
         facts = {"documents": manifest.documents, "digest": manifest_digest(manifest)}
         audit.record(the_operator(found), "workspace.exported", found.slug, **facts)
-        return self._tell(manifest, target, size_bytes)
+        return self._tell(manifest, file, size_bytes)
 
     def _tell(self, manifest: Manifest, target: Path, size_bytes: int) -> int:
         if manifest.blobs_missing:

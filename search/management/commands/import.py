@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from kebab.cli.errors import Exit
+from kebab.cli.parser import given_path
 from kebab.cli.verb import BaseVerb
 from kebab.people.naming import the_user
 from search.bundles.importing import Imported, ImportRequest, import_bundle
@@ -21,14 +22,14 @@ class Command(BaseVerb):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("file", metavar="FILE", help="what kebab export wrote")
+        parser.add_argument("file", type=given_path, metavar="FILE", help="what kebab export wrote")
         parser.add_argument("--workspace", metavar="NEW", required=True, help="the new workspace's slug")
         parser.add_argument("--name", default="", metavar="N", help="what people call it (as before)")
         parser.add_argument("--owner", metavar="EMAIL", help="the user who owns it (nobody)")
 
-    def run_verb(self, *, file: str, workspace: str, name: str, owner: str | None, **_: Any) -> int:
+    def run_verb(self, *, file: Path, workspace: str, name: str, owner: str | None, **_: Any) -> int:
         request = ImportRequest(
-            file=Path(file).expanduser(),
+            file=file,
             slug=workspace,
             name=name,
             owner=the_user(owner) if owner is not None else None,

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from kebab.cli.errors import CliError, Exit
-from kebab.cli.parser import add_workspace
+from kebab.cli.parser import add_workspace, given_path
 from kebab.cli.resolve import the_workspace
 from kebab.cli.verb import BaseVerb
 from kebab.people.models import Workspace
@@ -43,6 +43,7 @@ class Command(BaseVerb):
         add_workspace(parser)
         parser.add_argument(
             "--bundle",
+            type=given_path,
             metavar="FILE",
             help="search what kebab export wrote, as it lies; no servers are needed",
         )
@@ -70,9 +71,9 @@ class Command(BaseVerb):
             self.needs = None  # type: ignore[misc]  # of this one run
         super().handle(*args, **options)
 
-    def run_verb(self, *, workspace: str | None, bundle: str | None, **options: Any) -> int:
+    def run_verb(self, *, workspace: str | None, bundle: Path | None, **options: Any) -> int:
         if bundle is not None:
-            return self._tell(*_answer_from_bundle(Path(bundle).expanduser(), workspace, options))
+            return self._tell(*_answer_from_bundle(bundle, workspace, options))
         scope = self.act_in(the_workspace(workspace))
         return self._tell(_answer(scope, options), scope)
 

@@ -1,13 +1,13 @@
 """`kebab backup`: a whole copy of the embedded stack while it is used."""
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandParser
 
 from kebab.cli.errors import CliError
+from kebab.cli.parser import given_path
 from kebab.cli.verb import BaseVerb
 from kebab.stack.configuration import StackConfiguration
 
@@ -21,7 +21,9 @@ class Command(BaseVerb):
     def add_arguments(self, parser: CommandParser) -> None:
         """Where to, and how many to keep."""
         super().add_arguments(parser)
-        parser.add_argument("folder", help="where backups lie; each shares the bytes with those before it")
+        parser.add_argument(
+            "folder", type=given_path, help="where backups lie; each shares the bytes with those before it"
+        )
         parser.add_argument(
             "--keep", type=int, metavar="N", help="remove all but the latest N backups after it"
         )
@@ -36,7 +38,7 @@ class Command(BaseVerb):
             )
         if options["keep"] is not None and options["keep"] < 1:
             raise CliError(f"--keep is {options['keep']}; give a whole number from 1 on.")
-        folder = Path(options["folder"]).expanduser().resolve()
+        folder = options["folder"].resolve()
         made = back_up(folder, StackConfiguration.from_settings(), self.remarks.print, keep=options["keep"])
         facts = {
             **asdict(made.backup.manifest),

@@ -52,6 +52,8 @@ class Command(BaseVerb):
             if not prepares_itself:
                 self._prepare(**options)
         self.remarks.print(f"{configuration.directory.path} is prepared; `kebab up` runs the stack.")
+        if self.as_json:
+            self.print_json({"schema_version": "init.v1", "data_dir": str(configuration.directory.path)})
         return None
 
     def _prepare_if_servers_stay(self, **options: Any) -> Exit:
@@ -73,7 +75,7 @@ class Command(BaseVerb):
             # beside all that goes on waits for every snapshot to end.
             while not lock.execute("SELECT pg_try_advisory_lock(%s)", [_ADVISORY_LOCK]).fetchone()[0]:
                 time.sleep(_ASKED_AGAIN_S)
-            call_command("migrate", interactive=False, verbosity=1, stdout=self.stderr)
+            call_command("migrate", interactive=False, verbosity=0 if self.as_json else 1, stdout=self.stderr)
             for name, step in preparation.steps().items():
                 self.remarks.print(f"Preparing {name} ...")
                 step()

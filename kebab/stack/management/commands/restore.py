@@ -2,13 +2,13 @@
 
 from argparse import ArgumentTypeError
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandParser
 
 from kebab.cli.errors import CliError, Exit
+from kebab.cli.parser import given_path
 from kebab.cli.verb import BaseVerb
 from kebab.stack.configuration import StackConfiguration
 
@@ -23,7 +23,7 @@ class Command(BaseVerb):
     def add_arguments(self, parser: CommandParser) -> None:
         """From where, and to when."""
         super().add_arguments(parser)
-        parser.add_argument("folder", help="where the backups lie")
+        parser.add_argument("folder", type=given_path, help="where the backups lie")
         parser.add_argument("--to", default="", help="a moment (2026-11-22T10:00:00Z), or: latest")
         parser.add_argument(
             "--backup", default="", help="a backup's name (default: the latest that leads there)"
@@ -34,7 +34,9 @@ class Command(BaseVerb):
             default="current",
             help="of several branches: current (the backup's own, default), latest, or a number",
         )
-        parser.add_argument("--archive", help="what KEBAB_WAL_ARCHIVE was (default: as the backup says)")
+        parser.add_argument(
+            "--archive", type=given_path, help="what KEBAB_WAL_ARCHIVE was (default: as the backup says)"
+        )
 
     def run_verb(self, **options: Any) -> int:
         """Restore, and say what was come back to."""
@@ -51,9 +53,9 @@ class Command(BaseVerb):
             to=_moment(options["to"]),
             is_latest=options["to"] == _LATEST,
             timeline=options["timeline"],
-            archive=Path(options["archive"]).expanduser().resolve() if options["archive"] else None,
+            archive=options["archive"].resolve() if options["archive"] else None,
         )
-        folder = Path(options["folder"]).expanduser().resolve()
+        folder = options["folder"].resolve()
         try:
             done = restore(folder, StackConfiguration.from_settings(), wanted, self.remarks.print)
         except (BackupMissing, RestoreRefused) as error:
