@@ -5,7 +5,8 @@ from itertools import chain, repeat
 
 from django.conf import settings
 
-from ingest.models import Job, JobItem, JobKind, JobState
+from ingest.jobs.report import not_ingested, refused_item
+from ingest.models import Job, JobState
 from kebab.api.errors import NotFound, Unprocessable
 from search import node
 from search.retrieval.errors import NotSearchableYet
@@ -50,14 +51,10 @@ def _wait_for_end(job: Job, deadline: float) -> Job | None:
 def _refuse_failure(job: Job) -> None:
     if job.state != JobState.SUCCEEDED:
         raise _not_ingested(job, f"its job {job.state}", job.error)
-    if job.kind == JobKind.INGEST_ARCHIVE:  # its report says what became of each member
-        return
-    items = JobItem.objects.in_workspace(job.workspace_id).filter(job=job)
-    refused = items.filter(outcome__in=("skipped", "failed")).first()
+    refused = refused_item(job)
     if refused is not None:
         raise _not_ingested(job, refused.reason, refused.detail)
 
 
 def _not_ingested(job: Job, reason: str, detail: str) -> Unprocessable:
-    text = f"{job.payload.get('path', job.payload.get('archive'))!r} was not ingested ({reason}). {detail}"
-    return Unprocessable(text.strip(), code="not_ingested")
+    return Unprocessable(not_ingested(job, reason, detail), code="not_ingested")

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db.models import Count
 
-from ingest.models import Job, JobItem
+from ingest.models import Job, JobItem, JobKind
 from ingest.reasons import explanations
 
 # Paths given for each reason that files were skipped or failed.
@@ -63,6 +63,20 @@ def ingest_report(job: Job) -> dict[str, Any]:
         "seconds": round((end - job.started_at).total_seconds(), 3) if end and job.started_at else None,
         "seq": job.seq,
     }
+
+
+def refused_item(job: Job) -> JobItem | None:
+    """Give the item of a job of one document that was skipped or failed; others have their report."""
+    if job.kind != JobKind.INGEST_DOCUMENT:
+        return None
+    items = JobItem.objects.in_workspace(job.workspace_id).filter(job=job)
+    return items.filter(outcome__in=("skipped", "failed")).first()
+
+
+def not_ingested(job: Job, reason: str, detail: str) -> str:
+    """Say that the upload of the job was not ingested, and why."""
+    name = job.payload.get("path", job.payload.get("archive"))
+    return f"{name!r} was not ingested ({reason}). {detail}".strip()
 
 
 def _from_listing(job: Job) -> dict[str, Any]:

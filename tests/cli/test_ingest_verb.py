@@ -92,6 +92,16 @@ def test_a_file_is_uploaded(workspace, folder):
     assert (report["new"], Document.objects.get().source.key) == (1, "uploads")
 
 
+def test_one_file_that_was_not_ingested_is_refused_after_its_report(workspace, folder):
+    (folder / "noise.bin").write_bytes(bytes(range(256)))
+    code, out, err = run("ingest", str(folder / "noise.bin"), "--json")
+    assert code == Exit.NOTHING
+    report, error = json.loads(out), json.loads(err)
+    assert (report["state"], report["skipped"]) == ("succeeded", 1)
+    assert error["code"] == "not_ingested"
+    assert f"'noise.bin' was not ingested ({next(iter(report['skipped_by_reason']))})" in error["message"]
+
+
 def test_the_workspace_is_made_on_request(transactional_db, workspace, folder):
     arguments = ("ingest", str(folder), "--workspace", "fresh")
     assert error_of(*arguments, code=Exit.NOTHING)["code"] == "not_found"

@@ -13,7 +13,7 @@ from ingest.cli.reporting import print_report
 from ingest.cli.sites import SiteTarget
 from ingest.cli.targets import IngestRequest, existing_path, request_ingest, target
 from ingest.connectors.git.address import GitAddress
-from ingest.jobs.report import ingest_report
+from ingest.jobs.report import ingest_report, not_ingested, refused_item
 from ingest.models import Job, JobState
 from kebab.cli.console import plain
 from kebab.cli.errors import CliError, Exit
@@ -126,6 +126,10 @@ class Command(BaseVerb):
             raise CliError(f"The job failed: {job.error}", code="job_failed")
         if job.state == JobState.CANCELLED:
             raise CliError("The job was cancelled.", code="job_cancelled", exit_code=Exit.NOTHING)
+        refused = refused_item(job)
+        if refused is not None:
+            told = not_ingested(job, refused.reason, refused.detail)
+            raise CliError(told, code="not_ingested", exit_code=Exit.NOTHING)
         return Exit.DONE
 
     def _say_what_stays(self, job: Job) -> None:
