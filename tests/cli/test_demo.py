@@ -1,5 +1,7 @@
 """The parts of `kebab demo`."""
 
+import re
+from contextlib import nullcontext
 from email.message import Message
 from types import SimpleNamespace
 
@@ -8,7 +10,10 @@ import pytest
 from ingest.cli.demo import corpus
 from ingest.cli.demo.corpus import write_corpus
 from ingest.cli.demo.people import ADMIN, ensure_administrator, ensure_workspace
+from ingest.cli.demo.stack import DemoStack
+from ingest.management.commands import demo
 from kebab.people.models import AuditEvent, Membership, User
+from tests.cli.running import run
 
 
 @pytest.fixture
@@ -82,6 +87,33 @@ def test_an_administrator_is_made_once_with_a_password_that_works(db):
     assert first.user.email == ADMIN
     assert first.user.check_password(first.password)
     assert (again.user, again.password) == (first.user, None)
+
+
+@pytest.fixture
+def interrupted(db, monkeypatch):
+    """Run the demonstration, which somebody stops while it ingests; give its code and what it said."""
+
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    stack = DemoStack(url="http://127.0.0.1:8000", child=None)
+    monkeypatch.setattr(demo, "serving_stack", lambda *_: nullcontext(stack))
+    monkeypatch.setattr(demo.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(demo.Command, "_ingest", stopped)
+    return lambda: run("demo")[:2]
+
+
+def test_who_stops_the_demonstration_knows_how_to_sign_in(interrupted):
+    code, out = interrupted()
+    user, email = User.objects.get(), ADMIN
+    password = re.search(rf"Sign in as {re.escape(email)} with (\S+)", out)[1]
+    assert (code, user.email) == (130, email)
+    assert user.check_password(password)
+    assert "http://127.0.0.1:8000" in out
+
+    code, out = interrupted()
+    assert code == 130
+    assert f"kebab changepassword {email}" in out
 
 
 def test_an_operator_who_is_there_already_is_taken(db):

@@ -45,14 +45,24 @@ class Command(BaseVerb):
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         with serving_stack(StackConfiguration.from_settings(), self.remarks) as stack:
             administrator = ensure_administrator()
+            # Before anything else can end it: nobody is told the password again.
+            self._say_where_to_sign_in(stack, administrator)
             workspace = ensure_workspace(administrator.user)
             self._ingest(workspace)
             self._await_vectors(workspace)
             self._search(workspace)
-            self._say_how_to_go_on(stack, administrator)
             if not once:
                 self._serve(stack)
         return Exit.DONE
+
+    def _say_where_to_sign_in(self, stack: DemoStack, administrator: Administrator) -> None:
+        email = administrator.user.email
+        self.console.print(f"Kebab: {stack.url}")
+        if administrator.password is None:
+            self.console.print(f"Sign in as {email}. Forgotten the password: kebab changepassword {email}\n")
+        else:
+            self.console.print(f"Sign in as {email} with {administrator.password}")
+            self.console.print("The password is shown only now.\n")
 
     def _ingest(self, workspace: Workspace) -> None:
         started = time.monotonic()
@@ -95,19 +105,11 @@ class Command(BaseVerb):
         if not result.hits:
             raise CliError("The first search found nothing; kebab doctor may say why.", code="nothing_found")
 
-    def _say_how_to_go_on(self, stack: DemoStack, administrator: Administrator) -> None:
-        self.console.print(f"\nKebab: {stack.url}")
-        if administrator.password is None:
-            self.console.print(f"Sign in as {administrator.user.email}.")
-        else:
-            self.console.print(f"Sign in as {administrator.user.email} with {administrator.password}")
-            self.console.print("The password is shown only now.")
-
     def _serve(self, stack: DemoStack) -> None:
         if stack.child is None:
-            self.remarks.print("This stack was running before; it goes on.")
+            self.remarks.print(f"\nThe stack at {stack.url} was running before; it goes on.")
             return
-        self.remarks.print("Ctrl-C stops it.")
+        self.remarks.print(f"\nKebab serves at {stack.url}; above is who signs in. Ctrl-C stops it.")
         try:
             stack.wait_for_end()
         except KeyboardInterrupt:
