@@ -80,7 +80,7 @@ PARSER_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
         "pdf": 2,
         "image": 1,
         "transcript": 1,
-        "structured": 2,
+        "structured": 3,
         "code": 3,
         "text": 2,
     }

@@ -69,6 +69,8 @@ def _breaks(lines: Sequence[str], span: LineSpan, *, has_sections: bool) -> Iter
         if not levels or _is_short(lines, start, end):
             continue
         starts = _record_starts(lines, start + 1, end, has_sections=has_sections)
+        if not starts:  # nothing but closing brackets behind a long line
+            continue
         yield from starts
         ends = [number - 1 for number in [*starts[1:], end + 1]]
         waiting.extend((first, last, levels - 1) for first, last in zip(starts, ends, strict=True))

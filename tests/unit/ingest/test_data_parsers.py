@@ -76,6 +76,20 @@ def test_records_of_data_are_cut_whole_where_they_fit(chunk_file):
         assert chunk.text.startswith("    {\n")
 
 
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        (json.dumps([{"id": 1, "text": "word " * 140}], indent=2), "a.json"),
+        (f"words: [\n  {'word ' * 140}\n]\n", "a.yaml"),
+        (f"words = [\n  '{'word ' * 140}'\n]\n", "a.toml"),
+        (f"key = '{'word ' * 140}'\n]\n]\n", "a.ini"),
+    ],
+)
+def test_a_long_line_with_nothing_but_brackets_behind_it_is_read_as_data(text, path):
+    parsed = parse(text.encode(), path)
+    assert (parsed.parser, parsed.warnings) == ("structured", ())
+
+
 def test_sections_of_toml_stay_together_with_their_comments(chunk_file):
     section = "# what it does, number {0}\n[part{0}]\n" + "".join(
         f'key_{n} = "value {n}"\n' for n in range(9)
