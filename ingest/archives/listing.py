@@ -12,7 +12,9 @@ from ingest.archives.errors import ArchiveOverLimit
 from ingest.archives.limits import ArchiveLimits, Budget
 from ingest.archives.names import is_packed, member_parts
 from ingest.archives.types import Archive, Member, MemberKind
-from ingest.connectors.tree import MAX_IGNORE_FILE_BYTES, FileFacts, nfc, printable, walk_tree
+from ingest.connectors.errors import ListingFailed
+from ingest.connectors.ignore_files import MAX_IGNORE_FILE_BYTES
+from ingest.connectors.tree import FileFacts, nfc, printable, walk_tree
 from ingest.connectors.types import FoundFile, SkippedFile
 from ingest.connectors.walk_rules import SKIPPED_DIRECTORIES, SkipReason, WalkRules
 
@@ -36,7 +38,7 @@ class _Node:
     """A file of the archive, or a folder, which need not be a member."""
 
     member: Member | None = None
-    ignore_text: str = ""
+    ignore_file: bytes = b""
     children: dict[str, "_Node"] = field(default_factory=dict)
 
 
@@ -45,11 +47,14 @@ def list_members(archive: Archive, limits: ArchiveLimits) -> Iterator[WantedMemb
     tree = _ArchiveTree(limits)
     for member in archive.members():
         yield from tree.add(member, archive)
-    for entry in walk_tree(tree, RULES):
-        if isinstance(entry, FoundFile):
-            yield WantedMember(index=int(entry.revision), path=entry.path)
-        else:
-            yield entry
+    try:
+        for entry in walk_tree(tree, RULES):
+            if isinstance(entry, FoundFile):
+                yield WantedMember(index=int(entry.revision), path=entry.path)
+            else:
+                yield entry
+    except ListingFailed as error:  # its ignore files are too large: nothing else fails in memory
+        raise ArchiveOverLimit(str(error)) from error
 
 
 class _ArchiveTree:
@@ -76,8 +81,8 @@ class _ArchiveTree:
             if parts[-1] in folder.children:
                 yield SkippedFile(path=printable(path, is_directory=False), reason=SkipReason.DUPLICATE_PATH)
             if parts[-1] not in folder.children or folder.children[parts[-1]].member is not None:
-                text = self._ignore_text(parts[-1], member, archive)
-                folder.children[parts[-1]] = _Node(member=member, ignore_text=text)
+                content = self._ignore_content(parts[-1], member, archive)
+                folder.children[parts[-1]] = _Node(member=member, ignore_file=content)
 
     def children(self, directory: _Node | None) -> Mapping[str, _Node]:
         """Give what is in a folder."""
@@ -98,9 +103,9 @@ class _ArchiveTree:
             return SkipReason.NESTED_ARCHIVE
         return member.refusal or FileFacts(size_bytes=member.size_bytes, revision=str(member.index))
 
-    def ignore_text(self, node: _Node) -> str:
-        """Give the text of an ignore file."""
-        return node.ignore_text
+    def ignore_file(self, node: _Node, at_most: int) -> bytes:
+        """Give the beginning of an ignore file."""
+        return node.ignore_file[:at_most]
 
     def _folder(self, parts: tuple[str, ...]) -> _Node | None:
         """Give the folder, made if it isn't there; None where a file lies in its way."""
@@ -114,13 +119,18 @@ class _ArchiveTree:
                 return None
         return folder
 
-    def _ignore_text(self, name: str, member: Member, archive: Archive) -> str:
+    def _ignore_content(self, name: str, member: Member, archive: Archive) -> bytes:
         is_text = member.kind is MemberKind.FILE and member.refusal is None
-        if nfc(name) not in RULES.ignore_files or not is_text or member.size_bytes > MAX_IGNORE_FILE_BYTES:
-            return ""
+        if nfc(name) not in RULES.ignore_files or not is_text:
+            return b""
+        if member.size_bytes > MAX_IGNORE_FILE_BYTES:
+            raise ArchiveOverLimit(
+                f"{printable(member.name, is_directory=False)[:200]} has more than"
+                f" {MAX_IGNORE_FILE_BYTES:,} bytes; shorten it."
+            )
         self._ignore_bytes += member.size_bytes
         if self._ignore_bytes > MAX_IGNORE_BYTES:
             raise ArchiveOverLimit(
                 f"The archive's ignore files have more than {MAX_IGNORE_BYTES:,} bytes; split it."
             )
-        return archive.read(member).decode("utf-8", errors="replace")
+        return archive.read(member)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ingest.connectors.errors import ListingFailed
-from ingest.connectors.tree import MAX_IGNORE_FILE_BYTES, FileFacts, printable, walk_tree
+from ingest.connectors.tree import FileFacts, printable, walk_tree
 from ingest.connectors.types import Entry
 from ingest.connectors.walk_rules import SkipReason, WalkRules
 
@@ -56,12 +56,12 @@ class _Folder:
             return SkipReason.SPECIAL_FILE
         return FileFacts(size_bytes=status.st_size, mtime_ns=status.st_mtime_ns)
 
-    def ignore_text(self, node: os.DirEntry[str]) -> str:
+    def ignore_file(self, node: os.DirEntry[str], at_most: int) -> bytes:
         try:
             if not node.is_file(follow_symlinks=False):
-                return ""
+                return b""
             with Path(node.path).open("rb") as file:
-                return file.read(MAX_IGNORE_FILE_BYTES).decode("utf-8", errors="replace")
+                return file.read(at_most)
         except OSError as error:
             raise _failure(node.path, error) from error
 

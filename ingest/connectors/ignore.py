@@ -7,6 +7,7 @@ matched atomically at its earliest place, which loses no match, since the next s
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 MAX_RULES = 5_000
 MAX_PATTERN_CHARS = 1_000
@@ -33,21 +34,28 @@ POSIX_CLASSES = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Rule:
     """One line of an ignore file."""
 
-    pattern: re.Pattern[str]
+    #: a regular expression that matches up to the end
+    source: str
     is_negated: bool
     is_directory_only: bool
     #: matched against the name alone, not against the path below the ignore file
     is_by_name: bool
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The regular expression, compiled when a path matches any rule of the file: most never do."""
+        return re.compile(self.source, re.DOTALL)
 
 
 class IgnoreRules:
     """The rules of one ignore file; of those that match, the last decides."""
 
     def __init__(self, text: str) -> None:
+        self.size_chars = len(text)
         lines = text.removeprefix("\ufeff").split("\n")
         self._rules = tuple(rule for line in lines[:MAX_RULES] if (rule := parse_rule(line)) is not None)
         self._any_name = _any_of([rule for rule in self._rules if rule.is_by_name])
@@ -88,7 +96,7 @@ def parse_rule(line: str) -> Rule | None:
     is_by_name = "/" not in glob
     source = _segment(glob) if is_by_name else _path_pattern(glob.removeprefix("/"))
     return Rule(
-        pattern=re.compile(source + r"\Z", re.DOTALL),
+        source=source + r"\Z",
         is_negated=is_negated,
         is_directory_only=is_directory_only,
         is_by_name=is_by_name,
@@ -96,7 +104,7 @@ def parse_rule(line: str) -> Rule | None:
 
 
 def _any_of(rules: Sequence[Rule]) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{rule.pattern.pattern})" for rule in rules) or NEVER, re.DOTALL)
+    return re.compile("|".join(f"(?:{rule.source})" for rule in rules) or NEVER, re.DOTALL)
 
 
 def _without_trailing_spaces(line: str) -> str:

@@ -7,6 +7,7 @@ from typing import Generic, Protocol, TypeVar
 
 from ingest.connectors.chosen_folders import ChosenFolders, ExcludedFolders
 from ingest.connectors.ignore import IgnoreRules
+from ingest.connectors.ignore_files import MAX_IGNORE_FILE_BYTES, IgnoreFiles
 from ingest.connectors.types import Entry, FoundFile, SkippedFile
 from ingest.connectors.walk_rules import (
     LEAST_PROSE_FILES,
@@ -17,8 +18,6 @@ from ingest.connectors.walk_rules import (
     WalkRules,
 )
 
-#: More of an ignore file is not read.
-MAX_IGNORE_FILE_BYTES = 1024**2
 #: An archive or a git tree may have them all the same; a path with one leads elsewhere.
 _NO_NAMES = frozenset({"", ".", ".."})
 
@@ -49,8 +48,8 @@ class Tree(Protocol[Node]):
         """Give what is known of a file, or why it is none that may be read. Raises ListingFailed."""
         ...
 
-    def ignore_text(self, node: Node) -> str:
-        """Give the text of an ignore file; "" when it is no regular file. Raises ListingFailed."""
+    def ignore_file(self, node: Node, at_most: int) -> bytes:
+        """Give the beginning of an ignore file; b"" when it is no regular file. Raises ListingFailed."""
         ...
 
 
@@ -58,8 +57,8 @@ def walk_tree(tree: Tree[Node], rules: WalkRules) -> Iterator[Entry]:
     """Everything in the tree, sorted by name within each directory, depth first.
 
     Raises:
-        ListingFailed: a directory or an ignore file cannot be read; raised where it is met, so that
-            whoever has not seen the end of the listing deletes nothing.
+        ListingFailed: a directory or an ignore file cannot be read, or the ignore files are too large;
+            raised where it is met, so that whoever has not seen the end of the listing deletes nothing.
     """
     return _Walk(tree, rules).entries()
 
@@ -80,6 +79,7 @@ class _Walk(Generic[Node]):
         self._rules = rules
         self._chosen = ChosenFolders(rules.folders)
         self._excluded = ExcludedFolders(rules.excluded_folders)
+        self._ignore_files = IgnoreFiles()
 
     def entries(self) -> Iterator[Entry]:
         # a stack of our own: paths may be nested deeper than Python calls
@@ -116,12 +116,19 @@ class _Walk(Generic[Node]):
         own = [
             (len(directory.prefix), rules)
             for name in self._rules.ignore_files
-            if name in nodes and (rules := self._ignore_rules(nodes[name]))
+            if name in nodes and (rules := self._ignore_rules(directory.prefix + name, nodes[name]))
         ]
-        return (*directory.ignores, *own)
+        if not own:
+            return directory.ignores
+        ignores = (*directory.ignores, *own)
+        self._ignore_files.check([rules for _, rules in ignores], directory.prefix)
+        return ignores
 
-    def _ignore_rules(self, node: Node) -> IgnoreRules | None:
-        return None if self._tree.is_directory(node) else IgnoreRules(self._tree.ignore_text(node))
+    def _ignore_rules(self, path: str, node: Node) -> IgnoreRules | None:
+        if self._tree.is_directory(node):
+            return None
+        content = self._tree.ignore_file(node, MAX_IGNORE_FILE_BYTES + 1)
+        return self._ignore_files.rules(printable(path, is_directory=False), content)
 
     def _enter(
         self, path: str, node: Node, ignores: Sequence[tuple[int, IgnoreRules]]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.git.blobs import BlobReader
 from ingest.connectors.git.command import Git
-from ingest.connectors.tree import MAX_IGNORE_FILE_BYTES, FileFacts, nfc
+from ingest.connectors.tree import FileFacts, nfc
 from ingest.connectors.walk_rules import SkipReason
 
 MAX_FILES = 1_000_000
@@ -61,12 +61,11 @@ class GitTree:
             return SkipReason.SUBMODULE
         return FileFacts(size_bytes=node.size_bytes, revision=node.object_name)
 
-    def ignore_text(self, node: Node) -> str:
+    def ignore_file(self, node: Node, at_most: int) -> bytes:
         """Give the beginning of an ignore file. Raises ListingFailed."""
         if not isinstance(node, TreeFile) or not node.is_regular:
-            return ""
-        content = self._blobs.read(node.object_name, MAX_IGNORE_FILE_BYTES)
-        return content.decode("utf-8", errors="replace")
+            return b""
+        return self._blobs.read(node.object_name, at_most)
 
     def file_at(self, path: str) -> TreeFile | None:
         """Give the regular file at a path as documents have it, in NFC; None when there is none."""

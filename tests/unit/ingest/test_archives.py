@@ -25,6 +25,7 @@ from ingest.archives.limits import ArchiveLimits
 from ingest.archives.listing import WantedMember, list_members
 from ingest.archives.names import is_archive, is_unpacked, without_suffix
 from ingest.archives.open_archive import open_archive
+from ingest.connectors import ignore_files
 from tests.unit.ingest.packing import (
     DEVICE,
     LINK,
@@ -91,6 +92,20 @@ def test_streams_one_behind_the_other_are_one_archive(tmp_path):
     packed = tarred(FILES)
     halves = gzip.compress(packed[:700]) + gzip.compress(packed[700:]) + bytes(100)
     assert look(halves) == (as_bytes(FILES), {})
+
+
+def test_an_archive_with_an_endless_ignore_file_is_refused():
+    endless = "\n".join(f"name{n}" for n in range(40_000))
+    for packed in (zipped({"docs/.gitignore": endless}), tarred({"docs/.gitignore": endless})):
+        with pytest.raises(ArchiveOverLimit, match=r"docs/.gitignore has more than 262,144 bytes"):
+            look(packed)
+
+
+def test_an_archive_whose_ignore_files_are_too_large_together_is_refused(monkeypatch):
+    monkeypatch.setattr(ignore_files, "MAX_WALK_BYTES", 100)
+    files = {f"{n}/.gitignore": f"a{n}\n" * 20 for n in range(3)}
+    with pytest.raises(ArchiveOverLimit, match="more than 100 bytes together"):
+        look(zipped(files))
 
 
 def test_the_ignore_files_of_an_archive_are_heeded_wherever_they_come():

@@ -5,7 +5,7 @@ import tracemalloc
 
 import pytest
 
-from ingest.connectors import folder, folder_source
+from ingest.connectors import folder, folder_source, ignore_files
 from ingest.connectors.errors import ListingFailed
 from ingest.connectors.folder import walk_folder
 from ingest.connectors.folder_source import FolderSource
@@ -77,6 +77,43 @@ def test_ignore_file_brings_back_what_is_skipped_by_default_but_not_git(tmp_path
     write(tmp_path, ".kebabignore", text="!build/\n!yarn.lock\n!.git/\n")
     write(tmp_path, "build/a.md", "yarn.lock", ".git/config")
     assert found(tmp_path) == [".kebabignore", "build/a.md", "yarn.lock"]
+
+
+def test_an_endless_ignore_file_fails_the_listing(tmp_path):
+    write(tmp_path, "sub/.gitignore", text="name\n" * 60_000)
+    with pytest.raises(ListingFailed, match=r"^sub/.gitignore has more than 262,144 bytes; shorten it.$"):
+        found(tmp_path)
+
+
+def test_ignore_files_that_are_too_large_together_fail_the_listing(tmp_path, monkeypatch):
+    monkeypatch.setattr(ignore_files, "MAX_WALK_BYTES", 100)
+    for n in range(3):
+        write(tmp_path, f"{n}/.gitignore", text=f"name{n}\n" * 6)
+    with pytest.raises(ListingFailed, match=r"The ignore files up to 2/.gitignore have more than 100 bytes"):
+        found(tmp_path)
+
+
+def test_ignore_files_of_the_same_content_are_compiled_and_counted_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(ignore_files, "MAX_WALK_BYTES", 100)
+    compiled = []
+    compile_rules = ignore_files.IgnoreRules
+    monkeypatch.setattr(
+        ignore_files, "IgnoreRules", lambda text: compiled.append(text) or compile_rules(text)
+    )
+    for n in range(10):
+        write(tmp_path, f"{n}/.gitignore", f"{n}/a.md", text="x*\n" * 20)
+    assert len(found(tmp_path)) == 20
+    assert len(compiled) == 1
+
+
+def test_ignore_files_that_hold_in_one_folder_and_are_too_large_together_fail_the_listing(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(ignore_files, "MAX_WALK_BYTES", 100)
+    for depth in range(6):
+        write(tmp_path, "a/" * depth + ".gitignore", text="x*\n" * 6)
+    with pytest.raises(ListingFailed, match=r"hold in a/a/a/a/a/ have more than 100 characters together"):
+        found(tmp_path)
 
 
 def test_ignored_directory_is_not_entered(tmp_path):
