@@ -15,8 +15,12 @@ from kebab.api.errors import FieldError, InvalidJSON, InvalidRequest, TooLarge
 MAX_DEPTH = 50
 # 5 MB can hold a million on one level, which take 4 s to look through.
 MAX_WIDTH = 10_000
+# Read from JSON each takes some 120 bytes: 2 MB can hold a million.
+MAX_VALUES = 300_000
 _DEFAULT_LIMIT_BYTES = 1_000_000
 # Postgres stores neither.
+# What an object, a list or a further value begins with.
+_BEGINNINGS = (b"{", b"[", b",")
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
@@ -63,6 +67,7 @@ def parse_json(body: bytes, typed: Container[str] = ()) -> Any:
 
     Raises InvalidJSON, InvalidRequest (the field is named).
     """
+    _check_size(body)
     try:
         value = json.loads(
             body.decode("utf-8"),
@@ -78,6 +83,19 @@ def parse_json(body: bytes, typed: Container[str] = ()) -> Any:
         raise InvalidJSON(f"The body is not JSON: {error}.") from error
     check_text(value, typed)
     return value
+
+
+def _check_size(body: bytes) -> None:
+    """Raises InvalidJSON when `body` holds too many values, before memory is taken for them.
+
+    What stands outside strings is counted, and before that the strings: a value has two, its name and itself.
+    """
+    if sum(map(body.count, _BEGINNINGS)) + body.count(b'"') <= MAX_VALUES:
+        return
+    plain = body.replace(rb"\\", b"").replace(rb"\"", b"")  # a quote that is left begins or ends a string
+    is_over = plain.count(b'"') > 2 * 2 * MAX_VALUES
+    if is_over or sum(map(b"".join(plain.split(b'"')[::2]).count, _BEGINNINGS)) > MAX_VALUES:
+        raise InvalidJSON(f"The body has more than {MAX_VALUES} objects, lists and values.")
 
 
 def without_unstorable(text: str) -> str:

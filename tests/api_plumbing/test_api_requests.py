@@ -9,7 +9,7 @@ from rest_framework.test import APIRequestFactory
 
 from kebab.api.errors import InvalidJSON
 from kebab.api.fields import HexIdField, ShortListField
-from kebab.api.parsers import MAX_DEPTH, MAX_WIDTH, parse_json
+from kebab.api.parsers import MAX_DEPTH, MAX_VALUES, MAX_WIDTH, parse_json
 from tests.api_plumbing.actors import token_client
 
 
@@ -226,6 +226,19 @@ def test_a_long_name_is_cut_where_it_is_told(post):
 def test_a_body_with_too_many_objects_is_refused():
     with pytest.raises(InvalidJSON, match=f"more than {MAX_WIDTH} objects"):
         parse_json(b"[" + b",".join([b"[]"] * (MAX_WIDTH + 1)) + b"]")
+
+
+@pytest.mark.parametrize("value", [b"{}", b'{"":0}', b"1", b'"a"', b'"\\""', b'{"a":"b"}'])
+def test_a_body_with_too_many_values_is_refused_before_it_is_read(value, monkeypatch):
+    monkeypatch.setattr(json, "loads", lambda *_, **__: pytest.fail("it was read"))
+    with pytest.raises(InvalidJSON, match=f"more than {MAX_VALUES} objects, lists and values"):
+        parse_json(b"[" + b",".join([value] * (MAX_VALUES + 1)) + b"]")
+
+
+@pytest.mark.parametrize("text", ['a, "b", [c] and {d}\n', '\\"[', '"\\', "\\\\,"])
+def test_what_stands_in_a_string_is_no_value(text):
+    body = {"content": text * MAX_VALUES, "title": text}
+    assert parse_json(json.dumps(body).encode()) == body
 
 
 def test_a_list_that_is_too_long_is_refused_before_its_items_are_read():
