@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ingest.connectors.errors import ListingFailed
 from ingest.connectors.folder_source import FolderSource
 from ingest.connectors.git.source import open_repository
 from ingest.connectors.types import Connector
@@ -38,7 +39,13 @@ def connect(opening: Opening) -> Iterator[Connector]:
 
 
 def _folder(opening: Opening) -> AbstractContextManager[Connector]:
-    return nullcontext(FolderSource(Path(opening.source.config["path"])))
+    folder = Path(opening.source.config["path"])
+    # It was resolved when the source was made; followed anew it could lead out of what may be read here.
+    if folder.resolve() != folder:
+        raise ListingFailed(
+            f"{folder}, or a folder above it, is a link to elsewhere now; make a source for where it leads."
+        )
+    return nullcontext(FolderSource(folder))
 
 
 def _git(opening: Opening) -> AbstractContextManager[Connector]:

@@ -120,6 +120,19 @@ def test_a_listing_that_fails_deletes_nothing(workspace, folder, source):
     assert Source.objects.get(pk=source.pk).state == "indexed"
 
 
+def test_a_link_in_place_of_the_folder_is_not_followed(workspace, folder, source, tmp_path_factory):
+    fill(folder, FILES)
+    sync(source)
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    fill(elsewhere, {"secret.md": "secret\n"})
+    folder.rename(folder.with_name("moved"))
+    folder.symlink_to(elsewhere)
+    job = work(request_sync(source))
+    assert (job.state, "is a link to elsewhere now" in job.error) == ("failed", True)
+    assert "secret.md" not in indexed(workspace)
+    assert len(indexed(workspace)) == 3
+
+
 def test_a_refused_file_is_remembered_until_it_changes(workspace, folder, source):
     fill(folder, {"picture.md": PICTURE})
     assert counts(sync(source)) == {"seen": 1, "skipped": 1, "parser_calls": 1}
