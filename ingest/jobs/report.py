@@ -85,7 +85,8 @@ def _from_listing(job: Job) -> dict[str, Any]:
         "new": 0,
         "updated": 0,
         "unchanged": listed.get("unchanged", 0),
-        "deleted": 0,
+        # those whose new content is refused: their items are skipped
+        "deleted": listed.get("deleted", 0),
         "skipped": dict(Counter(listed.get("skipped", {}))),
         "failed": dict(Counter(listed.get("failed", {}))),
         "examples": {reason: list(paths) for reason, paths in listed.get("examples", {}).items()},

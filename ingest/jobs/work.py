@@ -72,3 +72,11 @@ class Work:
             raise JobCancelled(f"Job {self.job.pk} was cancelled.")
         if not counted:
             raise LeaseLost(f"Job {self.job.pk} has gone to another worker.")
+
+    def count_deleted(self, documents: int) -> None:
+        """Count documents that went with an item whose outcome is not that it was deleted.
+
+        In the transaction that deletes them, behind the fence. Raises LeaseLost.
+        """
+        counts = self.lease.held().select_for_update().values_list("counts", flat=True).first() or {}
+        self.lease.write(counts={**counts, "deleted": counts.get("deleted", 0) + documents})

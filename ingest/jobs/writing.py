@@ -280,6 +280,7 @@ class ItemWriter:
         ]
         if doc_ids:
             delete_documents(self._work.workspace, doc_ids)
+            self._work.count_deleted(len(doc_ids))
 
     def _mark(self, marks: Sequence[Mark]) -> None:
         for said, alike in groupby(sorted(marks, key=lambda mark: mark.said), key=lambda mark: mark.said):

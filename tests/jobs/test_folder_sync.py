@@ -156,7 +156,8 @@ def test_a_document_that_can_no_longer_be_read_as_one_goes(workspace, folder, so
     fill(folder, {"a.md": "words\n"})
     sync(source)
     fill(folder, {"a.md": PICTURE})
-    assert counts(sync(source)) == {"seen": 1, "skipped": 1, "parser_calls": 1}
+    assert counts(sync(source)) == {"seen": 1, "skipped": 1, "deleted": 1, "parser_calls": 1}
+    assert counts(sync(source)) == {"seen": 1, "skipped": 1}
     assert indexed(workspace) == {}
     assert not blob_is_kept(workspace, b"words\n")
 
