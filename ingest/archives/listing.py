@@ -4,7 +4,7 @@ An archive is gone through twice: once for its names and ignore files, which may
 members that are wanted.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,7 +19,7 @@ from ingest.connectors.types import FoundFile, SkippedFile
 from ingest.connectors.walk_rules import SKIPPED_DIRECTORIES, SkipReason, WalkRules
 
 #: As of a folder, and what macOS adds to every archive.
-RULES: Final = WalkRules(skipped_directories=SKIPPED_DIRECTORIES | {"__MACOSX"})
+SKIPPED: Final = SKIPPED_DIRECTORIES | {"__MACOSX"}
 #: All ignore files of an archive together.
 MAX_IGNORE_BYTES: Final = 8 * 1024**2
 
@@ -44,11 +44,12 @@ class _Node:
 
 def list_members(archive: Archive, limits: ArchiveLimits) -> Iterator[WantedMember | SkippedFile]:
     """Give what is wanted of an archive, and what is left out and why. Raises ArchiveRefused, OSError."""
-    tree = _ArchiveTree(limits)
+    rules = WalkRules.from_settings(skipped_directories=SKIPPED)
+    tree = _ArchiveTree(limits, rules.ignore_files)
     for member in archive.members():
         yield from tree.add(member, archive)
     try:
-        for entry in walk_tree(tree, RULES):
+        for entry in walk_tree(tree, rules):
             if isinstance(entry, FoundFile):
                 yield WantedMember(index=int(entry.revision), path=entry.path)
             else:
@@ -60,9 +61,10 @@ def list_members(archive: Archive, limits: ArchiveLimits) -> Iterator[WantedMemb
 class _ArchiveTree:
     """The members by their folders."""
 
-    def __init__(self, limits: ArchiveLimits) -> None:
+    def __init__(self, limits: ArchiveLimits, ignore_files: Container[str]) -> None:
         self._root = _Node()
         self._budget = Budget(limits, 0)
+        self._ignore_files = ignore_files
         self._ignore_bytes = 0
 
     def add(self, member: Member, archive: Archive) -> Iterator[SkippedFile]:
@@ -121,7 +123,7 @@ class _ArchiveTree:
 
     def _ignore_content(self, name: str, member: Member, archive: Archive) -> bytes:
         is_text = member.kind is MemberKind.FILE and member.refusal is None
-        if nfc(name) not in RULES.ignore_files or not is_text:
+        if nfc(name) not in self._ignore_files or not is_text:
             return b""
         if member.size_bytes > MAX_IGNORE_FILE_BYTES:
             raise ArchiveOverLimit(

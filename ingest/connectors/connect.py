@@ -10,6 +10,7 @@ from ingest.connectors.errors import ListingFailed
 from ingest.connectors.folder_source import FolderSource
 from ingest.connectors.git.source import open_repository
 from ingest.connectors.types import Connector
+from ingest.connectors.walk_rules import WalkRules
 from ingest.connectors.web.source import open_site
 from search.models import Source, SourceKind, SourceVersion
 
@@ -45,7 +46,8 @@ def _folder(opening: Opening) -> AbstractContextManager[Connector]:
         raise ListingFailed(
             f"{folder}, or a folder above it, is a link to elsewhere now; make a source for where it leads."
         )
-    return nullcontext(FolderSource(folder))
+    rules = WalkRules.from_settings()
+    return nullcontext(FolderSource(folder, max(rules.max_code_bytes, rules.max_document_bytes)))
 
 
 def _git(opening: Opening) -> AbstractContextManager[Connector]:

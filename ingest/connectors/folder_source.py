@@ -22,8 +22,9 @@ class FolderSource:
 
     revision = ""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, max_bytes: int = MAX_FILE_BYTES) -> None:
         self._root = root.resolve()
+        self._max_bytes = max_bytes
 
     def project_file(self) -> ProjectFile | None:
         """Give what the folder's project file says. Raises ListingFailed."""
@@ -44,11 +45,11 @@ class FolderSource:
         with _open_file(file) as opened:
             stands = os.fstat(opened.fileno())
             # A buffer is made as large as asked for: with the limit alone, 100 MB for each small file.
-            content = opened.read(min(stands.st_size, MAX_FILE_BYTES) + 1)
+            content = opened.read(min(stands.st_size, self._max_bytes) + 1)
             if len(content) > stands.st_size:  # it has grown since
-                content += opened.read(MAX_FILE_BYTES + 1 - len(content))
-        if len(content) > MAX_FILE_BYTES:
-            raise PermissionError(EPERM, f"It has grown to more than {MAX_FILE_BYTES:,} bytes")
+                content += opened.read(self._max_bytes + 1 - len(content))
+        if len(content) > self._max_bytes:
+            raise PermissionError(EPERM, f"It has grown to more than {self._max_bytes:,} bytes")
         return ItemContent(content=content, mtime_ns=stands.st_mtime_ns)
 
     def _locate(self, path: str) -> Path:

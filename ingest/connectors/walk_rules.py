@@ -3,7 +3,9 @@
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final, Self
+
+from django.conf import settings
 
 from ingest.parsers.file_types import MARKDOWN, code_language_of
 
@@ -115,6 +117,15 @@ class WalkRules:
     excluded_files: frozenset[str] = frozenset()
     max_code_bytes: int = 512 * 1024
     max_document_bytes: int = MAX_FILE_BYTES
+
+    @classmethod
+    def from_settings(cls, **wishes: Any) -> Self:
+        """Give rules with the operator's caps."""
+        return cls(
+            max_code_bytes=settings.KEBAB_CODE_LIMIT_BYTES,
+            max_document_bytes=settings.KEBAB_DOCUMENT_LIMIT_BYTES,
+            **wishes,
+        )
 
     def skip_by_name(self, path: str) -> SkipReason | None:
         """Why a file of this name is left out by default, or None."""

@@ -10,8 +10,8 @@ from search.models import Source, SourceVersion
 def walk_rules(project: ProjectFile | None) -> WalkRules:
     """Give what a walk leaves out, the project file's wishes included."""
     if project is None:
-        return WalkRules()
-    return WalkRules(
+        return WalkRules.from_settings()
+    return WalkRules.from_settings(
         folders=project.folders,
         excluded_folders=project.excluded_folders,
         excluded_files=project.excluded_files,

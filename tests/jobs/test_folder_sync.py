@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from django.core.files.storage import default_storage
 
+from ingest.connectors.connect import Opening, connect
 from ingest.connectors.folder_source import FolderSource
 from ingest.jobs import sync_source, writing
 from ingest.jobs.report import ingest_report
@@ -15,6 +16,7 @@ from ingest.parsers.errors import Quarantined
 from ingest.sandbox.digester import Digester
 from kebab.people.models import Workspace
 from search.blobs import blob_name
+from search.corpus import ensure_version
 from search.identifiers import content_hash
 from search.models import Change, Document, Source
 from tests.jobs.working import PICTURE, counts, fill, indexed, sync, work
@@ -131,6 +133,25 @@ def test_a_link_in_place_of_the_folder_is_not_followed(workspace, folder, source
     assert (job.state, "is a link to elsewhere now" in job.error) == ("failed", True)
     assert "secret.md" not in indexed(workspace)
     assert len(indexed(workspace)) == 3
+
+
+def test_the_caps_of_sizes_are_the_operators(folder, source, settings):
+    settings.KEBAB_CODE_LIMIT_BYTES, settings.KEBAB_DOCUMENT_LIMIT_BYTES = 10, 20
+    fill(
+        folder, {"a.py": "x = 1\n", "b.py": "x = 10_000\n", "c.md": "fifteen letters\n", "d.md": "word " * 5}
+    )
+    report = sync(source)
+    assert (report["new"], report["skipped_by_reason"]) == (2, {"too_large": 2})
+    assert report["examples"]["too_large"] == ["b.py", "d.md"]
+
+
+def test_a_file_that_grows_beyond_the_operators_cap_is_not_read(folder, source, settings):
+    settings.KEBAB_CODE_LIMIT_BYTES = settings.KEBAB_DOCUMENT_LIMIT_BYTES = 20
+    fill(folder, {"a.md": "short\n"})
+    with connect(Opening(source=source, version=ensure_version(source))) as connector:
+        fill(folder, {"a.md": "word " * 5})
+        with pytest.raises(PermissionError, match="It has grown to more than 20 bytes"):
+            connector.read("a.md")
 
 
 def test_a_refused_file_is_remembered_until_it_changes(workspace, folder, source):

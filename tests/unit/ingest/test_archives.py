@@ -94,6 +94,12 @@ def test_streams_one_behind_the_other_are_one_archive(tmp_path):
     assert look(halves) == (as_bytes(FILES), {})
 
 
+def test_the_caps_of_sizes_hold_in_archives(settings):
+    settings.KEBAB_CODE_LIMIT_BYTES, settings.KEBAB_DOCUMENT_LIMIT_BYTES = 10, 20
+    found, left_out = look(zipped({"a.py": "x = 1", "b.py": "x" * 11, "c.md": "x" * 15, "d.md": "x" * 21}))
+    assert (set(found), left_out) == ({"a.py", "c.md"}, {"b.py": "too_large", "d.md": "too_large"})
+
+
 def test_an_archive_with_an_endless_ignore_file_is_refused():
     endless = "\n".join(f"name{n}" for n in range(40_000))
     for packed in (zipped({"docs/.gitignore": endless}), tarred({"docs/.gitignore": endless})):
