@@ -32,17 +32,25 @@ def chunk_prose(
 
     A heading line is in no text: its lines are a further span of the section's first chunk. A
     section without a body hands them on to its first subsection; without one, or where the
-    breadcrumb had to be shortened, the heading line is text.
+    breadcrumb had to be shortened, the heading line and those handed on to it are text. Front
+    matter is a further span of the first chunk, and text where it is all there is.
     """
     sized = SizedLines(parsed.outline.lines, counts)
     drafts = Drafts(parsed=parsed)
-    drafts.outline_lines = [block.span for block in parsed.outline.blocks if block.kind == "front_matter"]
+    front_matter = [block for block in parsed.outline.blocks if block.kind == "front_matter"]
+    drafts.outline_lines = [block.span for block in front_matter]
+    handed_on: list[Block] = []
     for section in _sections(parsed.outline.blocks):
         crumb = breadcrumb_of(parsed.title, section.path, counts)
         label = section.path[-1] if section.path else parsed.title
         place = Place(heading_path=section.path, breadcrumb=crumb.text, section_label=label)
-        for body in _on_pages(_body(section, crumb, drafts), parsed.outline.walls):
+        for body in _on_pages(_body(section, crumb, handed_on, drafts), parsed.outline.walls):
             pack(body, place, max_tokens - crumb.tokens, sized=sized, drafts=drafts)
+    if not drafts.chunks:
+        drafts.outline_lines = []
+        crumb = breadcrumb_of(parsed.title, (), counts)
+        place = Place(breadcrumb=crumb.text, section_label=parsed.title)
+        pack(front_matter, place, max_tokens - crumb.tokens, sized=sized, drafts=drafts)
     return drafts.chunks
 
 
@@ -52,15 +60,23 @@ def _on_pages(blocks: Sequence[Block], walls: Sequence[int]) -> Iterator[Sequenc
         yield tuple(page)
 
 
-def _body(section: Section, crumb: Breadcrumb, drafts: Drafts) -> tuple[Block, ...]:
-    """The blocks whose lines are text; other heading lines are left to the next chunk."""
+def _body(section: Section, crumb: Breadcrumb, handed_on: list[Block], drafts: Drafts) -> tuple[Block, ...]:
+    """The blocks whose lines are text; other heading lines are left to the next chunk.
+
+    `handed_on` has the headings right above that wait for a chunk whose breadcrumb says them.
+    """
     if section.heading is None:
         return section.body
-    is_handed_on = not section.body and section.has_subsections
-    if crumb.is_complete and (section.body or is_handed_on):
-        drafts.outline_lines.append(section.heading.span)
-        return section.body
-    return (section.heading, *section.body)
+    headings = (*handed_on, section.heading)
+    handed_on.clear()
+    if not crumb.is_complete:
+        return (*headings, *section.body)
+    if not section.body and section.has_subsections:
+        handed_on.extend(headings)
+        return ()
+    said = headings if section.body else headings[:-1]
+    drafts.outline_lines.extend(heading.span for heading in said)
+    return section.body or headings[-1:]
 
 
 def _sections(blocks: Sequence[Block]) -> Iterator[Section]:

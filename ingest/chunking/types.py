@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 #: raised whenever the same document would give other chunks
-CHUNKER_VERSION: Final = "c3"
+CHUNKER_VERSION: Final = "c4"
 #: tokens of breadcrumb and text together: the embedder's 256 less its two marks
 MAX_TOKENS: Final = 254
 #: the least that a workspace may ask for: 32 are left for text, however long the breadcrumb is

@@ -29,8 +29,7 @@ def assert_sound(content: str | bytes, chunks, exact_counter) -> None:
         assert exact_counter.count(chunk.breadcrumb) <= MAX_BREADCRUMB_TOKENS
         assert len(chunk.text) <= MAX_CHARS
         covered.update(n for span in chunk.spans for n in range(span["start"], span["end"] + 1))
-    if chunks:
-        assert {n for n, line in enumerate(lines, 1) if line.strip()} <= covered
+    assert {n for n, line in enumerate(lines, 1) if line.strip()} <= covered
 
 
 def test_heading_starts_a_chunk_and_stays_out_of_its_text(chunk_file):
@@ -108,6 +107,29 @@ def test_long_breadcrumb_loses_its_middle_but_no_heading_is_lost(chunk_file, exa
     assert_sound(content, chunks, exact_counter)
     assert "…" in chunks[-1].breadcrumb
     assert "level 6" in chunks[-1].text and chunks[-1].text.endswith("the text")
+
+
+def test_a_heading_that_is_handed_on_is_text_where_the_breadcrumb_does_not_say_it(chunk_file, exact_counter):
+    content = f"# The harbour\n\n## Lockkeeper\n\n### {'word ' * 90}\n\nthe text\n\n### More\n\nof it\n"
+    chunks = chunk_file(content, "a.md")
+    assert_sound(content, chunks, exact_counter)
+    assert chunks[0].text.startswith("# The harbour\n\n## Lockkeeper\n\n### word")
+    assert (chunks[-1].breadcrumb, chunks[-1].text) == ("The harbour > Lockkeeper > More", "of it")
+
+
+def test_front_matter_with_nothing_below_is_text(chunk_file, exact_counter):
+    content = "---\ntitle: Stated\ndescription: secretword\n---\n\n"
+    (chunk,) = chunk_file(content, "a.md")
+    assert_sound(content, [chunk], exact_counter)
+    assert (chunk.breadcrumb, "secretword" in chunk.text) == ("Stated", True)
+    assert chunk.spans == ({"kind": "line", "start": 1, "end": 4},)
+
+
+def test_endless_front_matter_is_cut(chunk_file, exact_counter):
+    content = "---\ntitle: Stated\nwords:\n" + f"  - {SENTENCE}\n" * 90 + "---\n"
+    chunks = chunk_file(content, "a.md")
+    assert len(chunks) > 3
+    assert_sound(content, chunks, exact_counter)
 
 
 def test_huge_heading_is_text(chunk_file, exact_counter):
