@@ -52,6 +52,14 @@ def test_at_most_so_many_pages_are_read(workspace, site, make):
     assert indexed(workspace).keys() == {"index.html", "docs/index.html"}
 
 
+def test_pages_beyond_those_that_are_looked_at_are_counted_once(workspace, site, make):
+    links = [f"/many/{n}.html" for n in range(1_500)]
+    site.pages["/"] = html("Home", *links)
+    site.pages["/many/0.html"] = html("Zero", *links)
+    report = sync(make(max_pages=2))
+    assert (counts(report)["new"], report["skipped_by_reason"]) == (2, {"max_pages": 1_499})
+
+
 def test_links_are_followed_so_far(workspace, site, make):
     report = sync(make(max_depth=1))
     assert report["skipped_by_reason"] == {"max_depth": 1}

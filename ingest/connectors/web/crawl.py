@@ -28,6 +28,8 @@ _FAILURES_IN_A_ROW = 10
 # Redirects, dead links and the like count against this many requests for each page that may be found.
 _REQUESTS_PER_PAGE = 3
 _ADDRESSES_PER_PAGE = 10
+# Beyond the addresses that are looked at, so many more are counted.
+_MAX_DROPPED = 100_000
 
 
 @dataclass(slots=True)
@@ -59,6 +61,8 @@ class Crawl:
         self._queue: deque[Wanted] = deque()
         # Document paths that are or were in the queue, and those that have been listed.
         self._met: set[str] = set()
+        # Those that are too many to be met.
+        self._dropped: set[str] = set()
         self._listed: set[str] = set()
         self._listed_keys: set[str] = set()
         self._aliases: list[WebPage] = []
@@ -250,8 +254,12 @@ class Crawl:
 
     def _want(self, address: Address, *, depth: int) -> None:
         """Put a page into the queue, unless it has been there or is left out."""
-        if self._scope.holds(address) and self._may_meet_more:
+        if not self._scope.holds(address):
+            return
+        if self._may_meet_more:
             self._want_in_scope(address, depth=depth)
+        elif len(self._dropped) < _MAX_DROPPED:
+            self._dropped.add(address.path)
 
     def _want_in_scope(self, address: Address, *, depth: int) -> None:
         path = address.path
@@ -287,6 +295,8 @@ class Crawl:
     def _left_out(self) -> Iterator[Entry]:
         for wanted in self._queue:
             yield SkippedFile(path=wanted.path, reason=SkipReason.MAX_PAGES)
+        for path in sorted(self._dropped - self._met):
+            yield SkippedFile(path=path, reason=SkipReason.MAX_PAGES)
 
     def _check_failures(self, *, is_end: bool) -> None:
         tally = self._tally
