@@ -95,7 +95,7 @@ class JobItemSerializer(serializers.Serializer[JobItem]):
         return item.reason or None
 
     def get_detail(self, item: JobItem) -> str | None:
-        """Give the reason in words."""
+        """Give the reason in words, and of a document that was read its parsers' warnings."""
         return item.detail or None
 
 

@@ -22,9 +22,13 @@ from ingest.parsers.registry import parser_version_for
 from ingest.quotas import Addition, refusals
 from ingest.sandbox.types import Digest
 from kebab import failpoints
+from kebab.api.parsers import without_unstorable
 from search.blobs import keep_blobs, secure_blobs
 from search.corpus import DocumentDraft, Outcome, Place, delete_documents, replace_documents
 from search.models import Document, Source, SourceVersion
+
+# Of all warnings of one document: a broken page may have thousands.
+_MAX_WARNING_CHARS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -335,7 +339,7 @@ def _marks(
 ) -> list[Mark]:
     return [
         *(
-            Mark(item=finding.begun.item, outcome=outcome)
+            Mark(item=finding.begun.item, outcome=outcome, detail=_warnings(finding))
             for finding, outcome in zip(stored, outcomes, strict=True)
         ),
         *(
@@ -348,6 +352,12 @@ def _marks(
             for finding in set_aside
         ),
     ]
+
+
+def _warnings(finding: Finding) -> str:
+    """What its parsers had to say of a document, as an item may have it."""
+    said = "; ".join(finding.digest.warnings) if finding.digest is not None else ""
+    return without_unstorable(said)[:_MAX_WARNING_CHARS]
 
 
 def _is_replaced_by_nothing(finding: Finding) -> bool:

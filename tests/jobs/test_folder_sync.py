@@ -154,6 +154,27 @@ def test_a_file_that_grows_beyond_the_operators_cap_is_not_read(folder, source, 
             connector.read("a.md")
 
 
+def test_what_parsers_warn_of_stands_in_the_item(folder, source):
+    fill(folder, {"a.md": "fine\n", "b.ipynb": "no notebook\n"})
+    job = work(request_sync(source))
+    details = dict(job.items.values_list("path", "detail"))
+    assert details["a.md"] == ""
+    assert "the notebook parser failed" in details["b.ipynb"]
+
+
+def test_endless_warnings_are_cut(workspace, folder, source, monkeypatch):
+    digest = Digester.digest
+
+    def warn(self, *rest, **options):
+        return replace(digest(self, *rest, **options), warnings=("odd \0", "x" * 5_000))
+
+    monkeypatch.setattr(Digester, "digest", warn)
+    fill(folder, {"a.md": "words\n"})
+    (item,) = work(request_sync(source)).items.all()
+    assert item.detail == ("odd ; " + "x" * 5_000)[:1_000]
+    assert indexed(workspace) == {"a.md": ["words"]}
+
+
 def test_a_refused_file_is_remembered_until_it_changes(workspace, folder, source):
     fill(folder, {"picture.md": PICTURE})
     assert counts(sync(source)) == {"seen": 1, "skipped": 1, "parser_calls": 1}
