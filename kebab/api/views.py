@@ -1,6 +1,6 @@
 """The bases of all API views: a view scopes and parses, calls, serialises, and does nothing else."""
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, ClassVar
 
@@ -48,8 +48,9 @@ class ApiView(APIView):
     body_limit_bytes: ClassVar[int] = 1_000_000
     #: The query parameters of each method; a method that isn't here takes none.
     queries: ClassVar[Mapping[str, type[StrictSerializer]]] = {}
-    #: The methods that read their body; of the others it must be empty, or an object without fields.
-    with_body: ClassVar[Container[str]] = ("POST", "PUT", "PATCH")
+    #: The methods that read their body; of others it must be empty, or an object without fields. A GET's body
+    #: has no meaning (RFC 9110, 9.3.1), whatever it is.
+    with_body: ClassVar[Collection[str]] = ("POST", "PUT", "PATCH")
 
     caller: Caller
     query: dict[str, Any]
@@ -76,7 +77,7 @@ class ApiView(APIView):
         self.admit(request)
         if "HTTP_TRANSFER_ENCODING" in request.META:
             raise LengthRequired
-        if _declared(request) not in self.with_body:
+        if _declared(request) not in {"GET", *self.with_body}:
             strict_body(request, StrictSerializer)
         self.query = strict_query(request, self.queries.get(_declared(request), StrictSerializer))
 
