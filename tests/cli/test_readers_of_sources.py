@@ -122,10 +122,13 @@ def test_no_source_is_made_for_a_group_that_is_not_there(workspace, folder):
 
 def test_the_verb_takes_readers(workspace, groups, folder, monkeypatch):
     asked = []
-    monkeypatch.setattr(
-        "ingest.management.commands.ingest.request_ingest", lambda _, given: asked.append(given) or 1 / 0
-    )
-    with pytest.raises(ZeroDivisionError):
-        run("ingest", str(folder), "--readers", "board, sea shore")
 
-    assert asked[0].readers == ("board", "sea shore")
+    def refuse(_, given):
+        asked.append(given)
+        raise CliError("This is as far as it is to go.")
+
+    monkeypatch.setattr("ingest.management.commands.ingest.request_ingest", refuse)
+    code, _, said = run("ingest", str(folder), "--readers", "board, sea shore")
+
+    assert (code, asked[0].readers) == (Exit.ERROR, ("board", "sea shore"))
+    assert "as far as it is to go" in said
