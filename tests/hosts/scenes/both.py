@@ -17,8 +17,8 @@ def both(lab: Lab) -> None:
     clients = [*lab.clients(lab.a, _CLIENTS), *lab.clients(lab.b, _CLIENTS)]
     with Crowd(clients, list(KINDS)) as crowd:
         stay(_CALM_S)
-        began_s = time.monotonic()
         lab.database.host.unplug(BACK)
+        began_s = time.monotonic()  # as in a partition
         stay(_CUT_S)
         cut = Cut(began_s=began_s, healed_s=time.monotonic())
         lab.database.host.plug(BACK)

@@ -27,8 +27,8 @@ def answers_lost(lab: Lab) -> None:
 def _refuse(lab: Lab, lose: Callable[[], None], heal: Callable[[], None]) -> None:
     with Crowd(lab.clients(lab.a, _CLIENTS), list(KINDS)) as crowd:
         stay(_CALM_S)
-        began_s = time.monotonic()
         lose()
+        began_s = time.monotonic()  # as in a partition
         stay(_CUT_S)
         cut = Cut(began_s=began_s, healed_s=time.monotonic())
         heal()

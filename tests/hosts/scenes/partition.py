@@ -27,8 +27,9 @@ def partition(lab: Lab) -> None:
     ):
         began_s = time.monotonic()
         stay(_CALM_S)
-        cut_s = time.monotonic()
         lab.cut()
+        # What began before may have been let in already, and is judged as what was on its way.
+        cut_s = time.monotonic()
         stay(_BEFORE_S)
         lab.delete(lab.b, _DOOMED)
         deleted_s = time.monotonic()
