@@ -45,23 +45,28 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
         with django_db_blocker.unblock(), acting_everywhere():
             cut_tables(parts, memory_bytes=64 * 2**20, progress=lambda words, more: None)
     yield
-    from tests.drill.stack import eventually
+    from tests.drill.stack import GaveUp, eventually
 
     with django_db_blocker.unblock():
-        eventually(_is_alone, "nobody else uses the test database", 30)
+        try:
+            eventually(lambda: not _others(), "nobody else uses the test database", 30)
+        except GaveUp as error:
+            error.add_note(f"Those do: {_others()}")
+            raise
 
 
-def _is_alone() -> bool:
+def _others() -> list[tuple[object, ...]]:
+    """Who else uses the test database: its name, its state and what it asked last."""
     from django.db import connection
 
     connection.close()
     connection.close_pool()
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT count(*) FROM pg_stat_activity"
+            "SELECT application_name, backend_start::text, state, wait_event, query FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
-        return cursor.fetchone() == (0,)
+        return cursor.fetchall()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -19,7 +20,7 @@ from tests.deploy.servers_by_tcp import (
     TcpPostgres,
     TcpRedis,
 )
-from tests.drill.stack import PATIENCE, eventually, free_port
+from tests.drill.stack import PATIENCE, GaveUp, eventually, free_port
 
 _ENTRYPOINT = DEPLOY / "image" / "entrypoint.sh"
 _STOP_LIMIT_S = 90.0
@@ -104,7 +105,7 @@ class Proxy:
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def start(self) -> None:
-        """Write the first list of nodes, run nginx, run the script."""
+        """Write the first list of nodes, run nginx, run the script. Raises GaveUp."""
         shutil.copytree(DEPLOY / "proxy", self._folder)
         self._folder.chmod(0o755)
         configuration = self._folder / "nginx-plain.conf"
@@ -118,6 +119,11 @@ class Proxy:
         with (self._folder / "log").open("wb") as log:
             command = [self._program, "-c", str(configuration), "-g", "daemon off;"]
             nginx = subprocess.Popen(command, stdout=log, stderr=log)
+            self._processes = [nginx]
+            # Before it listens it has no use for a HUP either: that would end it.
+            eventually(lambda: self._listens() or nginx.poll() is not None, "nginx listens", 60)
+            if nginx.poll() is not None:
+                raise GaveUp(f"nginx ended:\n{self.log()}")
             reload = self._environment(f"kill -HUP {nginx.pid}")
             follower = subprocess.Popen([str(self._script)], env=reload, stdout=log, stderr=log)
         self._processes = [follower, nginx]
@@ -131,6 +137,13 @@ class Proxy:
     def log(self) -> str:
         """What it wrote."""
         return (self._folder / "log").read_text(errors="replace")
+
+    def _listens(self) -> bool:
+        try:
+            socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+        except OSError:
+            return False
+        return True
 
     @property
     def _script(self) -> Path:
