@@ -168,8 +168,8 @@ def test_each_size_of_a_growth_is_filled_and_measured(folder):
     first, second = growth["rows"]
     assert (growth["real_documents"], growth["embed_at_most"]) == (3, 10)
     assert [row["size"] for row in growth["rows"]] == [30, 120]
-    assert first["chunks"] >= 29
-    assert second["chunks"] >= 116
+    assert 30 <= first["chunks"] < 60
+    assert 120 <= second["chunks"] < 180
     assert second["documents"] > first["documents"] > 3
     vectors = [row["vectors"] for row in growth["rows"]]
     assert vectors[0]["embedded"] >= 10

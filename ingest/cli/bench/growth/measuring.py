@@ -40,9 +40,10 @@ _BYTES = """
 SELECT coalesce(sum(pg_total_relation_size(relid)), 0) FROM unnest(%s::text[]) name,
 LATERAL (SELECT to_regclass(name) AS relid UNION SELECT relid FROM pg_partition_tree(to_regclass(name))) parts
 """
-# A step ends this near to its size, which it comes to in batches of this share of what is missing.
-_NEAR = 0.03
+# A step comes to its size in batches of this share of what is missing, and passes it with the last.
 _CAUTION = 0.85
+_PASSING = 1.1
+_NEAR = 0.03
 # Until the first batch has shown it: fewer than there will be.
 _BYTES_A_CHUNK = 350
 
@@ -106,12 +107,13 @@ class _Growing:
     say: Say
 
     def fill_to(self, size: int) -> float:
-        """Ingest until there are about `size` chunks; give the chunks a second of the largest batch."""
+        """Ingest until there are `size` chunks or a few more; give the largest batch's chunks a second."""
         added = written = 0
         largest = (0, 0.0)
-        while (missing := size - self._chunks()) > size * _NEAR:
+        while (missing := size - self._chunks()) > 0:
             bytes_a_chunk = written / added if added else _BYTES_A_CHUNK
-            folder = self.writer.write(int(missing * bytes_a_chunk * _CAUTION))
+            share = _CAUTION if missing > size * _NEAR else _PASSING
+            folder = self.writer.write(int(missing * bytes_a_chunk * share))
             written += sum(path.stat().st_size for path in folder.rglob("*.md"))
             self.say(f"{size:,} chunks: ingesting {folder.name}, {missing:,} missing ...")
             more, seconds = ingest_folder(self.workspace, folder, folder.name, Console(quiet=True))
