@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 from django.conf import settings
+from django.db import connection
 from django.test import Client
 from playwright.sync_api import expect, sync_playwright
 
@@ -51,6 +52,9 @@ def browser():
         # Playwright runs an event loop in this thread, in which Django would refuse to ask the database.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
         yield browser
+        # While that loop runs, Django's connection is another than the thread's: once it has ended, nobody
+        # reaches it to close it.
+        connection.close()
 
 
 @contextmanager
