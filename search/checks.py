@@ -3,6 +3,7 @@
 import random
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from heapq import nlargest
 
 import apsw
@@ -64,8 +65,8 @@ def _mirrors(present: Sequence[uuid.UUID], *, repair: bool) -> Iterator[CheckRes
 def _compare(workspace: Workspace) -> str:
     """Raises MirrorError when the mirror differs from Postgres as it was when the mirror was synced."""
     files = node.mirror_files(workspace.pk)
-    with held_at_head(files, workspace.pk, wait_s=_BUSY_S) as writer:
-        expected = postgres_checksum(workspace.pk)
+    expect = partial(postgres_checksum, workspace.pk)
+    with held_at_head(files, workspace.pk, expect, wait_s=_BUSY_S) as (writer, expected):
         found = mirror_checksum(writer)
         check_integrity(writer)
     if found != expected:

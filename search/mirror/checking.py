@@ -8,6 +8,7 @@ minutes of a large mirror, which is to be followed meanwhile.
 import logging
 import shutil
 import tempfile
+import threading
 import time
 import uuid
 from collections import deque
@@ -18,7 +19,7 @@ import apsw
 
 from search.mirror import connections
 from search.mirror.checksum import check_integrity
-from search.mirror.errors import MirrorDamaged, MirrorError
+from search.mirror.errors import MirrorBusy, MirrorDamaged, MirrorError
 from search.mirror.files import MirrorFiles, workspaces_on_this_node
 
 logger = logging.getLogger(__name__)
@@ -28,6 +29,11 @@ _EVERY_S = 86_400.0
 # Between two looks for what is due: each asks the disk about every mirror.
 _LOOK_EVERY_S = 3_600.0
 _COPIES = ".check-"
+# One state is copied, whatever is written between two steps: the transaction holds it from its first look on.
+_BEGIN_READING = "SELECT count(*) FROM meta"
+# Between two looks at whether to stop: some 8 MB, or some milliseconds.
+_PAGES = 2_000
+_STEPS = 100_000
 
 
 class DueChecks:
@@ -53,21 +59,25 @@ def due_checks(root: Path) -> list[uuid.UUID]:
     return sorted((id_ for id_, at in checked.items() if 0 < at < before), key=lambda id_: checked[id_])
 
 
-def check_mirror(files: MirrorFiles) -> None:
-    """Check a copy of a mirror, which is gone afterwards. Raises MirrorDamaged.
+def check_mirror(files: MirrorFiles, stop: threading.Event) -> None:
+    """Check a copy of a mirror, which is gone afterwards, until `stop` is set. Raises MirrorDamaged.
 
-    What can't be copied or read now, for want of room for example, is left to another day.
+    What can't be copied or read now, for want of room for example, is left to another day. So is what ended
+    the process: its successor would else begin with the same mirror, and end.
     """
+    files.note_check()
     try:
         with tempfile.TemporaryDirectory(prefix=_COPIES, dir=files.directory.parent) as folder:
             copy = Path(folder) / "copy.sqlite3"
-            _copy(files, copy)
-            _check(copy)
-    except MirrorDamaged:
-        raise
+            _require_room(files)
+            _copy(files, copy, stop)
+            _check(copy, stop)
+    except (MirrorDamaged, apsw.InterruptError) as ended:
+        files.forget_check()
+        if isinstance(ended, MirrorDamaged):
+            raise
     except (MirrorError, apsw.Error, OSError) as error:
         logger.warning("mirror %s is not checked now: %s", files.directory.name, error)
-    files.note_check()
 
 
 def remove_copies(root: Path) -> None:
@@ -76,14 +86,26 @@ def remove_copies(root: Path) -> None:
         shutil.rmtree(left, ignore_errors=True)
 
 
-def _copy(files: MirrorFiles, to: Path) -> None:
+def _require_room(files: MirrorFiles) -> None:
+    """Raise MirrorBusy where a copy would leave others less room than it takes itself."""
+    needed, free = 2 * files.size_bytes(), shutil.disk_usage(files.directory).free
+    if free < needed:
+        raise MirrorBusy(f"{free:,} bytes are free on its disk, a copy is made where {needed:,} are")
+
+
+def _copy(files: MirrorFiles, to: Path, stop: threading.Event) -> None:
     """Copy the mirror as it is at one moment, while others read and write it."""
-    with files.in_use(), closing(connections.open_reader(files.current())) as source:
+    with files.in_use(), closing(connections.open_reader(files.current())) as source, source:
+        source.execute(_BEGIN_READING).fetchall()
         copy = apsw.Connection(str(to))
         with closing(copy), copy.backup("main", source, "main") as backup:
-            backup.step()
+            while not backup.done:
+                backup.step(_PAGES)
+                if stop.is_set():
+                    raise apsw.InterruptError("stopped")
 
 
-def _check(path: Path) -> None:
+def _check(path: Path, stop: threading.Event) -> None:
     with closing(connections.open_writer(path)) as copy:
+        copy.set_progress_handler(stop.is_set, _STEPS)
         check_integrity(copy)

@@ -23,6 +23,7 @@ _CHUNKS = """
 SELECT f.chunk_id, f.doc_id, c.kind, c.code_lang, c.row_version, f.breadcrumb, f.text
 FROM chunks_fts f LEFT JOIN chunks c ON c.chunk = f.rowid AND c.chunk_id = f.chunk_id
 """
+_OF_THIS_MACHINE = (apsw.BusyError, apsw.FullError, apsw.IOError, apsw.InterruptError, apsw.NoMemError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,15 +50,19 @@ def postgres_checksum(workspace_id: uuid.UUID) -> Checksum:
 
 
 def check_integrity(connection: apsw.Connection) -> None:
-    """Have SQLite and FTS5 check a writable mirror, contents and postings compared. Raises MirrorDamaged."""
+    """Have SQLite and FTS5 check a writable mirror, contents and postings compared.
+
+    Raises MirrorDamaged, and SQLite's errors where they speak of this machine and not of the file.
+    """
     try:
-        verdict = connection.pragma("integrity_check")
+        if (verdict := connection.pragma("integrity_check")) != "ok":
+            raise MirrorDamaged(str(verdict))
         connection.execute(schema.INTEGRITY_CHECK)
         check_postings(connection)
-    except apsw.Error as error:
-        raise MirrorDamaged(str(error)) from error
-    if verdict != "ok":
-        raise MirrorDamaged(str(verdict))
+    except _OF_THIS_MACHINE:
+        raise
+    except (apsw.Error, ValueError, TypeError, LookupError) as error:  # broken text and numbers lead to any
+        raise MirrorDamaged(f"{type(error).__name__}: {error}") from error
 
 
 def _postgres_rows(workspace_id: uuid.UUID) -> Iterator[tuple[object, ...]]:

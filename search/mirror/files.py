@@ -144,6 +144,11 @@ class MirrorFiles:
         """Write down that the mirror is checked now."""
         self._note("CHECKED")
 
+    def forget_check(self) -> None:
+        """Have it count as not checked since it was made."""
+        with contextlib.suppress(OSError):  # there is no mirror
+            (self.directory / "CHECKED").unlink()
+
     def last_checked(self) -> float:
         """Give when it was last checked, else when it was made, in epoch seconds; 0: there is none."""
         return self._noted("CHECKED")

@@ -247,7 +247,7 @@ class MirrorFollower:
         for workspace_id, checked in self._checks.ended():
             self._take_check(workspace_id, checked)
         if self._checks.is_idle and (due := self._due_checks.next()) is not None:
-            self._checks.ask(due, partial(check_mirror, MirrorFiles.of(self._root, due)))
+            self._checks.ask(due, partial(check_mirror, MirrorFiles.of(self._root, due), self._stop))
 
     def _take_check(self, workspace_id: uuid.UUID, checked: Future[None]) -> None:
         try:
@@ -256,6 +256,8 @@ class MirrorFollower:
             logger.error("mirror of %s is damaged: %s", workspace_id, error)
             if workspace_id in self._heads and workspace_id not in self._long:
                 self._begin_long(workspace_id, partial(sync.rebuild_mirror, why="damaged"), "it is damaged")
+        except Exception:  # whatever it is, all other mirrors are to be followed
+            logger.exception("mirror of %s could not be checked", workspace_id)
 
     def _try_later(self, workspace_id: uuid.UUID) -> None:
         self._applied.pop(workspace_id, None)

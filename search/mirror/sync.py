@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 import apsw
 
@@ -23,6 +24,8 @@ from search.mirror.errors import MirrorAbsent, MirrorOutdated, MirrorToBeMade, S
 from search.mirror.files import MirrorFiles
 
 logger = logging.getLogger(__name__)
+
+_Read = TypeVar("_Read")
 
 # A mirror this many documents behind is rebuilt: that is faster than replacing rows, and readers go on. So is
 # one of whose chunks as many are to be looked at again, where they are more than this share of all.
@@ -74,18 +77,20 @@ def sync_mirror(
 
 @contextmanager
 def held_at_head(
-    files: MirrorFiles, workspace_id: uuid.UUID, *, wait_s: float = 0.0
-) -> Iterator[apsw.Connection]:
-    """Give a writer of the mirror, synced and written by nobody else, beside the log's end that it shows.
+    files: MirrorFiles, workspace_id: uuid.UUID, read: Callable[[], _Read], *, wait_s: float = 0.0
+) -> Iterator[tuple[apsw.Connection, _Read]]:
+    """Give a writer of the mirror, synced and written by nobody else, and what `read` gives beside the sync.
 
-    What is read from Postgres meanwhile is of one snapshot, that of the sync, whatever is written; nothing
-    can be written there. It acts in that workspace. Raises as `sync_mirror`.
+    It reads Postgres from the sync's snapshot, whatever is written, in that workspace. Nothing of Postgres is
+    held while the mirror is. Raises as `sync_mirror`.
     """
-    with files.writing(wait_s), acting_in(workspace_id), snapshot.postgres_snapshot():
-        _synced(files, workspace_id, is_brief=False)
+    with files.writing(wait_s):
+        with acting_in(workspace_id), snapshot.postgres_snapshot():
+            _synced(files, workspace_id, is_brief=False)
+            was_read = read()
         connection = connections.open_writer(files.current())
         try:
-            yield connection
+            yield connection, was_read
         finally:
             connection.close()
 

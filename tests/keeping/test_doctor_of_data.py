@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from django.core.files.storage import default_storage
+from django.db import connection
 from django.db.models.functions import Now
 
 from ingest.jobs.request import request_embedding
@@ -73,6 +74,18 @@ def test_a_mirror_is_compared_with_what_it_was_synced_to_whatever_is_written_mea
     with tampering(node.mirror_files(workspace.pk)) as mirror:
         mirror.execute("UPDATE documents SET lang = 'xx'")
     assert statuses("mirrors") == {"failed"}
+
+
+def test_nothing_of_postgres_is_held_while_a_mirror_is_looked_at(workspace, monkeypatch):
+    held, real = [], checks.check_integrity
+
+    def noted(writer):
+        held.append(connection.in_atomic_block)
+        real(writer)
+
+    monkeypatch.setattr(checks, "check_integrity", noted)
+    assert statuses("mirrors") == {"ok"}
+    assert held == [False]
 
 
 def test_a_mirror_that_another_process_writes_is_neither_wrong_nor_built_anew(workspace, monkeypatch):

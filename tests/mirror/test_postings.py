@@ -1,6 +1,7 @@
 """The postings against FTS5: the same chunks, the same scores, whatever happened before."""
 
 import random
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -210,6 +211,20 @@ def test_a_chunk_that_changes_its_kind_is_of_the_new_one(mirror):
     apply(mirror, replace(before, chunks=(before.chunks[0], code)))
     check_postings(mirror)
     assert np.flatnonzero(read_chunk_table(mirror).are_of(["code"])).tolist() == [2]
+
+
+def test_a_check_takes_no_more_memory_of_more_terms(mirror):
+    for n in range(20):
+        words = (" ".join(f"w{n}x{chunk}y{word}" for word in range(10)) for chunk in range(150))
+        apply(mirror, document(f"{n:02x}", list(words)))
+    assert mirror.execute("SELECT count(*) FROM chunks_vocab").fetchone()[0] > 30_000
+    tracemalloc.start()
+    try:
+        check_postings(mirror)
+        _, most_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most_bytes < 1_500_000
 
 
 @pytest.mark.parametrize(
