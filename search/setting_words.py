@@ -27,7 +27,8 @@ def describe_settings() -> None:
     describe_preference(
         "embedder",
         "Embedding model",
-        "What finds by meaning. Another one takes over once it has read everything; none leaves words alone.",
+        "Makes the first vectors; those that are there change by kebab reembed."
+        " With none, words alone are searched.",
         choices=_embedders,
     )
     _describe_ranking()
