@@ -29,6 +29,7 @@ _streams = get_asgi_application()
 from kebab import tracing  # noqa: E402  # Django is set up first
 from kebab.admission.bodies import HeldBytes, is_short  # noqa: E402
 from kebab.admission.gate import Gate  # noqa: E402
+from kebab.admission.spellings import in_query  # noqa: E402
 from kebab.admission.turns import Room, Turns  # noqa: E402
 from kebab.health import probes  # noqa: E402
 from kebab.identified import answer_identified  # noqa: E402
@@ -40,6 +41,7 @@ tracing.begin()
 
 _MCP_PATHS = frozenset({"/mcp", "/mcp/"})
 _STREAM_PATH = re.compile(r"\A/(?:api/v1/workspaces/[^/]+/(?:jobs/[^/]+/events|ask)|w/[^/]+/ask)\Z")
+_WAIT_IN_QUERY = in_query("wait_for")
 _THREADS = settings.KEBAB_WEB_THREADS
 _held = HeldBytes()
 
@@ -123,7 +125,7 @@ def _app_of(scope: Scope) -> ASGIApp:
         return _lasting_mcp
     if takes_long(scope):
         return _lasting_streams
-    return _awaiting if b"wait_for=" in scope["query_string"] else _answering
+    return _answering if _WAIT_IN_QUERY.search(scope["query_string"]) is None else _awaiting
 
 
 async def _lifespan(receive: Receive, send: Send) -> None:

@@ -10,13 +10,13 @@ from a2wsgi.asgi_typing import ASGIApp, Receive, Scope, Send, SendEvent
 
 from kebab.admission.bodies import HeldBody, HeldBytes, LongBody, TooSlow, is_short
 from kebab.admission.refusals import refuse
+from kebab.admission.spellings import in_json, in_query
 from kebab.admission.turns import Gone, Refused, Turns
 from kebab.uuids import as_uuid
 
 _IN_WORKSPACE = re.compile(r"\A/(?:api/v1/workspaces|w)/([^/]+)")
 # How a search names the change that it waits for: in its address, or in a body of one of these.
-_CHANGE_IN_QUERY = re.compile(rb"(?:\A|&)min_seq=\d")
-_CHANGE_IN_BODY = re.compile(rb'"min_seq"\s*:\s*\d')
+_CHANGE_IN_QUERY, _CHANGE_IN_BODY = in_query("min_seq"), in_json("min_seq")
 _SEARCHES = re.compile(r"\A/api/v1/workspaces/[^/]+/(?:search|search/bulk|context-pack)\Z")
 
 
@@ -63,7 +63,8 @@ class Gate:
         if is_short(scope):
             await self._with_body_read(scope, receive, send)
             return
-        async with _turn_of(self._long_bodies, scope):
+        besides = self._searches_that_wait if _may_wait(scope, None) else None
+        async with _turn_of(self._long_bodies, scope), _turn_of(besides, scope):
             await self._with_long_body(scope, receive, send)
 
     async def _with_body_read(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -112,11 +113,11 @@ async def _turn_of(
         turns.give_back(name)
 
 
-def _may_wait(scope: Scope, body: HeldBody) -> bool:
-    """Whether a request names a change that its answer is to show."""
+def _may_wait(scope: Scope, body: HeldBody | None) -> bool:
+    """Whether a request names a change that its answer is to show; a body that nobody has read may, too."""
     if _CHANGE_IN_QUERY.search(scope["query_string"]) is not None:
         return True
-    return _SEARCHES.match(scope["path"]) is not None and body.has(_CHANGE_IN_BODY)
+    return _SEARCHES.match(scope["path"]) is not None and (body is None or body.has(_CHANGE_IN_BODY))
 
 
 def _leaving(turn: ExitStack, send: Send) -> Send:

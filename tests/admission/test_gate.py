@@ -96,20 +96,31 @@ def test_long_bodies_take_turns_by_workspace_and_who_sends_too_many_is_told_so()
     ("tail", "request_"),
     [
         ("search", {"query": b"q=a&min_seq=7", "method": "GET"}),
+        ("search", {"query": b"q=a&min_seq=%37", "method": "GET"}),
+        ("search", {"query": b"min%5fseq=+7&q=a", "method": "GET"}),
+        ("search", {"query": b"q=a&min_seq=7", "method": "GET", "headers": LONG}),
         ("search", {"parts": (b'{"q": "a", "min_', b'seq" : 7}')}),
+        ("search", {"parts": (b'{"q": "a", "min_seq": "7"}',)}),
+        ("search", {"parts": (rb'{"q": "a", "min\u005Fseq": "+7"}',)}),
         ("search/bulk", {"parts": (b'{"queries": [{"q": "a"}, {"q": "b","min_seq":7}]}',)}),
+        ("search/bulk", {"headers": [(b"content-length", b"4000000")]}),
         ("context-pack", {"parts": (b'{"min_seq": 7}',)}),
     ],
 )
 def test_searches_that_may_wait_for_a_change_leave_threads_to_those_that_do_not(tail, request_):
     async def run():
         app, waiting = App(), Turns(Room(slots=4, waiting=200, wait_s=60.0))
-        async with asking(Gate(app, Turns(ROOM), searches_that_wait=waiting)) as callers:
+        gate = Gate(app, Turns(ROOM), Turns(Room(slots=100, waiting=0, wait_s=0.0)), waiting)
+        async with asking(gate) as callers:
             paths = [f"/api/v1/workspaces/{name}/{tail}" for name in "ab"]
             callers.ask(*paths * 20, **request_)
             await callers.settle()
             assert (app.n_inside, waiting.n_lent) == (4, 4)
-            callers.ask(*["/api/v1/workspaces/c/search"] * 4, parts=(b'{"q": "min_seq", "min_seq": null}',))
+            for body in (
+                b'{"q": "min_seq", "min_seq": null}',
+                b'{"min_seq"  :  null, "q": "\\"min_seq\\": 7"}',
+            ):
+                callers.ask(*["/api/v1/workspaces/c/search"] * 2, parts=(body,))
             await callers.settle()
             assert app.inside["/api/v1/workspaces/c/search"] == 4
             app.may_begin.set()
@@ -123,6 +134,21 @@ def test_searches_that_may_wait_for_a_change_leave_threads_to_those_that_do_not(
 def test_of_the_threads_of_the_views_half_may_wait_for_changes():
     gate = asgi._app_of({"type": "http", "path": "/api/v1/x", "headers": [], "query_string": b"min_seq=1"})
     assert gate._searches_that_wait._room.slots == gate._turns._room.slots // 2
+
+
+@pytest.mark.parametrize(
+    ("query", "is_waiting"),
+    [
+        (b"wait_for=searchable", True),
+        (b"a=b&wait%5Ffor=searchable", True),
+        (b"%77ait_for=%73earchable", True),
+        (b"", False),
+        (b"a=wait_for=", False),
+    ],
+)
+def test_who_waits_for_a_document_is_beside_the_other_views_however_they_say_so(query, is_waiting):
+    scope = {"type": "http", "path": "/api/v1/workspaces/a/documents", "headers": [], "query_string": query}
+    assert (asgi._app_of(scope) is asgi._awaiting) is is_waiting
 
 
 def test_what_lasts_takes_a_turn_until_its_answer_begins():
