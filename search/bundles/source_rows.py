@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from search.models import SourceKind, SourceState
 
@@ -19,9 +19,12 @@ def source_fields(row: Mapping[str, Any], roots: Sequence[Path]) -> tuple[dict[s
     if row["state"] == SourceState.INDEXING:  # by a job that is not here
         fields["state"] = SourceState.INDEXED if is_indexed else SourceState.PENDING
     folder = _folder(row)
-    if folder is None or _is_within(folder, roots):
+    if folder is None:
         return fields, False
-    return {**fields, "kind": SourceKind.UPLOAD, "config": {}, "sync_every_minutes": None}, True
+    found = _found_within(folder, roots)
+    if found is None:
+        return {**fields, "kind": SourceKind.UPLOAD, "config": {}, "sync_every_minutes": None}, True
+    return {**fields, "config": _reading(found, row)}, False
 
 
 def _folder(row: Mapping[str, Any]) -> str | None:
@@ -35,9 +38,19 @@ def _folder(row: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _is_within(folder: str, roots: Sequence[Path]) -> bool:
+def _found_within(folder: str, roots: Sequence[Path]) -> Path | None:
+    """Give the folder with the links of this machine followed; None: it lies outside the roots."""
     try:
         found = Path(folder).resolve()
     except (OSError, RuntimeError, ValueError):
-        return False
-    return Path(folder).is_absolute() and any(found.is_relative_to(root) for root in roots)
+        return None
+    is_allowed = Path(folder).is_absolute() and any(found.is_relative_to(root) for root in roots)
+    return found if is_allowed else None
+
+
+def _reading(folder: Path, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the source's config with the folder as one made here has it: what is a link is not read."""
+    place = {"path": str(folder)}
+    if row["kind"] == SourceKind.GIT:
+        place = {"url": f"file://{quote(str(folder))}"}
+    return {**row["config"], **place}
