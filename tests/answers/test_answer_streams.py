@@ -5,7 +5,6 @@ import json
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.db import connection
 from django.test import AsyncClient
 
 from kebab.asgi import takes_long
@@ -18,6 +17,7 @@ from tests.answers.stub import drips, hangs, in_turn, replies, says, thinks
 from tests.api.schemas import validate
 from tests.api_plumbing.actors import make_workspace
 from tests.corpus.making import restrict, write
+from tests.loops import run
 from tests.search.asking import embed, sync
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -73,12 +73,7 @@ async def watch(workspace, secret, *, leave_after=None, asked=(), **reading):
             await read(response, seen, **reading)
         else:
             await _leave(response, seen, leave_after)
-    await sync_to_async(_let_go)()
     return seen
-
-
-def _let_go():
-    connection.close()  # the thread outlives the test; its connection must not
 
 
 async def _leave(response, seen, leave_after):
@@ -94,7 +89,7 @@ async def _leave(response, seen, leave_after):
 
 def test_events_are_hits_then_text_then_the_answer(vault, token, use):
     use(says("It is ", "velmoor [", "#1]."))
-    seen = asyncio.run(watch(vault, token[1]))
+    seen = run(watch(vault, token[1]))
     names = [name for name, _ in seen]
 
     assert names[0] == "retrieval"
@@ -109,14 +104,14 @@ def test_events_are_hits_then_text_then_the_answer(vault, token, use):
 
 
 def test_without_a_model_the_text_comes_at_once(vault, token):
-    seen = asyncio.run(watch(vault, token[1]))
+    seen = run(watch(vault, token[1]))
     assert [name for name, _ in seen] == ["retrieval", "token", "final"]
     assert seen[-1][1]["state"] == "extractive"
 
 
 def test_a_failure_is_the_answers_state(vault, token, use):
     use(replies({}, status=429))
-    seen = asyncio.run(watch(vault, token[1]))
+    seen = run(watch(vault, token[1]))
     assert [name for name, _ in seen] == ["retrieval", "final"]
     assert (seen[-1][1]["state"], seen[-1][1]["reason"]) == ("failed", "rate_limited")
 
@@ -124,7 +119,7 @@ def test_a_failure_is_the_answers_state(vault, token, use):
 @pytest.mark.parametrize(("behaviour", "events"), [(drips, 3), (hangs, 1), (thinks, 1)])
 def test_when_the_client_leaves_the_model_is_stopped(vault, token, use, behaviour, events):
     stub = use(behaviour)
-    seen = asyncio.run(watch(vault, token[1], leave_after=events))
+    seen = run(watch(vault, token[1], leave_after=events))
 
     assert len(seen) >= events
     kept = KeptAnswer.objects.get()
@@ -144,7 +139,7 @@ def _restrict(vault, token):
 @pytest.mark.parametrize("remove", [_revoke, _restrict])
 def test_a_stream_ends_with_the_right_to_read_it(vault, token, use, remove):
     use(drips, limit_s=10)
-    seen = asyncio.run(watch(vault, token[1], step=remove(vault, token), after=2))
+    seen = run(watch(vault, token[1], step=remove(vault, token), after=2))
 
     # One more may have been on its way.
     assert [name for name, _ in seen][:2] == ["retrieval", "token"]
@@ -157,7 +152,7 @@ def test_a_stream_ends_with_the_right_to_what_was_said_before(vault, token, use)
     sync(vault)
     embed(vault)
     use(in_turn([says("It is velmoor [#1]."), drips]), limit_s=10)
-    before = asyncio.run(watch(vault, token[1], asked={"filters": {"source": ["docs"]}}))[-1][1]
+    before = run(watch(vault, token[1], asked={"filters": {"source": ["docs"]}}))[-1][1]
 
     def remove():
         restrict(Source.objects.get(key="docs"), Group.objects.create(workspace=vault, name="crew"))
@@ -167,7 +162,7 @@ def test_a_stream_ends_with_the_right_to_what_was_said_before(vault, token, use)
         "conversation_id": before["conversation_id"],
         "filters": {"source": ["garden"]},
     }
-    seen = asyncio.run(watch(vault, token[1], asked=asked, step=remove, after=2))
+    seen = run(watch(vault, token[1], asked=asked, step=remove, after=2))
 
     assert before["state"] == "grounded"
     assert {hit["source"] for hit in seen[0][1]["hits"]} == {"garden"}
@@ -186,7 +181,7 @@ def test_what_can_not_be_asked_is_no_stream(vault, token):
             headers={"Authorization": f"Bearer {token[1]}", "Accept": "text/event-stream"},
         )
 
-    response = asyncio.run(ask())
+    response = run(ask())
     assert response.status_code == 400
     assert response.headers["Content-Type"] == "application/problem+json"
 

@@ -5,7 +5,6 @@ import json
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.db import connection
 from django.test import AsyncClient, Client
 from django.utils import timezone
 
@@ -19,6 +18,7 @@ from search.corpus import ensure_source
 from tests.api.making import address
 from tests.api.schemas import validate
 from tests.api_plumbing.actors import make_member
+from tests.loops import run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 _PATIENCE_S = 20
@@ -61,13 +61,7 @@ async def watch(client, path, steps, headers=None):
             seen.append(parse(line))
             if len(seen) <= len(steps):
                 await sync_to_async(steps[len(seen) - 1])()
-    await sync_to_async(_let_go)()
     return seen
-
-
-def _let_go():
-    # The thread outlives the test; its connection must not.
-    connection.close()
 
 
 def change(job, **fields):
@@ -76,7 +70,7 @@ def change(job, **fields):
 
 def stream(workspace, job, token, *steps):
     path = address(workspace, f"/jobs/{job.pk}/events")
-    return asyncio.run(watch(AsyncClient(), path, steps, bearer(token)))
+    return run(watch(AsyncClient(), path, steps, bearer(token)))
 
 
 def bearer(token):
@@ -122,7 +116,7 @@ def test_a_removed_member_hears_no_more(workspace, job):
     client = AsyncClient()
     client.force_login(user)
     path = address(workspace, f"/jobs/{job.pk}/events")
-    seen = asyncio.run(watch(client, path, [lambda: Membership.objects.filter(user=user).delete()]))
+    seen = run(watch(client, path, [lambda: Membership.objects.filter(user=user).delete()]))
 
     assert [name for name, _ in seen] == ["progress"]
 
@@ -144,7 +138,7 @@ def test_a_stream_ends_with_the_session_that_began_it(workspace, job, end):
     client.force_login(user)
     path = address(workspace, f"/jobs/{job.pk}/events")
     steps = [change(job, items_done=1), lambda: end(client, user)]
-    seen = asyncio.run(watch(client, path, steps))
+    seen = run(watch(client, path, steps))
 
     assert [fields["items_done"] for _, fields in seen] == [0, 1]
 
@@ -174,8 +168,6 @@ def test_a_job_of_nobody_has_no_events(workspace, other_workspace, token):
 
     async def ask():
         path = address(workspace, f"/jobs/{theirs.pk}/events")
-        response = await AsyncClient().get(path, headers=bearer(token))
-        await sync_to_async(_let_go)()
-        return response
+        return await AsyncClient().get(path, headers=bearer(token))
 
-    assert asyncio.run(ask()).status_code == 404
+    assert run(ask()).status_code == 404

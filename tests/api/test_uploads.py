@@ -35,10 +35,12 @@ def worker(workspace):
 
     @acting_everywhere()
     def work():
-        while not stop.wait(0.01):
-            for job in Job.objects.in_workspace(workspace).filter(kind="ingest_document").due():
-                run_to_end(job)
-        connection.close()
+        try:
+            while not stop.wait(0.01):
+                for job in Job.objects.in_workspace(workspace).filter(kind="ingest_document").due():
+                    run_to_end(job)
+        finally:
+            connection.close()
 
     thread = threading.Thread(target=work)
     thread.start()
@@ -191,10 +193,12 @@ def test_a_file_that_cannot_be_read_is_refused_to_who_waits(client, workspace, w
 def test_a_job_that_is_cancelled_is_told_to_who_waits(client, workspace):
     @acting_everywhere()
     def cancel_it():
-        while not (job := Job.objects.in_workspace(workspace).first()):
-            time.sleep(0.005)
-        cancel(job)
-        connection.close()
+        try:
+            while not (job := Job.objects.in_workspace(workspace).first()):
+                time.sleep(0.005)
+            cancel(job)
+        finally:
+            connection.close()
 
     thread = threading.Thread(target=cancel_it)
     thread.start()

@@ -62,11 +62,14 @@ def test_searches_find_the_same_before_while_and_after(filled):
 
     def search_on():
         found = []
-        with acting_everywhere():
-            while not stop.is_set():
-                for mode in Mode:
-                    found.append((mode, [hit.chunk_id for hit in ask(workspace, "apple number3", mode).hits]))
-        connection.close()
+        try:
+            with acting_everywhere():
+                while not stop.is_set():
+                    for mode in Mode:
+                        hits = ask(workspace, "apple number3", mode).hits
+                        found.append((mode, [hit.chunk_id for hit in hits]))
+        finally:
+            connection.close()
         return found
 
     with ThreadPoolExecutor(2) as threads:

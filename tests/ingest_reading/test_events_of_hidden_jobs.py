@@ -4,7 +4,6 @@ import asyncio
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.db import connection
 from django.test import AsyncClient
 
 from ingest.api import events
@@ -14,6 +13,7 @@ from kebab.people.tokens import mint_token
 from search.models import Source
 from tests.api.making import address
 from tests.api_plumbing.actors import make_member
+from tests.loops import run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 _PATIENCE_S = 20
@@ -61,14 +61,9 @@ def watch(workspace, job, step, *, user=None, headers=None):
                 names.append(line.decode().partition("\n")[0].removeprefix("event: "))
                 if len(names) == 1:
                     await sync_to_async(step)()
-        await sync_to_async(_let_go)()
         return names
 
-    return asyncio.run(read())
-
-
-def _let_go():
-    connection.close()  # the thread outlives the test; its connection must not
+    return run(read())
 
 
 def end(job):

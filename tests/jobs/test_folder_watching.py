@@ -43,8 +43,10 @@ def run_watcher():
         stop = threading.Event()
 
         def watch():
-            FolderWatcher(stop).run()
-            connection.close()
+            try:
+                FolderWatcher(stop).run()
+            finally:
+                connection.close()
 
         thread = threading.Thread(target=watch)
         thread.start()

@@ -176,7 +176,15 @@ def test_a_sweep_that_stands_still_stops_no_other(workspace, monkeypatch):
         send(queue, *ids)
 
     monkeypatch.setattr(hints._Queue, "send", stand_still)
-    beside = Thread(target=acting_everywhere()(lambda: (sweep_task(), connection.close())))
+
+    @acting_everywhere()
+    def sweep_apart():
+        try:
+            sweep_task()
+        finally:
+            connection.close()
+
+    beside = Thread(target=sweep_apart)
     beside.start()
     assert at_work.wait(30)
     sweep_task()

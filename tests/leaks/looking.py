@@ -16,6 +16,7 @@ from urllib.parse import unquote
 from django.contrib.messages import get_messages
 
 from tests.leaks.canaries import STEMS, Target
+from tests.loops import run
 
 _TOKEN = re.compile(r"[A-Za-z0-9_=.-]{16,}")
 # Until the first event of a stream, and from there on.
@@ -141,7 +142,7 @@ def _body(response: Any) -> bytes:
     if not response.streaming:
         return bytes(response.content)
     if response.is_async:
-        return asyncio.run(_streamed(response))
+        return run(_streamed(response))
     return b"".join(response.streaming_content)
 
 

@@ -67,9 +67,11 @@ def test_sources_made_at_the_same_time_get_ids_of_their_own():
 
     @acting_everywhere()
     def make(number):
-        gate.wait()
-        add(workspace, f"docs{number}", title="Docs")
-        connection.close()
+        try:
+            gate.wait()
+            add(workspace, f"docs{number}", title="Docs")
+        finally:
+            connection.close()
 
     threads = [threading.Thread(target=make, args=(number,)) for number in range(6)]
     for thread in threads:

@@ -185,7 +185,8 @@ def test_two_who_open_a_link_at_once_are_one_member(transactional_db):
             ends.append("accepted")
         except (NotFound, Conflict) as error:
             ends.append(error.code)
-        connection.close()
+        finally:
+            connection.close()
 
     threads = [threading.Thread(target=accept) for _ in range(2)]
     for thread in threads:

@@ -203,9 +203,11 @@ def test_a_member_who_leaves_while_being_put_into_a_group_is_in_none(transaction
     start, answers = threading.Barrier(2), []
 
     def act(method, address):
-        start.wait()
-        answers.append(method(address).status_code)
-        connection.close()
+        try:
+            start.wait()
+            answers.append(method(address).status_code)
+        finally:
+            connection.close()
 
     threads = [
         threading.Thread(target=act, args=(clients[0].put, path(workspace, group, member))),

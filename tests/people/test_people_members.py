@@ -105,9 +105,11 @@ def test_two_owners_who_step_down_at_once_leave_one(transactional_db):
     answers = []
 
     def leave(client, owner):
-        start.wait()
-        answers.append(client.delete(path(workspace, owner)).status_code)
-        connection.close()
+        try:
+            start.wait()
+            answers.append(client.delete(path(workspace, owner)).status_code)
+        finally:
+            connection.close()
 
     threads = [threading.Thread(target=leave, args=pair) for pair in zip(clients, owners, strict=True)]
     for thread in threads:

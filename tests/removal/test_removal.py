@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from django.conf import settings as django_settings
-from django.db import connection
 from django.test import AsyncClient
 from django.utils import timezone
 
@@ -37,6 +36,7 @@ from search.models import Chunk, Document, Source
 from tests.api.making import address, embed, quarantine
 from tests.api_plumbing.actors import bearer_client, make_member, make_workspace, person_client
 from tests.corpus.making import chunk, draft, make_place, restrict
+from tests.loops import run
 from tests.reading.vault import add
 from tests.unit.ingest.real_files import content_of
 
@@ -315,7 +315,7 @@ def _without_words(scene, client, who):
 
 @_EACH
 def test_an_open_stream_ends_without_another_event(scene, who, remove):
-    seen = asyncio.run(_watch(scene, who, remove))
+    seen = run(_watch(scene, who, remove))
 
     assert len(seen) == 1
     assert _WORD in seen[0].decode()
@@ -336,12 +336,7 @@ async def _watch(scene, who, remove):
             seen.append(line)
             if len(seen) == 1:
                 await sync_to_async(_remove_and_go_on)(scene, remove)
-    await sync_to_async(_let_go)()
     return seen
-
-
-def _let_go():
-    connection.close()  # the thread outlives the test; its connection must not
 
 
 def _remove_and_go_on(scene, remove):

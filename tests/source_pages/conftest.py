@@ -53,11 +53,13 @@ def worker(transactional_db):
     done = threading.Event()
 
     def run():
-        with acting_everywhere():
-            while not done.wait(0.05):
-                for job in Job.objects.filter(state="queued", kind="ingest_document"):
-                    run_job(job.workspace_id, job.pk)
-        connection.close()
+        try:
+            with acting_everywhere():
+                while not done.wait(0.05):
+                    for job in Job.objects.filter(state="queued", kind="ingest_document"):
+                        run_job(job.workspace_id, job.pk)
+        finally:
+            connection.close()
 
     thread = threading.Thread(target=run)
     thread.start()
