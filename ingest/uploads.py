@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -14,6 +13,7 @@ from ingest.models import OPEN_STATES, ItemState, Job, JobItem, JobKind
 from ingest.quotas import Addition, check_content, check_jobs
 from ingest.sources import upload_source
 from kebab.api.errors import Conflict, NotFound
+from kebab.committed import once_committed
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from search.blobs import has_blob, hold_blobs, keep_blobs, secure_blobs
@@ -108,8 +108,9 @@ def delete_upload(document: Document) -> int:
     seq = delete_documents(document.workspace, [document.doc_id])
     if seq is None:
         raise NotFound
-    transaction.on_commit(partial(release_blobs, document.workspace_id, hashes))
-    transaction.on_commit(partial(refresh_standing, document.workspace_id, document.source_id))
+    # Bytes that can't be reached are found by the hourly look for what was forgotten.
+    once_committed(release_blobs, document.workspace_id, hashes)
+    once_committed(refresh_standing, document.workspace_id, document.source_id)
     return seq
 
 

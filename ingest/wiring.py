@@ -1,10 +1,7 @@
 """What ingest adds to kebab's registries."""
 
 from collections.abc import Iterable, Mapping
-from functools import partial
 from typing import Any
-
-from django.db import transaction
 
 from ingest.blobs import needed_blob_names
 from ingest.chunking.types import LEAST_TOKENS, MAX_TOKENS
@@ -15,6 +12,7 @@ from ingest.jobs import standing
 from ingest.jobs.cutting import CHUNK_TOKENS
 from kebab.api.errors import register_error_tree
 from kebab.api.permissions import Need
+from kebab.committed import once_committed
 from kebab.health.checks import CheckResult, imported, register_check
 from kebab.keeping.blobs import register_blob_names
 from kebab.pages.tabs import Tab, register_tab
@@ -72,7 +70,7 @@ def _check_vectors(repair: bool) -> Iterable[CheckResult]:
 
 
 def _remove_what_is_not_a_row(workspace: Workspace) -> None:
-    transaction.on_commit(partial(remove_repositories, workspace.pk))
+    once_committed(remove_repositories, workspace.pk)
 
 
 def _try_in_a_copy(change: SettingsChange) -> Mapping[str, Any]:

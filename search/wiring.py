@@ -1,15 +1,14 @@
 """What search adds to kebab's registries: settings, errors, deletion, preparation, checks, reports."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 from django.core import checks as system_checks
-from django.db import transaction
 
 from kebab import ending
 from kebab.api.errors import register_error_tree
 from kebab.api.permissions import Need
+from kebab.committed import once_committed
 from kebab.health.checks import CheckResult, imported, register_check
 from kebab.pages.tabs import Tab, register_tab
 from kebab.people import deletion
@@ -125,15 +124,17 @@ def _check_answer_settings(**options: Any) -> list[system_checks.CheckMessage]:
 
 
 def _remove_what_is_not_a_row(workspace: Workspace) -> None:
-    """Drop its mirror here, its blobs and its vector indexes once the deletion is committed."""
+    """Drop its mirror here, its blobs and its vector indexes once the deletion is committed.
+
+    What can't be reached then, as an object store that is away, is found by `kebab doctor`.
+    """
     workspace_id = workspace.pk  # by the commit the deleted instance has none
-    transaction.on_commit(node.mirror_files(workspace_id).remove_all)
-    transaction.on_commit(lambda: drop_all_blobs(workspace_id))
-    transaction.on_commit(lambda: forget_lists(workspace_id))
-    # Within the transaction it would lock the vectors of all workspaces until the last row is deleted. One
-    # that can't be dropped now is found by `kebab doctor`.
+    once_committed(node.mirror_files(workspace_id).remove_all)
+    once_committed(drop_all_blobs, workspace_id)
+    once_committed(forget_lists, workspace_id)
+    # Within the transaction it would lock the vectors of all workspaces until the last row is deleted.
     for space in EmbeddingSpace.objects.in_workspace(workspace):
-        transaction.on_commit(partial(drop_index_beside, space), robust=True)
+        once_committed(drop_index_beside, space)
 
 
 def _whole_number(least: int, most: int) -> Callable[[Any], int]:

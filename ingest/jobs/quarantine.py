@@ -1,7 +1,6 @@
 """Files that every parser died of: left alone while content and parsers stand, tried again on request."""
 
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -14,6 +13,7 @@ from ingest.jobs.work import Work
 from ingest.models import Job, JobItem, JobKind, Unreadable
 from ingest.parsers.registry import parser_version_for
 from kebab.api.errors import Conflict
+from kebab.committed import once_committed
 from kebab.people.models import Workspace
 from search.blobs import has_blob, hold_blobs
 from search.models import SourceKind
@@ -91,7 +91,7 @@ def delete_quarantined(entry: Unreadable) -> None:
     hold_source(source)
     Unreadable.objects.in_workspace(entry.workspace_id).filter(pk=entry.pk).delete()
     cancel_all(source, _uploads(entry))
-    transaction.on_commit(partial(release_blobs, entry.workspace_id, [entry.content_hash]))
+    once_committed(release_blobs, entry.workspace_id, [entry.content_hash])
 
 
 def _uploads(entry: Unreadable) -> Any:

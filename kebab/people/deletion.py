@@ -2,7 +2,7 @@
 
 `search` and `ingest` register hooks here, because the foreign keys of tenant rows don't cascade and files
 are not rows. A hook deletes rows at once and leaves files, and what others would wait for, to
-`transaction.on_commit`.
+`once_committed`.
 """
 
 from collections.abc import Callable

@@ -2,12 +2,13 @@
 
 import pytest
 
+from ingest import uploads
 from ingest.models import Job
 from kebab.people.models import AuditEvent
 from search import node
 from search.blobs import open_blob
 from search.corpus import ensure_source, replace_document
-from search.models import Chunk, Document
+from search.models import Chunk, Document, Source
 from tests.api.making import address, folder, post_text, run, run_to_end, upload
 from tests.api_plumbing.actors import Role, member_client, token_client
 from tests.corpus.making import draft, make_place
@@ -124,6 +125,21 @@ def test_a_deleted_document_is_gone_with_all_that_it_left(client, workspace):
     event = AuditEvent.objects.get(action="document.deleted")
     assert (event.subject, event.detail["id"]) == ("guides/install.md", doc_id)
     assert client.delete(address(workspace, f"/documents/{doc_id}")).status_code == 404
+
+
+def test_a_document_is_deleted_though_its_bytes_can_not_be_reached(client, workspace, monkeypatch, caplog):
+    def is_away(*_):
+        raise OSError(111, "the bucket is away")
+
+    doc_id = upload(client, workspace)
+    with monkeypatch.context() as patched:
+        patched.setattr(uploads, "release_blobs", is_away)
+        response = client.delete(address(workspace, f"/documents/{doc_id}"))
+
+    workspace.refresh_from_db()
+    assert (response.status_code, int(response.headers["Kebab-Seq"])) == (204, workspace.head_seq)
+    assert Source.objects.in_workspace(workspace).get(key="uploads").total_snippets == 0
+    assert "the bucket is away" in caplog.text
 
 
 def test_an_upload_that_waits_does_not_bring_a_deleted_document_back(client, workspace):

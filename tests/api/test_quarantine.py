@@ -206,6 +206,21 @@ def test_an_upload_is_deleted_from_quarantine_with_its_bytes(client, workspace, 
     assert (event.subject, event.detail) == (str(entry.pk), {"source": "uploads", "path": "a.md"})
 
 
+def test_an_upload_leaves_quarantine_though_its_bytes_can_not_be_reached(
+    client, workspace, failing, monkeypatch, caplog
+):
+    def is_away(*_):
+        raise OSError(111, "the bucket is away")
+
+    entry = refused_upload(client, workspace, "# Secret\n")
+    with monkeypatch.context() as patched:
+        patched.setattr("ingest.jobs.quarantine.release_blobs", is_away)
+        assert delete(client, workspace, entry).status_code == 204
+
+    assert listed(client, workspace) == []
+    assert "the bucket is away" in caplog.text
+
+
 def test_the_document_that_an_upload_was_to_replace_stays(client, workspace, failing):
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(items, "digester_pool", digester_pool)

@@ -11,10 +11,13 @@ from django.db import connection, connections, transaction
 from psycopg.errors import LockNotAvailable
 
 from kebab.people import deletion
+from kebab.people.models import Role, Workspace
 from kebab.people.operator import the_operator
 from kebab.people.reader import Reader
 from kebab.tenancy.owner import owner_connection
 from kebab.tenancy.roles import OWNER
+from search import wiring
+from search.blobs import has_blob, keep_blob
 from search.embedders.hashing import HashEmbedder
 from search.embedding import query_embedder
 from search.models import ChunkVector, EmbeddingSpace
@@ -27,6 +30,7 @@ from search.vectors.index import drop_index, ensure_index, index_name
 from search.vectors.nearest import QueryPoint, nearest_chunks
 from search.vectors.placed import vectors_of
 from search.vectors.spaces import ensure_live_space, live_space
+from tests.api_plumbing.actors import make_member, person_client
 from tests.corpus.making import make_workspace, write
 from tests.corpus.together import at_once
 from tests.search.asking import ask, embed, paths, sync
@@ -205,6 +209,26 @@ def test_the_vectors_of_others_are_not_locked_while_a_workspace_with_an_index_is
     deletion.delete_workspace(the_operator(indexed))
     assert seen == [0]
     assert not _has_index(space)
+
+
+@pytest.mark.parametrize("name", ["drop_all_blobs", "forget_lists", "drop_index_beside"])
+def test_what_a_deleted_workspace_can_not_be_rid_of_keeps_nothing_else(
+    indexed, blobs, monkeypatch, caplog, name
+):
+    def is_away(*_):
+        raise OSError(111, "the bucket is away")
+
+    space = EmbeddingSpace.objects.get(is_indexed=True)
+    blob = keep_blob(indexed.pk, b"a")
+    owner = person_client(make_member(indexed, Role.OWNER))
+    monkeypatch.setattr(wiring, name, is_away)
+    answer = owner.delete(f"/api/v1/workspaces/{indexed.slug}")
+
+    assert (answer.status_code, Workspace.objects.filter(pk=indexed.pk).exists()) == (204, False)
+    assert _has_index(space) is (name == "drop_index_beside")
+    assert has_blob(indexed.pk, blob) is (name == "drop_all_blobs")
+    (said,) = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert "the bucket is away" in said.getMessage()
 
 
 def test_a_small_space_has_no_index(workspace, settings):
