@@ -60,6 +60,17 @@ def test_pages_beyond_those_that_are_looked_at_are_counted_once(workspace, site,
     assert (counts(report)["new"], report["skipped_by_reason"]) == (2, {"max_pages": 1_499})
 
 
+def test_of_pages_that_are_not_looked_at_those_that_would_be_left_out_anyway_do_not_count(
+    workspace, site, make
+):
+    links = [f"/many/{n}.html" for n in range(1_100)]
+    others = [f"/drafts/{n}.html" for n in range(50)] + [f"/many/{n}.iso" for n in range(50)]
+    site.pages["/"] = html("Home", *links, *others)
+    site.pages["/many/0.html"] = html("Zero", *(f"/deep/{n}.html" for n in range(50)))
+    report = sync(make(max_pages=2, max_depth=1, exclude=["drafts/**"]))
+    assert (counts(report)["new"], report["skipped_by_reason"]) == (2, {"max_pages": 1_099})
+
+
 def test_links_are_followed_so_far(workspace, site, make):
     report = sync(make(max_depth=1))
     assert report["skipped_by_reason"] == {"max_depth": 1}

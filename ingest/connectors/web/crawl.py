@@ -61,7 +61,7 @@ class Crawl:
         self._queue: deque[Wanted] = deque()
         # Document paths that are or were in the queue, and those that have been listed.
         self._met: set[str] = set()
-        # Those that are too many to be met.
+        # Those that would be read, but are too many to be met.
         self._dropped: set[str] = set()
         self._listed: set[str] = set()
         self._listed_keys: set[str] = set()
@@ -258,7 +258,7 @@ class Crawl:
             return
         if self._may_meet_more:
             self._want_in_scope(address, depth=depth)
-        elif len(self._dropped) < _MAX_DROPPED:
+        elif len(self._dropped) < _MAX_DROPPED and self._left_out_unasked(address.path, depth) is None:
             self._dropped.add(address.path)
 
     def _want_in_scope(self, address: Address, *, depth: int) -> None:
