@@ -18,9 +18,9 @@ MAX_WIDTH = 10_000
 # Read from JSON each takes some 120 bytes: 2 MB can hold a million.
 MAX_VALUES = 300_000
 _DEFAULT_LIMIT_BYTES = 1_000_000
-# Postgres stores neither.
 # What an object, a list or a further value begins with.
 _BEGINNINGS = (b"{", b"[", b",")
+# Postgres stores neither.
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
