@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.acceptance.client import Client
-from tests.deploy.servers_by_tcp import DEPLOY, find_program
+from tests.deploy.servers_by_tcp import find_program
 from tests.deploy.site import Site
 from tests.drill.stack import eventually, temporary_directory
 
@@ -67,7 +67,13 @@ def tokens(site: Site) -> dict[str, str]:
     environment = {**site.migrating().environment, "DJANGO_SETTINGS_MODULE": "kebab.settings"}
     command = [sys.executable, "-c", _MAKE.format(slugs=_WORKSPACES)]
     made = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=True, timeout=120, cwd=DEPLOY.parent
+        command,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+        cwd=site.application,
     )
     return dict(json.loads(line) for line in made.stdout.splitlines())
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx
 
+from tests.deploy.image_files import make_application
 from tests.deploy.servers_by_tcp import (
     APP_PASSWORD,
     DEPLOY,
@@ -33,7 +34,7 @@ class Part:
     """One container's process: a role with a data directory and a temporary folder of its own."""
 
     def __init__(self, folder: Path, role: str, environment: Mapping[str, str]) -> None:
-        self.role = role
+        self.role, self._folder = role, folder
         self.log = folder / "log"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "tmp").mkdir(exist_ok=True)
@@ -52,6 +53,7 @@ class Part:
             self._process = subprocess.Popen(
                 ["/bin/sh", str(_ENTRYPOINT), self.role],
                 env=self.environment,
+                cwd=self._folder,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -62,7 +64,13 @@ class Part:
         """Run the entrypoint with other arguments in the same container, to its end."""
         command = ["/bin/sh", str(_ENTRYPOINT), *arguments]
         return subprocess.run(
-            command, env=self.environment, capture_output=True, text=True, timeout=300, check=False
+            command,
+            env=self.environment,
+            cwd=self._folder,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
         )
 
     def is_running(self) -> bool:
@@ -159,10 +167,14 @@ class Proxy:
 
 
 class Site:
-    """Servers, two search nodes, a worker, an embedder, a schedule, a proxy; all on this machine."""
+    """Servers, two search nodes, a worker, an embedder, a schedule, a proxy; all on this machine.
+
+    Its processes run what the image has, and nothing else of the checkout.
+    """
 
     def __init__(self, folder: Path, nginx: str) -> None:
         self.folder, self.nginx = folder, nginx
+        self.application = folder / "app"
         self.postgres, self.redis = TcpPostgres(folder), TcpRedis(folder)
         self._ports = {"node-a": free_port(), "node-b": free_port()}
         self.proxy = Proxy(folder / "proxy", nginx, [self.address(name) for name in self._ports])
@@ -183,11 +195,11 @@ class Site:
         return [self.node_for(path) for path in _ROUTES]
 
     def start_servers(self) -> None:
-        """Run Postgres and Redis, and make `kebab` what the image has in its place."""
+        """Run Postgres and Redis, and make the application and `kebab` what the image has in their places."""
+        make_application(self.application)
         (self.folder / "bin").mkdir()
         kebab = self.folder / "bin" / "kebab"
-        project = str(DEPLOY.parent)
-        kebab.write_text((DEPLOY / "image" / "kebab.sh").read_text().replace("/app", project))
+        kebab.write_text((DEPLOY / "image" / "kebab.sh").read_text().replace("/app", str(self.application)))
         kebab.chmod(0o755)
         python = self.folder / "bin" / "python"
         python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')

@@ -1,15 +1,18 @@
 """The files of deploy/, by the programs that know them; each is skipped where its program is missing."""
 
+import os
 import re
 import shutil
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.deploy.deployed import KUBERNETES, KUSTOMIZATIONS, checked, counting_roles, ours
+from tests.deploy.image_files import IGNORED, Ignored, make_application
 from tests.deploy.kustomized import build, containers
 from tests.deploy.servers_by_tcp import DEPLOY, find_program
 
@@ -169,6 +172,97 @@ def test_every_role_of_the_image_is_one_that_its_entrypoint_knows():
         for manifest in build(folder):
             used |= {each["args"][0] for each in containers(manifest) if "kebab" in each["image"]}
     assert used <= IMAGE_ROLES <= known
+
+
+@pytest.fixture
+def application(tmp_path):
+    """What the image has in /app."""
+    make_application(tmp_path / "app")
+    return tmp_path / "app"
+
+
+IMPORTED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import django
+django.setup()
+import kebab.asgi, kebab.celery, kebab.urls
+from search.wire.schemas import load_schema, schema_names
+assert all(map(load_schema, schema_names()))
+ours = [sys.modules[name] for name in sys.modules if name.partition(".")[0] in {"kebab", "search", "ingest"}]
+print(*schema_names(), *{module.__file__ for module in ours if module.__file__})
+"""
+
+
+def imported(application):
+    """Import every view in a process that has this application alone."""
+    folder = application.parent
+    told = {
+        "PATH": os.environ["PATH"],
+        "DJANGO_SETTINGS_MODULE": "kebab.settings",
+        "DATABASE_URL": "postgresql://kebab_app@127.0.0.1:1/kebab",
+        "REDIS_URL": "redis://127.0.0.1:1/0",
+        "KEBAB_DATA_DIR": str(folder / "data"),
+        "KEBAB_SECRET_KEY": "signs-nothing-that-anybody-will-see-0123",
+        "TMPDIR": str(folder),
+    }
+    command = [sys.executable, "-I", "-c", IMPORTED, str(application)]
+    return subprocess.run(
+        command, env=told, cwd=folder, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_the_image_has_all_that_its_views_need(application):
+    done = imported(application)
+    assert done.returncode == 0, done.stderr
+    names = [path.stem for path in (DEPLOY.parent / "docs" / "wire-schema" / "v1").glob("*.json")]
+    told = done.stdout.split()
+    schemas, files = told[: len(names)], told[len(names) :]
+    assert schemas == sorted(names)
+    assert files and all(Path(file).is_relative_to(application) for file in files)
+
+
+def test_an_image_that_lacks_something_is_found(application):
+    shutil.rmtree(application / "docs")
+    assert "LookupError: There is no schema" in imported(application).stderr
+
+
+def test_the_image_has_what_git_knows_of_its_folders(application):
+    git = program("git", "install git")
+    if not (DEPLOY.parent / ".git").exists():
+        pytest.skip("this is no checkout")
+    folders = ("manage.py", "kebab", "search", "ingest", "docs/wire-schema")
+    known = set(checked(git, "-C", str(DEPLOY.parent), "ls-files", "--", *folders).splitlines())
+    found = {file.relative_to(application).as_posix() for file in application.rglob("*") if file.is_file()}
+    assert known <= found
+    assert {Path(name).parts[0] for name in found} == {Path(name).parts[0] for name in folders}
+
+
+def test_what_the_ignore_file_lets_not_in_can_not_be_copied(tmp_path):
+    ignored = tmp_path / "ignored"
+    ignored.write_text(IGNORED.read_text().replace("!docs/wire-schema\n", ""))
+    with pytest.raises(ValueError, match="lets nothing in of docs/wire-schema"):
+        make_application(tmp_path / "app", ignored=ignored)
+
+
+@pytest.mark.parametrize(
+    ("path", "is_out"),
+    [
+        ("docs/wire-schema/v1/error.v1.json", False),
+        ("docs/people.md", True),
+        ("kebab/urls.py", False),
+        ("kebab/api/__pycache__/errors.cpython-312.pyc", True),
+        ("kebab/errors.pyc", True),
+        ("deploy/requirements-s3.txt", False),
+        ("deploy/image/entrypoint.sh", False),
+        ("deploy/compose/make-roles.sh", True),
+        (".env", True),
+        (".git/config", True),
+        ("kebab.env", True),
+    ],
+)
+def test_the_image_is_made_of_nothing_else(path, is_out):
+    assert Ignored(IGNORED.read_text()).holds(path) is is_out
 
 
 def test_network_policies_hold_for_every_pod():

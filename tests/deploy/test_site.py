@@ -1,6 +1,7 @@
 """The image's processes by hand, on servers with two roles, behind nginx with our configuration."""
 
 import json
+import re
 import signal
 import threading
 
@@ -36,6 +37,13 @@ def test_one_workspaces_requests_go_to_one_node_and_workspaces_to_both(site):
     assert site.routes() == nodes
     assert [site.node_for(f"/api/v1/workspaces/w{n}/search") for n in range(len(nodes))] == nodes
     assert set(nodes) == {"node-a", "node-b"}
+
+
+def test_pages_come_with_their_style(site):
+    page = httpx.get(f"{site.proxy.url}/login", timeout=60)
+    style = re.search(r'href="(/static/[^"]+\.css)"', page.text)
+    assert page.status_code == 200
+    assert httpx.get(f"{site.proxy.url}{style[1]}", timeout=60).status_code == 200
 
 
 def test_calls_of_mcp_with_one_token_go_to_one_node(site):
