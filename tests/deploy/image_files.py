@@ -40,12 +40,10 @@ def copies(text: str) -> list[Copy]:
 def _copy(stage: str, line: str, words: list[str]) -> Copy:
     flags = dict(word.removeprefix("--").split("=", 1) for word in words if word.startswith("--"))
     *sources, target = (word for word in words if not word.startswith("--"))
-    if (
-        line.startswith("ADD")
-        or line.endswith("]")
-        or not sources
-        or flags.keys() - {"from", "chmod", "chown"}
-    ):
+    is_plain = (
+        line.startswith("COPY") and not line.endswith("]") and flags.keys() <= {"from", "chmod", "chown"}
+    )
+    if not is_plain or not sources:
         raise ValueError(f"{line!r} can't be followed.")
     return Copy(stage=stage, origin=flags.get("from", ""), sources=tuple(sources), target=target)
 
@@ -73,17 +71,13 @@ def _bring(copy: Copy, folder: Path, context: Path, ignored: "Ignored") -> None:
         let_in = list(_let_in(source, context, ignored))
         if not let_in:
             raise ValueError(f"The ignore file lets nothing in of {source.relative_to(context)}.")
+        # The content of a folder is copied; a file goes into a target whose name ends with a slash.
+        is_renamed = source.is_file() and not copy.target.endswith("/")
+        above = source if source.is_dir() else source.parent
         for file in let_in:
-            # Of a folder its content is copied; a file goes into a folder whose name ends with a slash.
-            name = (
-                file.relative_to(source)
-                if source.is_dir()
-                else file.name
-                if copy.target.endswith("/")
-                else ""
-            )
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(file, target / name)
+            place = target if is_renamed else target / file.relative_to(above)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(file, place)
 
 
 def _let_in(source: Path, context: Path, ignored: "Ignored") -> Iterator[Path]:
