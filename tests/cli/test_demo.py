@@ -49,9 +49,8 @@ def files(folder):
 
 def test_the_corpus_is_the_documentation_and_the_packages_readmes(tmp_path, project, packages):
     folder = tmp_path / "demo"
-    assert write_corpus(folder, project) == 4
+    assert write_corpus(folder, project) == 3
     assert files(folder) == {
-        "kebab/README.md",
         "kebab/docs/decisions/0001.md",
         "packages/my-package.md",
         "packages/old.md",

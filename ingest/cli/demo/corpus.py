@@ -23,10 +23,9 @@ def write_corpus(folder: Path, project: Path) -> int:
 
 
 def _own_documents(project: Path) -> Mapping[str, bytes]:
-    files = [project / "README.md", *sorted((project / "docs").rglob("*.md"))]
-    return {
-        f"kebab/{file.relative_to(project).as_posix()}": file.read_bytes() for file in files if file.is_file()
-    }
+    # Not the README: it quotes a search of the demonstration, which would find itself first.
+    files = sorted((project / "docs").rglob("*.md"))
+    return {f"kebab/{file.relative_to(project).as_posix()}": file.read_bytes() for file in files}
 
 
 def _package_readmes() -> dict[str, bytes]:
