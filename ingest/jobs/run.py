@@ -35,6 +35,7 @@ from ingest.jobs.work import Ending, Work
 from ingest.metrics import ENDED, JOB_SECONDS, PUT_OFF
 from ingest.models import READS_DOCUMENTS, UPLOAD_KINDS, Job, JobKind, JobState
 from kebab import tracing
+from kebab.committed import once_committed
 from kebab.log_context import about
 from kebab.people.models import Workspace
 from kebab.stack import worker_stop
@@ -174,8 +175,8 @@ def _end(lease: Lease, state: JobState, error: str = "") -> None:
         if job.kind in UPLOAD_KINDS:
             if job.source_id is not None:
                 note_ended_uploads(job.workspace_id, job.source_id, is_indexed=state == JobState.SUCCEEDED)
-            # Robust: bytes that can't be deleted are no reason not to say that the job has ended.
-            transaction.on_commit(lambda: release_ended(lease.workspace_id, lease.job_id), robust=True)
+            # Bytes that can't be deleted are no reason not to say that the job has ended.
+            once_committed(release_ended, lease.workspace_id, lease.job_id)
         if job.kind != JobKind.EMBED:
             transaction.on_commit(partial(hints.ask_for_sync, job.workspace_id))
 

@@ -72,10 +72,11 @@ def check_mirror(files: MirrorFiles, stop: threading.Event) -> None:
             _require_room(files)
             _copy(files, copy, stop)
             _check(copy, stop)
-    except (MirrorDamaged, apsw.InterruptError) as ended:
+    except MirrorDamaged:
         files.forget_check()
-        if isinstance(ended, MirrorDamaged):
-            raise
+        raise
+    except apsw.InterruptError:
+        files.forget_check()
     except (MirrorError, apsw.Error, OSError) as error:
         logger.warning("mirror %s is not checked now: %s", files.directory.name, error)
 
