@@ -48,13 +48,13 @@ bench: $(if $(filter-out 0,$(PEERS)),$(PEERS_INSTALLED),$(INSTALLED)) ## measure
 	@$(BIN)/kebab bench $(if $(filter-out 0,$(PEERS)),--peers) $(ARGS)
 
 drill: $(TESTS_INSTALLED) ## kill processes, cut lines, fill disks while clients work, and see that nothing is lost (ARGS="--scenes siege --siege-kills 30")
-	$(BIN)/python -m tests.drill $(ARGS)
+	$(BIN)/python -m tests.drills.crash $(ARGS)
 
 fuzz: $(TESTS_INSTALLED) ## send requests made up from the API's own description (ARGS="--requests 20000")
-	@$(BIN)/python -m tests.fuzzing $(ARGS)
+	@$(BIN)/python -m tests.drills.fuzzing $(ARGS)
 
 screenshots: $(TESTS_INSTALLED) ## pictures of every page, wide and narrow, light and dark, in screenshots/ (ARGS="search document")
-	@$(BIN)/python -m tests.every_page.screenshots $(ARGS)
+	@$(BIN)/python -m tests.pages.every_page.screenshots $(ARGS)
 
 clean: ## remove the environment and caches; data directories stay
 	rm -rf $(VENV) build htmlcov .coverage .pytest_cache .ruff_cache .mypy_cache .hypothesis

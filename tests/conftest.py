@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 
 from kebab.tenancy.acting import acting_everywhere
-from tests.turns import turn
+from tests.support.turns import turn
 
 hypothesis_settings.register_profile("kebab", deadline=None)
 hypothesis_settings.load_profile("kebab")
@@ -45,7 +45,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
         with django_db_blocker.unblock(), acting_everywhere():
             cut_tables(parts, memory_bytes=64 * 2**20, progress=lambda words, more: None)
     yield
-    from tests.drill.stack import GaveUp, eventually
+    from tests.support.stack import GaveUp, eventually
 
     with django_db_blocker.unblock():
         try:

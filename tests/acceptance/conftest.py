@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.acceptance.client import Client
-from tests.drill.stack import Stack, temporary_directory
+from tests.support.stack import Stack, temporary_directory
 
 _numbers = itertools.count(1)
 

@@ -2,13 +2,14 @@
 
 import json
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
-_FOLDER = Path(__file__).resolve().parents[2] / "docs" / "wire-schema" / "v1"
+from tests.support.paths import ROOT
+
+_FOLDER = ROOT / "docs" / "wire-schema" / "v1"
 
 
 def check(document: Any, name: str) -> None:

@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.load.arrivals import one_after_the_other
-from tests.load.asking import Request
+from tests.drills.load.arrivals import one_after_the_other
+from tests.drills.load.asking import Request
 
 pytestmark = [pytest.mark.stack, pytest.mark.alone]
 

@@ -3,15 +3,14 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from tests.drill.siege import clocks
+from tests.drills.crash.siege import clocks
+from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.stack
 
-_ROOT = Path(__file__).resolve().parents[2]
 _LIMIT_S = 900
 _CHECKED_BY = {
     "hint": "the sweep finds the job",
@@ -22,8 +21,8 @@ _CHECKED_BY = {
 
 
 def drill(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "tests.drill", "--seed", "7", *arguments]
-    return subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, timeout=_LIMIT_S, check=False)
+    command = [sys.executable, "-m", "tests.drills.crash", "--seed", "7", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=_LIMIT_S, check=False)
 
 
 def test_nothing_is_lost_or_doubled_when_processes_are_killed():

@@ -2,20 +2,20 @@ import httpx
 import pytest
 
 from tests.acceptance.notes import write_notes
-from tests.hostile.__main__ import words_of
-from tests.hostile.asking import ask_all, survey
-from tests.hostile.attempts import knocks, searches
-from tests.hostile.bodies import BODIES
-from tests.hostile.doors import DOORS, SEARCH, SEARCH_BY_GET, Ground
-from tests.hostile.judging import Judge
-from tests.hostile.text import MAKERS
+from tests.drills.hostile.__main__ import words_of
+from tests.drills.hostile.asking import ask_all, survey
+from tests.drills.hostile.attempts import knocks, searches
+from tests.drills.hostile.bodies import BODIES
+from tests.drills.hostile.doors import DOORS, SEARCH, SEARCH_BY_GET, Ground
+from tests.drills.hostile.judging import Judge
+from tests.drills.hostile.text import MAKERS
 
 pytestmark = pytest.mark.stack
 
 _N = 250
 _SEED = 3
 _GROUND = Ground(workspace="notes", words=("harbour", "lantern"))
-# `python -m tests.hostile` is strict about time; a machine that runs other tests too is not.
+# `python -m tests.drills.hostile` is strict about time; a machine that runs other tests too is not.
 _LIMIT_S = 20.0
 
 

@@ -7,7 +7,7 @@ import pytest
 from mcp import MCPError
 
 from tests.acceptance.notes import write_notes
-from tests.mcp.speaking import ERAS, Line, said
+from tests.api.mcp.speaking import ERAS, Line, said
 
 pytestmark = pytest.mark.stack
 _CLIENTS = 20

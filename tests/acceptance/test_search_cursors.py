@@ -1,7 +1,7 @@
 import pytest
 
 from tests.acceptance import schemas
-from tests.drill.stack import eventually
+from tests.support.stack import eventually
 
 pytestmark = pytest.mark.stack
 

@@ -8,7 +8,7 @@ import redis
 
 from kebab.stack import addresses, secrets
 from kebab.stack.addresses import redis_client_url
-from tests.drill.stack import MANAGE, Stack, eventually, temporary_directory
+from tests.support.stack import MANAGE, Stack, eventually, temporary_directory
 
 pytestmark = pytest.mark.stack
 

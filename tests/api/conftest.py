@@ -6,9 +6,9 @@ from django.conf import settings as django_settings
 from rest_framework.test import APIClient
 
 from kebab.stack.addresses import redis_client_url
-from tests.api.making import address, committed
-from tests.api.schemas import check_response
-from tests.api_plumbing.actors import make_workspace, token_client
+from tests.support.actors import make_workspace, token_client
+from tests.support.api import address, committed
+from tests.support.schemas import check_response
 
 
 @pytest.fixture(autouse=True)

@@ -5,9 +5,9 @@ import pytest
 from kebab.people.models import Group, TokenGroup
 from kebab.people.tokens import mint_token
 from search.models import Source
-from tests.api.making import address
-from tests.api_plumbing.actors import bearer_client
-from tests.corpus.making import restrict, write
+from tests.support.actors import bearer_client
+from tests.support.api import address
+from tests.support.corpus import restrict, write
 
 APPLES = {
     "topic_id": "apples",

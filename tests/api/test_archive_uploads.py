@@ -15,8 +15,8 @@ from search import blobs
 from search.blobs import has_blob
 from search.corpus import ensure_source
 from search.models import Document, Source
-from tests.api.making import address, run, run_to_end, upload
-from tests.api.schemas import validate
+from tests.support.api import address, run, run_to_end, upload
+from tests.support.schemas import validate
 from tests.unit.ingest.packing import TARS, overlapping_zip, tarred, zipped
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -9,9 +9,9 @@ from search import node
 from search.blobs import open_blob
 from search.corpus import ensure_source, replace_document
 from search.models import Chunk, Document, Source
-from tests.api.making import address, folder, post_text, run, run_to_end, upload
-from tests.api_plumbing.actors import Role, member_client, token_client
-from tests.corpus.making import draft, make_place
+from tests.support.actors import Role, member_client, token_client
+from tests.support.api import address, folder, post_text, run, run_to_end, upload
+from tests.support.corpus import draft, make_place
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -21,9 +21,9 @@ from tests.api.judging import (
     refused,
     write_fruit,
 )
-from tests.api.making import address, run
-from tests.api_plumbing.actors import member_client, token_client
-from tests.corpus.making import restrict
+from tests.support.actors import member_client, token_client
+from tests.support.api import address, run
+from tests.support.corpus import restrict
 
 # A worker's heartbeat and its mirror see what is committed.
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -20,9 +20,9 @@ from tests.api.judging import (
     refused,
     write_fruit,
 )
-from tests.api.making import address
-from tests.api_plumbing.actors import member_client, token_client
-from tests.corpus.making import write
+from tests.support.actors import member_client, token_client
+from tests.support.api import address
+from tests.support.corpus import write
 
 GOLDEN = """
 set: silver

@@ -6,8 +6,8 @@ from kebab.people.models import GroupMember, Membership, Role
 from search.models import Feedback, Topic
 from search.models.evaluation import MAX_TOPIC_CHARS
 from tests.api.judging import close_source, listed, manager_of, refused, write_fruit
-from tests.api.making import address
-from tests.api_plumbing.actors import make_member, member_client, person_client, token_client
+from tests.support.actors import make_member, member_client, person_client, token_client
+from tests.support.api import address
 
 SAID = {"query": "Apple  harvest", "source": "docs", "citation": "apples.md#L1-L9", "is_relevant": True}
 

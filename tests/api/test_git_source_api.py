@@ -10,8 +10,8 @@ from ingest.connectors.git.credentials import unseal_credentials
 from kebab.api.models import IdempotencyKey
 from kebab.people.models import AuditEvent
 from search.models import Document, Source, SourceVersion
-from tests.api.making import address, run
-from tests.jobs.repositories import WrittenRepository
+from tests.integration.ingest.jobs.repositories import WrittenRepository
+from tests.support.api import address, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

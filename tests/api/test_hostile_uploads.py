@@ -6,9 +6,9 @@ import pytest
 
 from ingest.models import Job
 from search.models import Document
-from tests.api.making import address, run
 from tests.api.test_archive_uploads import post_archive, report_of
-from tests.hostile_files.corpus import ARCHIVES, BAD
+from tests.security.hostile_files.corpus import ARCHIVES, BAD
+from tests.support.api import address, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -15,10 +15,10 @@ from kebab.people.operator import the_operator
 from kebab.people.revocation import revoke_token
 from kebab.people.tokens import mint_token
 from search.corpus import ensure_source
-from tests.api.making import address
-from tests.api.schemas import validate
-from tests.api_plumbing.actors import make_member
-from tests.loops import run
+from tests.support.actors import make_member
+from tests.support.api import address
+from tests.support.loops import run
+from tests.support.schemas import validate
 
 pytestmark = pytest.mark.django_db(transaction=True)
 _PATIENCE_S = 20

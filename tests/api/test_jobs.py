@@ -9,9 +9,9 @@ from ingest.models import Job, JobItem, JobState
 from ingest.progress import eta_s, items_per_s
 from kebab.people.models import AuditEvent
 from search.corpus import ensure_source
-from tests.api.making import address, folder, post_text, run
-from tests.api.schemas import validate
-from tests.api_plumbing.actors import Role, member_client, token_client
+from tests.support.actors import Role, member_client, token_client
+from tests.support.api import address, folder, post_text, run
+from tests.support.schemas import validate
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -7,7 +7,7 @@ from kebab.people.models import Workspace
 from kebab.people.operator import the_operator
 from search import cursor_store
 from search.frozen_list import FrozenList
-from tests.corpus.making import write
+from tests.support.corpus import write
 
 
 def fill(workspace):

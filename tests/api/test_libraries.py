@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from search.embedders.tokenizer import TokenCounter
 from search.models import Chunk, Source
-from tests.api.making import address
-from tests.api.schemas import validate
-from tests.api_plumbing.actors import Role, member_client, token_client
-from tests.corpus.making import chunk, write
+from tests.support.actors import Role, member_client, token_client
+from tests.support.api import address
+from tests.support.corpus import chunk, write
+from tests.support.schemas import validate
 
 RULES = ["Prefer functions.", "Keep state local."]
 PYTHON = "def hook():\n    return 'hooks'"

@@ -10,8 +10,8 @@ from ingest.models import Job, Unreadable
 from kebab.people.models import AuditEvent
 from search.blobs import has_blob
 from search.models import Document, SourceVersion
-from tests.api.making import Dying, address, folder, post_text, quarantine, run, run_to_end
-from tests.api_plumbing.actors import Role, make_member, person_client, token_client
+from tests.support.actors import Role, make_member, person_client, token_client
+from tests.support.api import Dying, address, folder, post_text, quarantine, run, run_to_end
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -9,9 +9,9 @@ from kebab.people.reader import Reader
 from search.api.reading import with_bytes
 from search.blobs import blob_name, keep_blob, read_blob
 from search.models import Document
-from tests.api.making import address
-from tests.api.schemas import validate
-from tests.corpus.making import chunk, write
+from tests.support.api import address
+from tests.support.corpus import chunk, write
+from tests.support.schemas import validate
 
 CONTENT = "# Übersicht\n<script>alert(1)</script>\n".encode()
 

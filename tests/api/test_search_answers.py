@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.api.making import address, hits_bytes
-from tests.api.schemas import validate
-from tests.api_plumbing.actors import member_client, token_client
-from tests.corpus.making import chunk, write
+from tests.support.actors import member_client, token_client
+from tests.support.api import address, hits_bytes
+from tests.support.corpus import chunk, write
+from tests.support.schemas import validate
 
 
 def fill(workspace):

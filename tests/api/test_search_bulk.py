@@ -5,10 +5,10 @@ from rest_framework.test import APIClient
 
 from search.api import bulk
 from search.api.query import MAX_BULK_QUERIES
-from tests.api.making import address
-from tests.api.schemas import validate
-from tests.api_plumbing.actors import token_client
-from tests.corpus.making import write
+from tests.support.actors import token_client
+from tests.support.api import address
+from tests.support.corpus import write
+from tests.support.schemas import validate
 
 
 def fill(workspace):

@@ -6,9 +6,9 @@ import pytest
 from django.utils import timezone
 
 from search.models import Document, EmbeddingSpace
-from tests.api.making import address
-from tests.corpus.making import chunk, write
-from tests.corpus.marked import EXAMPLES
+from tests.integration.search.corpus.marked import EXAMPLES
+from tests.support.api import address
+from tests.support.corpus import chunk, write
 
 CITED = {
     "a/b.md#L7-L12": {"kind": "line", "start": 7, "end": 12},

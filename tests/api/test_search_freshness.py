@@ -3,8 +3,8 @@
 import pytest
 
 from search.node import mirror_files
-from tests.api.making import address
-from tests.corpus.making import write
+from tests.support.api import address
+from tests.support.corpus import write
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -7,9 +7,9 @@ from search import paging
 from search.corpus import delete_documents
 from search.models import Document
 from search.readback import Standing
-from tests.api.making import address
-from tests.api_plumbing.actors import make_member, person_client, token_client
-from tests.corpus.making import write
+from tests.support.actors import make_member, person_client, token_client
+from tests.support.api import address
+from tests.support.corpus import write
 
 MODES = ["lexical", "vector", "hybrid"]
 DOCUMENTS = 23

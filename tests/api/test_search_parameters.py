@@ -4,8 +4,8 @@ import pytest
 
 from search.api.query import ChannelFields, FilterFields, QueryFields, SearchBody
 from search.models import Source
-from tests.api.making import address
-from tests.corpus.making import chunk, write
+from tests.support.api import address
+from tests.support.corpus import chunk, write
 
 PAST, FUTURE = "2001-01-01T00:00:00Z", "2101-01-01T00:00:00Z"
 

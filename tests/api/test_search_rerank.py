@@ -5,11 +5,11 @@ import pytest
 from kebab.people.models import Workspace
 from search.models import Chunk
 from search.rerank import configured_reranker
-from tests.api.making import address
-from tests.corpus.making import write
-from tests.rerank.behaviours import FAILURES, results, tei
-from tests.rerank.stub import closed_port, serving
-from tests.rerank.tiny import make_model
+from tests.integration.search.rerank.behaviours import FAILURES, results, tei
+from tests.integration.search.rerank.stub import closed_port, serving
+from tests.integration.search.rerank.tiny import make_model
+from tests.support.api import address
+from tests.support.corpus import write
 
 # Servers that never come to an end: only the limit can end a search that asks them.
 ENDLESS = ("hangs", "drips headers", "drips its body")

@@ -8,7 +8,7 @@ from django.utils import timezone
 from ingest.jobs.schedule import MAX_FAILURES, request_due_syncs
 from ingest.models import Job
 from search.models import Source
-from tests.api.making import address, folder, run_to_end
+from tests.support.api import address, folder, run_to_end
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -6,8 +6,8 @@ from ingest.models import Job
 from kebab.people.models import AuditEvent
 from search.corpus import ensure_source, ensure_version
 from search.models import Document, SourceVersion
-from tests.api.making import address, folder, run, upload
-from tests.api_plumbing.actors import Role, member_client
+from tests.support.actors import Role, member_client
+from tests.support.api import address, folder, run, upload
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -6,9 +6,9 @@ from ingest.models import Job
 from kebab.people.models import AuditEvent
 from search.corpus import ensure_source, ensure_version
 from search.models import Document, Source
-from tests.api.making import address, folder, run, upload
-from tests.api.schemas import validate
-from tests.api_plumbing.actors import Role, member_client
+from tests.support.actors import Role, member_client
+from tests.support.api import address, folder, run, upload
+from tests.support.schemas import validate
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.api.making import address
-from tests.api.schemas import validate
-from tests.api_plumbing.actors import Role, member_client, token_client
-from tests.corpus.making import chunk, write
-from tests.mirrors import sync_in_this_thread
-from tests.search.asking import sync
+from tests.support.actors import Role, member_client, token_client
+from tests.support.api import address
+from tests.support.corpus import chunk, write
+from tests.support.mirrors import sync_in_this_thread
+from tests.support.schemas import validate
+from tests.support.searching import sync
 
 
 def section(title, heading):

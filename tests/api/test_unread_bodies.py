@@ -8,8 +8,8 @@ import pytest
 
 from kebab.people.models import Role
 from search.models import SourceVersion
-from tests.api.making import address, folder
-from tests.api_plumbing.actors import member_client
+from tests.support.actors import member_client
+from tests.support.api import address, folder
 
 # Below no workspace, and open to anyone, are the schemas and the document itself.
 _BELOW_WORKSPACE = "/api/v1/workspaces/"

@@ -18,10 +18,10 @@ from kebab.people.operator import the_operator
 from kebab.tenancy.acting import acting_everywhere
 from search.blobs import blob_name, has_blob
 from search.models import Document, Source
-from tests.api.making import Dying, address, post_text, run, run_to_end
 from tests.api.test_archive_uploads import post_archive
-from tests.corpus.together import until_blocked
-from tests.jobs.working import upload as upload_anything
+from tests.support.api import Dying, address, post_text, run, run_to_end
+from tests.support.concurrency import until_blocked
+from tests.support.jobs import upload as upload_anything
 from tests.unit.ingest.packing import tarred, zipped
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -13,8 +13,8 @@ from ingest.models import Job
 from kebab.tenancy.acting import acting_everywhere
 from search.blobs import read_blob
 from search.models import Document, Source
-from tests.api.making import MARKDOWN, address, folder, post_text, run, run_to_end, upload
-from tests.api_plumbing.actors import Role, member_client, token_client
+from tests.support.actors import Role, member_client, token_client
+from tests.support.api import MARKDOWN, address, folder, post_text, run, run_to_end, upload
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -4,9 +4,9 @@ import pytest
 
 from ingest.models import JobItem, WebPage
 from search.models import Source
-from tests.api.making import address, run
-from tests.api.schemas import validate
-from tests.jobs.site import html, serving
+from tests.integration.ingest.jobs.site import html, serving
+from tests.support.api import address, run
+from tests.support.schemas import validate
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -20,7 +20,7 @@ from search.retrieval.types import (
     VectorWindow,
 )
 from search.wire.schemas import inlined_schema, load_schema, schema_names
-from tests.api.schemas import validate
+from tests.support.schemas import validate
 
 HIT = load_schema("search_hit.v1")["properties"]
 RESPONSE = load_schema("search_response.v1")["properties"]

@@ -6,8 +6,8 @@ import pytest
 
 from kebab.cli import verb
 from search.management.commands import mirror
-from tests.corpus.making import make_workspace
-from tests.mirrors import sync_in_this_thread
+from tests.support.corpus import make_workspace
+from tests.support.mirrors import sync_in_this_thread
 
 
 @pytest.fixture(autouse=True)

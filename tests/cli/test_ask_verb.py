@@ -8,10 +8,10 @@ import pytest
 from kebab.cli.errors import Exit
 from search.answers.configured import configured_model
 from search.wire.schemas import inlined_schema
-from tests.answers.stub import dies, says, serving_model
 from tests.cli.running import error_of, run, run_json
-from tests.corpus.making import write
-from tests.search.asking import embed
+from tests.integration.search.answers.stub import dies, says, serving_model
+from tests.support.corpus import write
+from tests.support.searching import embed
 
 
 @pytest.fixture

@@ -4,11 +4,12 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-AUDIT = Path(__file__).resolve().parents[2] / "deploy" / "audit.py"
+from tests.support.paths import ROOT
+
+AUDIT = ROOT / "deploy" / "audit.py"
 CLEAN = {"name": "kombu", "version": "5.7.0", "vulns": []}
 UNKNOWN = {"name": "inhouse", "skip_reason": "Dependency not found on PyPI"}
 HURT = {

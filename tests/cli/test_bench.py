@@ -27,8 +27,8 @@ from search.evaluation.latency import percentile
 from search.node import mirror_files
 from search.retrieval.types import Mode
 from search.vectors.spaces import ensure_live_space
-from tests.corpus.making import chunk, write
-from tests.search.asking import sync
+from tests.support.corpus import chunk, write
+from tests.support.searching import sync
 
 _TOKEN = {"Authorization": "Bearer kbb_x"}
 

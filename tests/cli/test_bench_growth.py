@@ -10,7 +10,7 @@ from ingest.cli.bench.growth.vectors import NOISE, around, fill_vectors
 from search.embedders.hashing import HashEmbedder
 from search.models import ChunkVector
 from search.vectors.spaces import ensure_live_space
-from tests.corpus.making import chunk, write
+from tests.support.corpus import chunk, write
 
 PARAGRAPHS = [f"Paragraph {number} says what there is to say on subject {number}." for number in range(40)]
 

@@ -18,8 +18,8 @@ from ingest.cli.judged_documents import embed_all
 from kebab.people.models import Workspace
 from search.embedders.hashing import HashEmbedder
 from tests.cli.running import error_of, run_json
-from tests.corpus.making import chunk, make_workspace, write
-from tests.search.asking import sync
+from tests.support.corpus import chunk, make_workspace, write
+from tests.support.searching import sync
 
 FRUIT = {"apple": "apples are harvested in autumn", "pear": "pears ripen in summer", "plum": "plums are blue"}
 DOCUMENTS = [{"_id": name, "title": "", "text": text} for name, text in FRUIT.items()]

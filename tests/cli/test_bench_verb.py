@@ -13,8 +13,8 @@ from kebab.cli.console import people_console
 from kebab.people.models import Workspace
 from search.models import Document
 from tests.cli.running import error_of, run, run_json
-from tests.corpus.making import make_workspace, write
-from tests.search.asking import sync
+from tests.support.corpus import make_workspace, write
+from tests.support.searching import sync
 
 QUICK = "ingest,embed,search,http,upload,rebuild,memory"
 

@@ -3,9 +3,9 @@
 import pytest
 
 from kebab.cli.errors import Exit
-from tests.api.schemas import validate
 from tests.cli.running import error_of, run, run_json
-from tests.context.filling import index, put
+from tests.integration.search.context.filling import index, put
+from tests.support.schemas import validate
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from search.evaluation.judged import JudgedTopic, Qrel
 from search.evaluation.topic_sets import keep_topics
 from search.models import Run
 from tests.cli.running import error_of, run, run_json
-from tests.corpus.making import write
-from tests.search.asking import embed
+from tests.support.corpus import write
+from tests.support.searching import embed
 
 LEXICAL = ("--modes", "lexical")
 

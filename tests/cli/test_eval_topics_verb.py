@@ -11,7 +11,7 @@ from search.evaluation.feedback import give_feedback
 from search.evaluation.topic_sets import judged_topics
 from search.models import Topic
 from tests.cli.running import error_of, run, run_json
-from tests.corpus.making import write
+from tests.support.corpus import write
 
 GOLDEN = """
 set: fruit

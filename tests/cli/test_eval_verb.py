@@ -19,9 +19,9 @@ from search.models import Chunk, Document
 from search.retrieval.types import Mode
 from search.vectors.spaces import ensure_live_space
 from tests.cli.running import error_of, run, run_json
-from tests.corpus.making import draft, make_place, make_workspace
-from tests.mirrors import sync_in_this_thread
-from tests.search.asking import sync
+from tests.support.corpus import draft, make_place, make_workspace
+from tests.support.mirrors import sync_in_this_thread
+from tests.support.searching import sync
 
 SENTENCE = "The committee met again and adjourned without deciding anything of note. "
 DOCUMENTS = [

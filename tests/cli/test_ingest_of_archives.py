@@ -10,7 +10,7 @@ from ingest.models import Job
 from kebab.cli.errors import CliError
 from search.errors import SourceMismatch
 from search.models import Document, Source
-from tests.corpus.making import make_workspace
+from tests.support.corpus import make_workspace
 from tests.unit.ingest.packing import tarred, zipped
 
 FILES = {"README.md": "# Read me\n", "guide/install.md": "# Install\n"}

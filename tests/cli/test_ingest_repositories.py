@@ -15,7 +15,7 @@ from kebab.people.models import AuditEvent
 from search.errors import SourceMismatch
 from search.models import Source
 from tests.cli.running import error_of
-from tests.corpus.making import make_workspace
+from tests.support.corpus import make_workspace
 
 HTTPS = "https://github.com/owner/My_Repo.git"
 

@@ -9,7 +9,7 @@ from ingest.cli.targets import IngestRequest, request_ingest, target
 from ingest.models import JobKind
 from kebab.people.models import AuditEvent
 from search.models import Source
-from tests.corpus.making import make_workspace
+from tests.support.corpus import make_workspace
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from kebab.people.models.workspace import SLUG
 from search.blobs import read_blob
 from search.errors import InvalidPath, SourceMismatch
 from search.models import Source
-from tests.corpus.making import make_workspace
+from tests.support.corpus import make_workspace
 
 
 @pytest.fixture

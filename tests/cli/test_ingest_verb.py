@@ -16,7 +16,7 @@ from kebab.people.models import AuditEvent, Workspace
 from search.models import Chunk, Document
 from search.wire.schemas import inlined_schema
 from tests.cli.running import error_of, run, run_json
-from tests.corpus.making import make_workspace
+from tests.support.corpus import make_workspace
 
 
 @pytest.fixture

@@ -18,9 +18,9 @@ from kebab.people.models import AuditEvent
 from kebab.tenancy.acting import acting_everywhere
 from search.models import Document, Source
 from search.readers import readers_of, with_readers
-from tests.api.making import Dying, run_to_end
-from tests.corpus.making import make_workspace
-from tests.corpus.together import until_blocked
+from tests.support.api import Dying, run_to_end
+from tests.support.concurrency import until_blocked
+from tests.support.corpus import make_workspace
 from tests.unit.ingest.packing import zipped
 
 

@@ -9,8 +9,8 @@ from ingest.models import ItemState, JobItem
 from kebab.cli.errors import Exit
 from search.corpus import ensure_source
 from tests.cli.running import error_of, run, run_json
-from tests.corpus.making import chunk, write
-from tests.search.asking import embed, sync
+from tests.support.corpus import chunk, write
+from tests.support.searching import embed, sync
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from ingest.jobs.report import ingest_report
 from ingest.models import Job
 from kebab.cli.errors import Exit
 from tests.cli.running import run, run_json
-from tests.corpus.making import make_workspace, write
-from tests.libraries.making import add_library
+from tests.integration.search.libraries.making import add_library
+from tests.support.corpus import make_workspace, write
 
 
 def test_libraries_are_listed_by_id_with_their_versions(workspace):

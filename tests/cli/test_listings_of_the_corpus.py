@@ -5,8 +5,8 @@ from kebab.cli.errors import Exit
 from search.corpus import ensure_source
 from search.models import EmbeddingSpace, Source
 from tests.cli.running import run, run_json
-from tests.corpus.making import make_workspace, write
-from tests.search.asking import embed
+from tests.support.corpus import make_workspace, write
+from tests.support.searching import embed
 
 
 def rows(kind, workspace):

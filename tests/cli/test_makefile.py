@@ -5,12 +5,12 @@ import re
 import shutil
 import stat
 import subprocess
-from pathlib import Path
 
 import pytest
 
-PROJECT = Path(__file__).resolve().parents[2]
-MAKE_VENV = PROJECT / "deploy" / "make-venv"
+from tests.support.paths import ROOT
+
+MAKE_VENV = ROOT / "deploy" / "make-venv"
 TARGETS = {"help", "demo", "up", "test", "check", "bench", "drill", "fuzz", "screenshots", "clean"}
 
 
@@ -86,7 +86,7 @@ def test_the_python_that_is_named_is_taken(interpreters):
 
 
 def test_every_target_is_explained():
-    assert set(re.findall(r"^([a-z]+):.*## ", (PROJECT / "Makefile").read_text(), re.M)) == TARGETS
+    assert set(re.findall(r"^([a-z]+):.*## ", (ROOT / "Makefile").read_text(), re.M)) == TARGETS
 
 
 def test_the_script_can_be_executed():

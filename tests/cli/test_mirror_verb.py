@@ -8,7 +8,7 @@ from kebab.people import audit
 from kebab.people.models import AuditEvent
 from search import node
 from tests.cli.running import error_of, run, run_json
-from tests.corpus.making import make_workspace, write
+from tests.support.corpus import make_workspace, write
 
 
 @pytest.fixture(autouse=True)

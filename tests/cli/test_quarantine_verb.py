@@ -6,9 +6,9 @@ from ingest.models import Job
 from kebab.cli.errors import Exit
 from kebab.people.models import AuditEvent
 from search.models import Source, SourceVersion
-from tests.api.making import quarantine
 from tests.cli.running import error_of, run, run_json
-from tests.corpus.making import make_workspace, write
+from tests.support.api import quarantine
+from tests.support.corpus import make_workspace, write
 
 
 @pytest.fixture

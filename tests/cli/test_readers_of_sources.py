@@ -9,7 +9,7 @@ from kebab.people.models import AuditEvent, Group
 from search.models import Source
 from search.readers import readers_of, with_readers
 from tests.cli.running import error_of, run, run_json
-from tests.corpus.making import make_workspace, write
+from tests.support.corpus import make_workspace, write
 
 
 @pytest.fixture

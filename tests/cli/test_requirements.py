@@ -5,13 +5,13 @@ import re
 import sys
 from functools import cache
 from importlib.metadata import packages_distributions, requires
-from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-PROJECT = Path(__file__).resolve().parents[2]
+from tests.support.paths import ROOT
+
 OURS = {"kebab", "search", "ingest", "tests"}
 EXTRAS = ("rerank", "ocr", "s3", "telemetry", "peers")
 # `kebab bench` measures the embedder beside it where it is installed; it brings torch in a build of choice.
@@ -34,7 +34,7 @@ USED_BY_NAME = {
 def pins(name):
     """Give the requirements of a file, by name, which all name one version."""
     found = {}
-    for line in (PROJECT / name).read_text().splitlines():
+    for line in (ROOT / name).read_text().splitlines():
         text = line.partition("#")[0].strip()
         if text and not text.startswith("-r"):
             requirement = Requirement(text)
@@ -46,7 +46,7 @@ def pins(name):
 @cache
 def imported(folder):
     names = set()
-    for file in (PROJECT / folder).rglob("*.py"):
+    for file in (ROOT / folder).rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Import):
                 names |= {alias.name.partition(".")[0] for alias in node.names}
@@ -75,7 +75,7 @@ def test_everything_the_tests_import_is_pinned():
 
 
 def test_every_package_chosen_for_itself_is_used():
-    chosen = (PROJECT / "requirements.txt").read_text().partition("# --- What those need")[0]
+    chosen = (ROOT / "requirements.txt").read_text().partition("# --- What those need")[0]
     direct = {name for name in pins("requirements.txt") if re.search(rf"^{name}\b", _canonical(chosen), re.M)}
     used = set().union(*(distributions_of(imported(folder)) for folder in ("kebab", "search", "ingest")))
     assert direct - USED_BY_NAME <= used

@@ -8,8 +8,8 @@ from kebab.cli.errors import Exit
 from search.retrieval.types import Mode
 from search.wire.schemas import inlined_schema
 from tests.cli.running import error_of, run, run_json
-from tests.corpus.making import chunk, make_workspace, write, write_each
-from tests.search.asking import ask, embed
+from tests.support.corpus import chunk, make_workspace, write, write_each
+from tests.support.searching import ask, embed
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ from ingest.models import Job
 from kebab.cli.errors import Exit
 from search.models import Document, Source
 from tests.cli.running import run, run_json
-from tests.corpus.making import make_workspace
-from tests.jobs.authority import Authority
-from tests.jobs.git_host import git_host
-from tests.jobs.repositories import WrittenRepository
-from tests.jobs.site import html, serving
+from tests.integration.ingest.jobs.authority import Authority
+from tests.integration.ingest.jobs.git_host import git_host
+from tests.integration.ingest.jobs.repositories import WrittenRepository
+from tests.integration.ingest.jobs.site import html, serving
+from tests.support.corpus import make_workspace
 
 SECRET = "s3cret-never-shown"
 

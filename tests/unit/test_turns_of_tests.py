@@ -3,8 +3,8 @@
 import fcntl
 import threading
 
-from tests import turns
-from tests.drill.stack import eventually
+from tests.support import turns
+from tests.support.stack import eventually
 
 
 def test_who_is_alone_waits_for_the_others_and_they_for_it(monkeypatch, tmp_path):

@@ -1,13 +1,10 @@
 """Files that real programs made, read as a job reads them."""
 
-from pathlib import Path
-
 from ingest.chunking.types import ChunkDraft
 from ingest.sandbox.digester import Digester
 from ingest.sandbox.types import Digest
 from search.retrieval.citation import citation_from_span
-
-FILES = Path(__file__).resolve().parents[2] / "files"
+from tests.support.paths import FILES
 
 
 def content_of(name: str) -> bytes:

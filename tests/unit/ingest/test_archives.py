@@ -8,7 +8,6 @@ import subprocess
 import tarfile
 import zipfile
 import zlib
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -26,6 +25,7 @@ from ingest.archives.listing import WantedMember, list_members
 from ingest.archives.names import is_archive, is_unpacked, without_suffix
 from ingest.archives.open_archive import open_archive
 from ingest.connectors import ignore_files
+from tests.support.paths import FILES
 from tests.unit.ingest.packing import (
     DEVICE,
     LINK,
@@ -38,7 +38,7 @@ from tests.unit.ingest.packing import (
 )
 
 #: made by real tools; see its README
-REAL = Path(__file__).parents[2] / "files" / "archives"
+REAL = FILES / "archives"
 TAR = shutil.which("tar") or "tar"
 LIMITS = ArchiveLimits(max_members=1_000, max_unpacked_bytes=100_000_000)
 FILES = {

@@ -2,7 +2,6 @@ import io
 import struct
 import zipfile
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -10,8 +9,9 @@ from ingest.parsers import office_package, outline_writer
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.registry import parse
 from ingest.sandbox.digester import Digester
+from tests.support.paths import FILES
 
-FILES = Path(__file__).resolve().parents[2] / "files" / "office"
+OFFICE = FILES / "office"
 NAMES = ("handbook.docx", "signals.pptx", "tides.xlsx")
 TEXT_PARTS = {
     "handbook.docx": "word/document.xml",
@@ -26,7 +26,7 @@ BOMB = (
 
 
 def original(name: str) -> bytes:
-    return (FILES / name).read_bytes()
+    return (OFFICE / name).read_bytes()
 
 
 def rewritten(name: str, change: Callable[[str, bytes], bytes], **extra: bytes) -> bytes:

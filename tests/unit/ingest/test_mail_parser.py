@@ -1,5 +1,4 @@
 import base64
-from pathlib import Path
 
 import pytest
 
@@ -10,12 +9,13 @@ from ingest.parsers.registry import parse
 from ingest.parsers.types import LineSpan, ParsedDocument
 from ingest.sandbox.digester import Digester
 from search.embedders.tokenizer import TokenCounter
+from tests.support.paths import FILES
 
-FILES = Path(__file__).resolve().parents[2] / "files" / "email"
+EMAIL = FILES / "email"
 
 
 def parsed(name: str) -> ParsedDocument:
-    return parse((FILES / name).read_bytes(), f"mail/{name}")
+    return parse((EMAIL / name).read_bytes(), f"mail/{name}")
 
 
 def mail(*lines: str) -> ParsedDocument:
@@ -28,7 +28,7 @@ def place_of(words: str, document: ParsedDocument) -> LineSpan:
 
 
 def raw_lines(name: str, span: LineSpan) -> str:
-    return "\n".join((FILES / name).read_text().splitlines()[span.start - 1 : span.end])
+    return "\n".join((EMAIL / name).read_text().splitlines()[span.start - 1 : span.end])
 
 
 def test_subject_is_the_title_and_the_sender_comes_first():
@@ -105,7 +105,7 @@ def test_forwarded_mail_is_a_section_of_its_own():
 
 def test_chunks_of_a_mail_point_at_lines_of_the_file():
     with Digester() as digester:
-        digest = digester.digest((FILES / "report.eml").read_bytes(), "mail/report.eml")
+        digest = digester.digest((EMAIL / "report.eml").read_bytes(), "mail/report.eml")
     assert digest.title == "Report of the rescue"
     rescue = next(chunk for chunk in digest.chunks if "second time" in chunk.text)
     assert rescue.heading_path == ("All nine are ashore",)

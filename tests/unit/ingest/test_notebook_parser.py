@@ -1,13 +1,13 @@
 import json
-from pathlib import Path
 
 import nbformat
 import pytest
 
 from ingest.parsers.placed_json import load_placed
 from ingest.parsers.registry import parse
+from tests.support.paths import FILES
 
-NOTEBOOKS = sorted((Path(__file__).parents[2] / "files" / "notebook").iterdir())
+NOTEBOOKS = sorted((FILES / "notebook").iterdir())
 
 
 def notebook(*cells, **metadata) -> dict:

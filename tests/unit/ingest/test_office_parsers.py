@@ -1,6 +1,5 @@
 import io
 import zipfile
-from pathlib import Path
 
 import pytest
 
@@ -9,8 +8,9 @@ from ingest.parsers.registry import parse
 from ingest.parsers.types import ParsedDocument
 from ingest.sandbox.digester import Digester
 from ingest.sandbox.types import Digest
+from tests.support.paths import FILES
 
-FILES = Path(__file__).resolve().parents[2] / "files" / "office"
+OFFICE = FILES / "office"
 
 
 @pytest.fixture(scope="module")
@@ -20,11 +20,11 @@ def digester():
 
 
 def parsed(name: str, *, rung: int = 0) -> ParsedDocument:
-    return parse((FILES / name).read_bytes(), f"shelf/{name}", first_rung=rung)
+    return parse((OFFICE / name).read_bytes(), f"shelf/{name}", first_rung=rung)
 
 
 def digested(digester: Digester, name: str) -> Digest:
-    return digester.digest((FILES / name).read_bytes(), f"shelf/{name}")
+    return digester.digest((OFFICE / name).read_bytes(), f"shelf/{name}")
 
 
 def blocks_of(document: ParsedDocument) -> list[tuple[str, int, str]]:
@@ -156,12 +156,12 @@ def test_simpler_reader_knows_headings_and_rows():
 
 
 def test_content_goes_before_the_name():
-    document = parse((FILES / "tides.xlsx").read_bytes(), "tides.docx")
+    document = parse((OFFICE / "tides.xlsx").read_bytes(), "tides.docx")
     assert (document.parser, document.mime) == (
         "xlsx",
         "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     )
-    assert parse((FILES / "handbook.docx").read_bytes(), "no-extension").parser == "docx"
+    assert parse((OFFICE / "handbook.docx").read_bytes(), "no-extension").parser == "docx"
 
 
 SPACES = "xmlns:w='http://schemas.openxmlformats.org/wordprocessingml/2006/main'"
@@ -173,7 +173,7 @@ def word_document(body: str) -> ParsedDocument:
     written = io.BytesIO()
     document = f"<w:document {SPACES} {ALTERNATIVE}><w:body>{body}</w:body></w:document>"
     with (
-        zipfile.ZipFile(FILES / "handbook.docx") as source,
+        zipfile.ZipFile(OFFICE / "handbook.docx") as source,
         zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as target,
     ):
         for part in source.namelist():
@@ -265,7 +265,7 @@ def test_sheet_that_nobody_named_is_no_title(name, title):
     ],
 )
 def test_content_is_recognised_without_its_name(name, parser, other):
-    content = (FILES.parent / name).read_bytes()
+    content = (OFFICE.parent / name).read_bytes()
     document = parse(content, other)
     assert (document.parser, document.warnings) == (parser, ())
     assert document.outline.lines == parse(content, name).outline.lines

@@ -18,10 +18,11 @@ from ingest.parsers.errors import SandboxUnavailable
 from ingest.sandbox import child
 from ingest.sandbox.digester import Digester
 from ingest.sandbox.process import SandboxProcess
+from tests.support.paths import FILES
 from tests.unit.ingest.tiling import assert_tiled
 
-FILES = Path(__file__).resolve().parents[2] / "files" / "code"
-EXPECTED = FILES / "expected_chunks.txt"
+CODE = FILES / "code"
+EXPECTED = CODE / "expected_chunks.txt"
 STANDARD_LIBRARY = Path(sysconfig.get_paths()["stdlib"])
 
 
@@ -39,9 +40,9 @@ def shown(chunks) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in FILES.iterdir() if path != EXPECTED))
+@pytest.mark.parametrize("name", sorted(path.name for path in CODE.iterdir() if path != EXPECTED))
 def test_a_file_is_cut_at_its_functions_and_members(chunk_file, exact_counter, name):
-    content = (FILES / name).read_bytes()
+    content = (CODE / name).read_bytes()
     chunks = chunk_file(content, name)
     assert shown(chunks) == expected_chunks()[name]
     assert_tiled(content, chunks, exact_counter)
@@ -221,7 +222,7 @@ assert not [name for name in sys.modules if name.startswith("tree_sitter")]
 read_syntax(["x = 1"], identify(b"x = 1", "a.py"))
 assert "tree_sitter_python" in sys.modules and "tree_sitter_c" not in sys.modules
 """
-    assert subprocess.run([sys.executable, "-c", program], cwd=FILES.parents[2], check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", program], cwd=CODE.parents[2], check=False).returncode == 0
 
 
 SHAPES = {

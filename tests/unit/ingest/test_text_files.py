@@ -2,14 +2,12 @@
 
 import html
 import re
-from pathlib import Path
 
 import pytest
 
 from ingest.parsers.decoding import decode, split_lines
 from ingest.parsers.registry import parse
-
-FILES = Path(__file__).parents[2] / "files"
+from tests.support.paths import FILES
 
 #: file, parser, title, language, a question's words, the lines of the file that show them
 EXPECTED = [

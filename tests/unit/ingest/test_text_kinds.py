@@ -1,13 +1,11 @@
 """Names that are wrong: what plainly is one kind of text is read as that, whatever its name."""
 
-from pathlib import Path
-
 import pytest
 
 from ingest.parsers.content_type import identify
 from ingest.parsers.registry import parse
+from tests.support.paths import FILES
 
-FILES = Path(__file__).parents[2] / "files"
 PAGE = (FILES / "html" / "visit-chromium.html").read_bytes()
 DRAWING = (FILES / "svg" / "tide.svg").read_bytes()
 NOTEBOOK = (FILES / "notebook" / "tides.ipynb").read_bytes()

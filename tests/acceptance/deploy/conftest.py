@@ -1,0 +1,86 @@
+"""One site for all tests of this folder that need one."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from tests.acceptance.client import Client
+from tests.acceptance.deploy.servers_by_tcp import find_program
+from tests.acceptance.deploy.site import Site
+from tests.support.stack import eventually, temporary_directory
+
+_NODES = ("node-a", "node-b")
+_WORKSPACES = ("alpha", "beta", "gamma")
+_MAKE = """
+import io, json, os, django
+django.setup()
+from django.core.management import call_command
+for slug in {slugs!r}:
+    call_command("workspace", "create", slug, stdout=io.StringIO())
+    made = io.StringIO()
+    call_command("token", "create", "--workspace", slug, "--scope", "search,ingest", "--json", stdout=made)
+    print(json.dumps([slug, json.loads(made.getvalue())["token"]]))
+"""
+
+
+@pytest.fixture(scope="package")
+def site() -> Iterator[Site]:
+    """A site that serves: its processes were started before its database was migrated, and waited."""
+    nginx = find_program("nginx", "install Debian's nginx-light", pytest.skip)
+    find_program("curl", "install Debian's curl", pytest.skip)
+    running = Site(temporary_directory(), nginx)
+    try:
+        running.start_servers()
+        _start(running)
+        yield running
+    finally:
+        running.stop()
+        shutil.rmtree(running.folder, ignore_errors=True)
+
+
+def _start(site: Site) -> None:
+    early = [site.web("node-a"), site.part("worker", "worker", **site.as_owner())]
+    for part in early:
+        part.start()
+    for part in early:
+        eventually(
+            lambda part=part: part.says("Waiting: the database isn't prepared yet"), f"{part.role} waits", 120
+        )
+    migrated = site.migrating().run("migrate")
+    assert migrated.returncode == 0, migrated.stderr
+    late = [site.web("node-b"), *map(site.mirror, _NODES), site.part("beat", "beat")]
+    for part in late:
+        part.start()
+    for node in _NODES:
+        eventually(lambda node=node: site.is_ready(node), f"{node} is ready", 120)
+    site.proxy.start()
+    eventually(lambda: set(site.routes()) == set(_NODES), "both nodes are asked", 60, poll_s=0.5)
+
+
+@pytest.fixture(scope="package")
+def tokens(site: Site) -> dict[str, str]:
+    """Workspaces, and a token of each."""
+    environment = {**site.migrating().environment, "DJANGO_SETTINGS_MODULE": "kebab.settings"}
+    command = [sys.executable, "-c", _MAKE.format(slugs=_WORKSPACES)]
+    made = subprocess.run(
+        command,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+        cwd=site.application,
+    )
+    return dict(json.loads(line) for line in made.stdout.splitlines())
+
+
+@pytest.fixture(params=_WORKSPACES[:1])
+def client(site: Site, tokens: dict[str, str], request: pytest.FixtureRequest) -> Iterator[Client]:
+    """A client of the site's first workspace, who speaks to the proxy."""
+    speaking = Client(site.proxy.url, request.param, tokens[request.param])
+    yield speaking
+    speaking.close()

@@ -1,0 +1,134 @@
+"""Postgres and Redis as a deployment has them: with passwords, by TCP, two roles made by compose's script."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import redis
+import yaml
+
+from kebab.stack.accounts import database_account
+from kebab.stack.child import Child, ChildPlan
+from kebab.stack.postgres_install import install_for
+from kebab.stack.redis import find_server
+from tests.support.paths import ROOT
+from tests.support.stack import eventually, free_port
+
+DEPLOY = ROOT / "deploy"
+OWNER_PASSWORD, APP_PASSWORD, REDIS_PASSWORD = "owner0f7a", "app3c21", "redis99ab"
+_LIMIT_S = 60.0
+
+
+class TcpPostgres:
+    """A cluster of a superuser `postgres`; the roles are those that make-roles.sh makes in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._account = database_account("")
+        self._binaries = install_for(self._account).binaries
+        self.port = free_port()
+        self._server: Child | None = None
+
+    def url(self, role: str, password: str) -> str:
+        """Where `role` finds the database."""
+        return f"postgresql://{role}:{password}@127.0.0.1:{self.port}/kebab"
+
+    def superuser(self) -> str:
+        """Where the superuser finds it: by its socket."""
+        return f"host={self._folder / 'cluster'} port={self.port} user=postgres dbname=kebab"
+
+    def start(self) -> None:
+        """Make the cluster, run it, make the roles."""
+        cluster = self._folder / "cluster"
+        cluster.mkdir(mode=0o700)
+        if self._account is not None:
+            os.chown(cluster, self._account.uid, self._account.gid)
+        data, socket = str(cluster / "data"), f"--unix_socket_directories={cluster}"
+        auth = ("--auth-local=trust", "--auth-host=scram-sha-256", "--username=postgres", "--encoding=UTF8")
+        made = Child(self._plan("initdb", f"--pgdata={data}", *auth, "--locale=C", "--no-sync"))
+        made.spawn()
+        assert made.wait(_LIMIT_S) and made.exit_status() == 0, (self._folder / "initdb.log").read_text()
+        address = ("--listen_addresses=127.0.0.1", f"--port={self.port}")
+        self._server = Child(self._plan("postgres", "-D", data, socket, *address, "--fsync=off"))
+        self._server.spawn()
+        eventually(self._answers, "Postgres answers", _LIMIT_S)
+        self._make_roles(cluster)
+
+    def stop(self) -> None:
+        """Kill it; nobody needs it any more."""
+        if self._server is not None:
+            self._server.kill()
+
+    def _plan(self, program: str, *arguments: str) -> ChildPlan:
+        return ChildPlan(
+            name=program,
+            command=(str(self._binaries / program), *arguments),
+            log=self._folder / f"{program}.log",
+            account=self._account,
+            folder=Path("/"),
+        )
+
+    def _answers(self) -> bool:
+        try:
+            psycopg.connect(f"host={self._folder / 'cluster'} port={self.port} user=postgres").close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def _make_roles(self, cluster: Path) -> None:
+        environment = {
+            "PATH": f"{self._binaries}:{os.environ['PATH']}",
+            "PGHOST": str(cluster),
+            "PGPORT": str(self.port),
+            "KEBAB_OWNER_PASSWORD": OWNER_PASSWORD,
+            "KEBAB_APP_PASSWORD": APP_PASSWORD,
+        }
+        script = DEPLOY / "compose" / "make-roles.sh"
+        subprocess.run(["/bin/sh", str(script)], env=environment, check=True, timeout=_LIMIT_S)
+
+
+class TcpRedis:
+    """The command of compose's service, on a port and a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / "redis"
+        self.port = free_port()
+        self.url = f"redis://:{REDIS_PASSWORD}@127.0.0.1:{self.port}/0"
+        self._server: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Run it and wait for it."""
+        self._folder.mkdir()
+        server = self._folder / "redis-server"
+        server.symlink_to(find_server())
+        compose = yaml.safe_load((DEPLOY / "compose" / "compose.yaml").read_text())
+        shell, flag, script = compose["services"]["redis"]["command"]
+        told = script.replace("$$", "$").replace("dir /data", f"dir {self._folder}\nport {self.port}")
+        environment = {"PATH": f"{self._folder}:{os.environ['PATH']}", "REDIS_PASSWORD": REDIS_PASSWORD}
+        with (self._folder / "log").open("wb") as log:
+            self._server = subprocess.Popen([shell, flag, told], env=environment, stdout=log, stderr=log)
+        eventually(self._answers, "Redis answers", _LIMIT_S)
+
+    def stop(self) -> None:
+        """Stop it as a container is stopped: by SIGTERM to its first process."""
+        if self._server is not None:
+            self._server.terminate()
+            self._server.wait(_LIMIT_S)
+
+    def _answers(self) -> bool:
+        try:
+            with redis.Redis.from_url(self.url) as client:
+                return client.config_get("appendonly") == {"appendonly": "yes"}
+        except redis.RedisError:
+            return False
+
+
+def find_program(name: str, remedy: str, skip: Callable[[str], object]) -> str:
+    """Give the path of a program of the machine's; `skip` is called with the remedy where it lacks it."""
+    found = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin")
+    if found is None:
+        skip(f"there is no {name} here; {remedy}")
+    return found or ""

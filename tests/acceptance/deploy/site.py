@@ -1,0 +1,278 @@
+"""A deployment by hand: what the image's entrypoint starts, each a process of its own, behind nginx."""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from tests.acceptance.deploy.image_files import make_application
+from tests.acceptance.deploy.servers_by_tcp import (
+    APP_PASSWORD,
+    DEPLOY,
+    OWNER_PASSWORD,
+    TcpPostgres,
+    TcpRedis,
+)
+from tests.support.stack import PATIENCE, GaveUp, eventually, free_port
+
+_ENTRYPOINT = DEPLOY / "image" / "entrypoint.sh"
+_STOP_LIMIT_S = 90.0
+# Which nodes were tried, for the tests to read.
+_TELL = "add_header X-Tried $upstream_addr always;"
+_ROUTES = tuple(f"/w/w{n}/" for n in range(24))
+
+
+class Part:
+    """One container's process: a role with a data directory and a temporary folder of its own."""
+
+    def __init__(self, folder: Path, role: str, environment: Mapping[str, str]) -> None:
+        self.role, self._folder = role, folder
+        self.log = folder / "log"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "tmp").mkdir(exist_ok=True)
+        self.environment = {**environment, "TMPDIR": str(folder / "tmp")}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        """The pid of the process that the entrypoint has become."""
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self) -> None:
+        """Run it in a session of its own, as a container would."""
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                ["/bin/sh", str(_ENTRYPOINT), self.role],
+                env=self.environment,
+                cwd=self._folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def run(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        """Run the entrypoint with other arguments in the same container, to its end."""
+        command = ["/bin/sh", str(_ENTRYPOINT), *arguments]
+        return subprocess.run(
+            command,
+            env=self.environment,
+            cwd=self._folder,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    def is_running(self) -> bool:
+        """Whether it has been started and has not ended."""
+        return self._process is not None and self._process.poll() is None
+
+    def ask_to_stop(self) -> None:
+        """Send SIGTERM to its first process alone."""
+        assert self._process is not None
+        self._process.terminate()
+
+    def wait(self) -> int:
+        """Give its exit code."""
+        assert self._process is not None
+        return self._process.wait(_STOP_LIMIT_S)
+
+    def kill(self) -> None:
+        """Kill all of it, as a host that goes dark."""
+        if self._process is not None and self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+    def says(self, text: str) -> bool:
+        """Whether its log has the text."""
+        return self.log.exists() and text in self.log.read_text(errors="replace")
+
+
+class Proxy:
+    """nginx with the configuration of deploy/proxy, and the script that follows the nodes."""
+
+    def __init__(
+        self, folder: Path, program: str, nodes: list[str], *, balancers: tuple[str, ...] = ()
+    ) -> None:
+        self._folder = folder
+        self._program = program
+        self._balancers = balancers
+        self._nodes = " ".join(nodes)
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    def start(self) -> None:
+        """Write the first list of nodes, run nginx, run the script. Raises GaveUp."""
+        shutil.copytree(DEPLOY / "proxy", self._folder)
+        self._folder.chmod(0o755)
+        configuration = self._folder / "nginx-plain.conf"
+        told = re.sub("/tmp/|/var/cache/nginx/", f"{self._folder}/", configuration.read_text())  # noqa: S108 - replaced
+        told = told.replace("listen 8080", f"listen 127.0.0.1:{self.port}")
+        configuration.write_text(told.replace("include locations", f"{_TELL}\n        include locations"))
+        with (self._folder / "kebab-balancer.conf").open("wb") as believed:
+            script = str(self._folder / "believe-balancer.sh")
+            subprocess.run([script, *self._balancers], stdout=believed, check=True, timeout=30)
+        subprocess.run([str(self._script), "once"], env=self._environment("true"), check=True, timeout=30)
+        with (self._folder / "log").open("wb") as log:
+            command = [self._program, "-c", str(configuration), "-g", "daemon off;"]
+            nginx = subprocess.Popen(command, stdout=log, stderr=log)
+            self._processes = [nginx]
+            # Before it listens it has no use for a HUP either: that would end it.
+            eventually(lambda: self._listens() or nginx.poll() is not None, "nginx listens", 60)
+            if nginx.poll() is not None:
+                raise GaveUp(f"nginx ended:\n{self.log()}")
+            reload = self._environment(f"kill -HUP {nginx.pid}")
+            follower = subprocess.Popen([str(self._script)], env=reload, stdout=log, stderr=log)
+        self._processes = [follower, nginx]
+
+    def stop(self) -> None:
+        """Stop both."""
+        for process in self._processes:
+            process.terminate()
+            process.wait(30)
+
+    def log(self) -> str:
+        """What it wrote."""
+        return (self._folder / "log").read_text(errors="replace")
+
+    def _listens(self) -> bool:
+        try:
+            socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+        except OSError:
+            return False
+        return True
+
+    @property
+    def _script(self) -> Path:
+        return self._folder / "follow-nodes.sh"
+
+    def _environment(self, reload: str) -> dict[str, str]:
+        return {
+            "PATH": os.environ["PATH"],
+            "KEBAB_NODES": self._nodes,
+            "KEBAB_NODES_FILE": str(self._folder / "kebab-nodes.conf"),
+            "KEBAB_RELOAD": reload,
+        }
+
+
+class Site:
+    """Servers, two search nodes, a worker, an embedder, a schedule, a proxy; all on this machine.
+
+    Its processes run what the image has, and nothing else of the checkout.
+    """
+
+    def __init__(self, folder: Path, nginx: str) -> None:
+        self.folder, self.nginx = folder, nginx
+        self.application = folder / "app"
+        self.postgres, self.redis = TcpPostgres(folder), TcpRedis(folder)
+        self._ports = {"node-a": free_port(), "node-b": free_port()}
+        self.proxy = Proxy(folder / "proxy", nginx, [self.address(name) for name in self._ports])
+        self.parts: dict[str, Part] = {}
+
+    def address(self, node: str) -> str:
+        """Where a node's web process listens."""
+        return f"127.0.0.1:{self._ports[node]}"
+
+    def node_for(self, path: str, **headers: str) -> str:
+        """Which node answers a request through the proxy, whatever it answers."""
+        answer = httpx.get(self.proxy.url + path, headers=headers, timeout=60)
+        tried = answer.headers.get("x-tried", "").split(", ")[-1]
+        return next((name for name in self._ports if self.address(name) == tried), "none")
+
+    def routes(self) -> list[str]:
+        """Which nodes answer for some workspaces."""
+        return [self.node_for(path) for path in _ROUTES]
+
+    def start_servers(self) -> None:
+        """Run Postgres and Redis, and make the application and `kebab` what the image has in their places."""
+        make_application(self.application)
+        (self.folder / "bin").mkdir()
+        kebab = self.folder / "bin" / "kebab"
+        kebab.write_text((DEPLOY / "image" / "kebab.sh").read_text().replace("/app", str(self.application)))
+        kebab.chmod(0o755)
+        python = self.folder / "bin" / "python"
+        python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+        python.chmod(0o755)
+        self.postgres.start()
+        self.redis.start()
+
+    def part(self, name: str, role: str, **environment: str) -> Part:
+        """Give a part by its name, made when it is first asked for."""
+        if name not in self.parts:
+            data = {"KEBAB_DATA_DIR": str(self.folder / name / "data"), "KEBAB_NODE_ID": name}
+            told = {**self.environment(), **data, **environment}
+            self.parts[name] = Part(self.folder / name, role, told)
+        return self.parts[name]
+
+    def web(self, node: str) -> Part:
+        """A node's web process."""
+        shared = {"KEBAB_MIRROR_DIR": str(self.folder / f"{node}-mirrors"), "KEBAB_NODE_ID": node}
+        port = str(self._ports[node])
+        return self.part(f"{node}-web", "web", KEBAB_PORT=port, KEBAB_DRAIN_S="6", **shared)
+
+    def mirror(self, node: str) -> Part:
+        """A node's mirror process, which has the web process's name and mirrors."""
+        shared = {"KEBAB_MIRROR_DIR": str(self.folder / f"{node}-mirrors"), "KEBAB_NODE_ID": node}
+        return self.part(f"{node}-mirror", "mirror", **shared)
+
+    def migrating(self) -> Part:
+        """What migrates, as the owner of the tables."""
+        return self.part("migrate", "migrate", **self.as_owner())
+
+    def as_owner(self) -> dict[str, str]:
+        """What those are told besides who are the tables' owner."""
+        return {"KEBAB_OWNER_DATABASE_URL": self.postgres.url("kebab_owner", OWNER_PASSWORD)}
+
+    def environment(self) -> dict[str, str]:
+        """What compose tells every process."""
+        return {
+            "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}",
+            "DATABASE_URL": self.postgres.url("kebab_app", APP_PASSWORD),
+            "REDIS_URL": self.redis.url,
+            "KEBAB_SECRET_KEY": "signs-sessions-of-a-test-site-0123456789",
+            "KEBAB_BLOBS_URL": f"file://{self.folder / 'blobs'}",
+            "KEBAB_EMBEDDER": "hash",
+            "KEBAB_HOST": "127.0.0.1",
+            "KEBAB_WEB_WORKERS": "1",
+            "KEBAB_PARSERS": "1",
+            "KEBAB_TRUSTED_PROXIES": "127.0.0.1",
+            **PATIENCE,
+        }
+
+    @contextmanager
+    def restarted(self, *nodes: str) -> Iterator[None]:
+        """Have the web processes that the block ends running again after it, and asked as before."""
+        before = self.routes()
+        try:
+            yield
+        finally:
+            for node in nodes:
+                self.web(node).kill()
+                self.web(node).start()
+            eventually(lambda: self.routes() == before, f"{nodes} are asked again", 180, poll_s=0.5)
+
+    def is_ready(self, node: str) -> bool:
+        """Whether a node says that it is ready."""
+        try:
+            return httpx.get(f"http://{self.address(node)}/readyz", timeout=5).status_code == 200
+        except httpx.HTTPError:
+            return False
+
+    def stop(self) -> None:
+        """End all of it."""
+        for part in self.parts.values():
+            part.kill()
+        self.proxy.stop()
+        self.redis.stop()
+        self.postgres.stop()

@@ -1,0 +1,162 @@
+"""The compose file: no default secrets, addresses, connections, uploads and rights of its containers."""
+
+import ipaddress
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.deploy.deployed import COMPOSE, KUSTOMIZATIONS, checked, counting_roles, ours
+from tests.acceptance.deploy.kustomized import build, containers
+from tests.acceptance.deploy.servers_by_tcp import DEPLOY
+
+
+def test_no_secret_has_a_default():
+    secrets = re.compile(r"PASSWORD|SECRET_KEY$|ENCRYPTION_KEYS|_API_KEY")
+    for service in COMPOSE["services"].values():
+        for name, value in service.get("environment", {}).items():
+            if secrets.search(name):
+                assert re.fullmatch(r"\$\{\w+:\?[^}]+\}", value), (name, value)
+    for line in (DEPLOY / "compose" / "env.example").read_text().splitlines():
+        assert not line or line.startswith("#") or line.endswith("=")
+
+
+def test_made_secrets_are_all_that_compose_demands_and_never_the_same():
+    script = str(DEPLOY / "compose" / "make-env")
+    made = [dict(line.split("=", 1) for line in checked("/bin/sh", script).splitlines()) for _ in range(2)]
+    text = (DEPLOY / "compose" / "compose.yaml").read_text()
+    assert set(re.findall(r"\$\{(\w+):\?", text)) == made[0].keys()
+    assert not set(made[0].values()) & set(made[1].values())
+    from cryptography.fernet import Fernet
+
+    Fernet(made[0]["KEBAB_ENCRYPTION_KEYS"])
+
+
+def test_every_setting_can_be_given_to_all_of_our_containers_and_to_no_other():
+    other = {"path": "kebab.env", "required": False}
+    assert {name for name, told in COMPOSE["services"].items() if other in told.get("env_file", ())} == set(
+        ours()
+    )
+
+
+def told_by_compose(value, **environment):
+    """What compose makes of a value with defaults, the innermost first."""
+    while True:
+        value, count = re.subn(
+            r"\$\{(\w+):-([^${}]*)\}", lambda each: environment.get(each[1]) or each[2], value
+        )
+        if not count:
+            return value
+
+
+@pytest.mark.parametrize("environment", [{}, {"KEBAB_PUBLIC_PORT": "9000"}])
+def test_links_lead_to_the_port_that_compose_publishes(environment):
+    (published,) = COMPOSE["services"]["proxy"]["ports"]
+    address, port, _ = told_by_compose(published, **environment).split(":")
+    for name, service in ours().items():
+        url = told_by_compose(service["environment"]["KEBAB_URL"], **environment)
+        assert url == f"http://{address}:{port}", name
+
+
+def test_no_container_is_given_an_address_that_another_names():
+    (network,) = COMPOSE["networks"]["inside"]["ipam"]["config"]
+    subnet, given = (ipaddress.ip_network(network[name]) for name in ("subnet", "ip_range"))
+    attached = [
+        told["networks"] for told in COMPOSE["services"].values() if isinstance(told["networks"], dict)
+    ]
+    named = [ipaddress.ip_address(each["inside"]["ipv4_address"]) for each in attached]
+    assert given.subnet_of(subnet)
+    assert len(set(named)) == len(named) == 3
+    for address in (*named, ipaddress.ip_address(network["gateway"])):
+        assert address in subnet and address not in given, address
+
+
+def test_compose_and_handbook_count_the_same_connections():
+    """As the handbook's formula has it, by the settings' own defaults."""
+    page = " ".join((DEPLOY.parent / "docs" / "operations" / "sizing.md").read_text().split())
+    settings = (DEPLOY.parent / "kebab" / "settings.py").read_text()
+    processes, threads = (
+        int(re.search(rf'at_least_one\("KEBAB_WEB_{name}", (\d+)\)', settings)[1])
+        for name in ("WORKERS", "THREADS")
+    )
+    process = 7 * threads + 10
+    node = processes * process
+    assert f"`7 × KEBAB_WEB_THREADS + 10` ({process})" in page and f"`{node} × nodes + 4 × workers" in page
+    compose = (DEPLOY / "compose" / "compose.yaml").read_text()
+    assert f"may use {node} connections, {process} for each" in compose
+    nodes = [name for name, told in ours().items() if told["command"] == ["web"]]
+    (most,) = re.findall(r"max_connections=(\d+)", compose)
+    assert int(most) > node * len(nodes) + 25 * 4 + 3 + 20
+
+
+def lies_on_disk(service, path):
+    """Whether a container's path lies on one of its volumes, or the image's, rather than in memory."""
+    volumes = {Path(each.split(":")[1]) for each in service.get("volumes", ())}
+    volumes |= {Path("/data")} if "kebab" in service["image"] else set()
+    mounts = volumes | {Path(each) for each in service["tmpfs"]}
+    above = [each for each in (path, *path.parents) if each in mounts]
+    return bool(above) and above[0] in volumes
+
+
+def test_uploads_pass_the_proxy_by_a_disk():
+    """A body of client_max_body_size is larger than the container's memory."""
+    told = (DEPLOY / "proxy" / "nginx-plain.conf").read_text()
+    paths = re.findall(r"(\w+)_temp_path (\S+);", told)
+    assert {name for name, _ in paths} == {"client_body", "proxy", "fastcgi", "uwsgi", "scgi"}
+    for _, path in paths:
+        assert lies_on_disk(COMPOSE["services"]["proxy"], Path(path)), path
+
+
+@pytest.mark.parametrize("name", ["node-a-web", "node-b-web", "worker", "embedder", "migrate"])
+def test_uploads_are_read_from_a_disk(name):
+    service = COMPOSE["services"][name]
+    assert lies_on_disk(service, Path(service["environment"].get("TMPDIR", "/tmp")))  # noqa: S108 - its default
+    assert "VOLUME /data\n" in (DEPLOY / "image" / "Containerfile").read_text()
+
+
+def test_a_web_process_finds_its_temporary_folder_made_and_cleared_of_uploads(tmp_path):
+    kebab, folder = tmp_path / "kebab", tmp_path / "made" / "tmp"
+    kebab.write_text('#!/bin/sh\necho "$@"\n')
+    kebab.chmod(0o755)
+    told = {"PATH": f"{tmp_path}:/usr/bin:/bin", "DATABASE_URL": "x", "REDIS_URL": "x", "TMPDIR": str(folder)}
+    command = ["/bin/sh", str(DEPLOY / "image" / "entrypoint.sh"), "web"]
+    assert checked(*command, env=told) == "web\n"
+    (folder / "tmpabc.upload.zip").touch()
+    (folder / "kept").touch()
+    checked(*command, env=told)
+    assert {each.name for each in folder.iterdir()} == {"kept", "kebab-role"}
+
+
+def test_containers_of_ours_may_do_nothing_they_need_not():
+    for name, told in COMPOSE["services"].items():
+        if name == "postgres":
+            continue
+        assert told["read_only"] and told["cap_drop"] == ["ALL"], name
+        assert "no-new-privileges:true" in told["security_opt"], name
+    for folder in KUSTOMIZATIONS:
+        for manifest in build(folder):
+            for container in containers(manifest):
+                rights = container["securityContext"]
+                assert rights["readOnlyRootFilesystem"] and rights["capabilities"] == {"drop": ["ALL"]}
+                assert rights["allowPrivilegeEscalation"] is False
+                pod = manifest["spec"]["template"]["spec"]
+                assert pod["securityContext"]["runAsNonRoot"]
+                assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+                assert (
+                    container["resources"]["limits"]["memory"] and container["resources"]["requests"]["cpu"]
+                )
+
+
+def test_services_without_a_web_process_tell_what_they_count():
+    def data(service):
+        return {each for each in service.get("volumes", ()) if each.endswith(":/data")}
+
+    web = {each for told in ours().values() if told["command"] == ["web"] for each in data(told)}
+    apart = {
+        name: told
+        for name, told in ours().items()
+        if told["command"][0] in counting_roles() and not data(told) & web
+    }
+    assert apart.keys() == {"worker", "embedder", "beat"}
+    for name, told in apart.items():
+        assert told["expose"] == [told["environment"]["KEBAB_METRICS_PORT"]], name

@@ -1,0 +1,385 @@
+"""The files of deploy/, by the programs that know them; each is skipped where its program is missing."""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.acceptance.deploy.deployed import KUBERNETES, KUSTOMIZATIONS, checked, counting_roles, ours
+from tests.acceptance.deploy.image_files import IGNORED, Ignored, make_application
+from tests.acceptance.deploy.kustomized import build, containers
+from tests.acceptance.deploy.servers_by_tcp import DEPLOY, find_program
+
+LINTERS = "install deploy/requirements-linters.txt in an environment whose bin folder is on the PATH"
+SCRIPTS = [
+    *sorted((DEPLOY / "image").glob("*.sh")),
+    *sorted((DEPLOY / "proxy").glob("*.sh")),
+    DEPLOY / "compose" / "make-env",
+    DEPLOY / "compose" / "make-roles.sh",
+    DEPLOY / "make-venv",
+]
+UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
+IMAGE_ROLES = {"web", "worker", "embedder", "beat", "mirror", "watch", "migrate", "mcp"}
+
+
+def program(name, remedy=LINTERS):
+    return find_program(name, remedy, pytest.skip)
+
+
+def test_the_build_file_has_nothing_that_a_linter_finds():
+    checked(program("hadolint"), str(DEPLOY / "image" / "Containerfile"))
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_scripts_have_nothing_that_a_linter_finds(script):
+    checked(program("shellcheck", "install Debian's shellcheck"), str(script))
+    assert script.stat().st_mode & 0o111
+
+
+def test_the_compose_file_fits_its_schema():
+    file = str(DEPLOY / "compose" / "compose.yaml")
+    checked(program("check-jsonschema"), "--builtin-schema", "vendor.compose-spec", file)
+
+
+@pytest.mark.parametrize("folder", KUSTOMIZATIONS, ids=lambda path: path.name)
+def test_manifests_fit_kubernetes_schemas(folder, tmp_path):
+    validate = program("kubernetes-validate")
+    known = [each for each in build(folder) if each["apiVersion"] != "keda.sh/v1alpha1"]
+    file = tmp_path / "manifests.yaml"
+    file.write_text(yaml.safe_dump_all(known))
+    checked(validate, "--strict", str(file))
+
+
+def test_the_autoscaler_without_keda_fits_the_schemas():
+    file = KUBERNETES / "components" / "autoscaling-hpa" / "scaling.yaml"
+    checked(program("kubernetes-validate"), "--strict", str(file))
+
+
+def kustomize():
+    """The command that builds a folder: of kustomize itself, or of kubectl, which has it inside."""
+    if shutil.which("kustomize"):
+        return program("kustomize"), "build"
+    return program("kubectl", "put kustomize or kubectl on the PATH"), "kustomize"
+
+
+def images(manifest):
+    return [each["image"] for each in containers(manifest)]
+
+
+@pytest.mark.parametrize("folder", KUSTOMIZATIONS, ids=lambda path: path.name)
+def test_manifests_are_what_kustomize_makes_of_them(folder):
+    built = checked(*kustomize(), str(folder))
+
+    def told(manifests):
+        return {
+            (each["kind"], re.sub(r"-[a-z0-9]{10}$", "", each["metadata"]["name"])): (
+                images(each),
+                each.get("spec", {}).get("replicas"),
+            )
+            for each in manifests
+        }
+
+    assert told(yaml.safe_load_all(built)) == told(build(folder))
+
+
+def test_an_overlay_names_the_image_that_all_containers_of_ours_run():
+    ran = [image for each in build(KUBERNETES / "overlays" / "example") for image in images(each)]
+    assert {image for image in ran if "kebab" in image} == {"registry.example.org/kebab:0.2.0"}
+    assert len([image for image in ran if "kebab" in image]) == 6
+
+
+def test_haproxy_takes_its_configuration():
+    haproxy = program("haproxy", "install Debian's haproxy")
+    told = {"NODES_NAMESPACE": "kebab"}
+    checked(haproxy, "-c", "-f", str(KUBERNETES / "base" / "haproxy.cfg"), env=told)
+
+
+def proxy_file(name, folder):
+    """A copy of a configuration of nginx, with a certificate and a pid file of its own."""
+    openssl = program("openssl", "install Debian's openssl")
+    shutil.copytree(DEPLOY / "proxy", folder / "proxy")
+    key, certificate = folder / "site.key", folder / "site.crt"
+    made = ("-newkey", "rsa:2048", "-nodes", "-keyout", str(key), "-out", str(certificate))
+    checked(openssl, "req", "-x509", *made, "-days", "1", "-subj", "/CN=kebab.example.org")
+    file = folder / "proxy" / name
+    told = file.read_text().replace("/etc/nginx/tls/kebab.example.org", str(folder / "site"))
+    told = told.replace("/var/cache/nginx", str(folder / "proxy"))
+    file.write_text(told.replace("/run/nginx.pid", str(folder / "pid")))
+    return str(file)
+
+
+@pytest.mark.parametrize("name", ["nginx.conf", "nginx-plain.conf"])
+def test_nginx_takes_its_configuration(name, tmp_path):
+    checked(program("nginx", "install Debian's nginx-light"), "-t", "-c", proxy_file(name, tmp_path))
+
+
+def test_nginx_starts_where_its_output_is_the_journals_socket(tmp_path):
+    nginx = program("nginx", "install Debian's nginx-light")
+    command = [nginx, "-t", "-c", proxy_file("nginx.conf", tmp_path)]
+    journal, output = socket.socketpair()
+    with journal, output:
+        done = subprocess.run(command, stdout=output, stderr=output, timeout=120, check=False)
+        assert done.returncode == 0, journal.recv(10_000).decode()
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.name)
+def test_units_are_sound_and_hardened(unit, tmp_path):
+    analyze = program("systemd-analyze", "install Debian's systemd")
+    for each in (*UNITS, DEPLOY / "systemd" / "kebab.target"):
+        told = re.sub(r"^ExecStart=\S+", "ExecStart=/bin/true", each.read_text(), flags=re.M)
+        (tmp_path / each.name).write_text(told)
+    name = unit.name.replace("@.", "@8000.")
+    if name != unit.name:
+        (tmp_path / name).write_text((tmp_path / unit.name).read_text())
+    said = checked(
+        analyze, "verify", "--man=no", str(tmp_path / name), env={"SYSTEMD_UNIT_PATH": f"{tmp_path}:"}
+    )
+    assert not [line for line in said.splitlines() if str(tmp_path) in line]
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.name)
+def test_units_run_verbs_that_exist_and_keep_to_themselves(unit):
+    told = unit.read_text()
+    assert {"NoNewPrivileges=yes", "ProtectSystem=strict"} <= set(told.splitlines())
+    verb = re.search(r"^ExecStart=/opt/kebab/\.venv/bin/kebab (\w+)", told, re.M)
+    if verb is not None:
+        commands = {path.stem for path in DEPLOY.parent.glob("*/**/management/commands/*.py")}
+        assert verb[1] in commands
+
+
+@pytest.mark.parametrize("name", ["web@", "worker", "embedder", "migrate"])
+def test_units_may_write_where_the_handbook_has_hosts_share_blobs(name):
+    handbook = (DEPLOY.parent / "docs" / "operations" / "install.md").read_text()
+    (shared,) = set(re.findall(r"KEBAB_BLOBS_URL=file://(/\S+?)`", handbook))
+    told = (DEPLOY / "systemd" / f"kebab-{name}.service").read_text()
+    writable = [Path(path) for path in re.findall(r"^ReadWritePaths=-?(\S+)$", told, re.M)]
+    assert any(Path(shared).is_relative_to(path) for path in writable)
+
+
+def test_every_role_of_the_image_is_one_that_its_entrypoint_knows():
+    entrypoint = (DEPLOY / "image" / "entrypoint.sh").read_text()
+    known = {
+        name for line in re.findall(r"^    ([a-z| ]+)\)", entrypoint, re.M) for name in line.split(" | ")
+    }
+    used = {told["command"][0] for name, told in ours().items() if "proxy" not in name}
+    for folder in KUSTOMIZATIONS:
+        for manifest in build(folder):
+            used |= {each["args"][0] for each in containers(manifest) if "kebab" in each["image"]}
+    assert used <= IMAGE_ROLES <= known
+
+
+@pytest.fixture
+def application(tmp_path):
+    """What the image has in /app."""
+    make_application(tmp_path / "app")
+    return tmp_path / "app"
+
+
+IMPORTED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import django
+django.setup()
+import kebab.asgi, kebab.celery, kebab.urls
+from search.wire.schemas import load_schema, schema_names
+assert all(map(load_schema, schema_names()))
+ours = [sys.modules[name] for name in sys.modules if name.partition(".")[0] in {"kebab", "search", "ingest"}]
+print(*schema_names(), *{module.__file__ for module in ours if module.__file__})
+"""
+
+
+def imported(application):
+    """Import every view in a process that has this application alone."""
+    folder = application.parent
+    told = {
+        "PATH": os.environ["PATH"],
+        "DJANGO_SETTINGS_MODULE": "kebab.settings",
+        "DATABASE_URL": "postgresql://kebab_app@127.0.0.1:1/kebab",
+        "REDIS_URL": "redis://127.0.0.1:1/0",
+        "KEBAB_DATA_DIR": str(folder / "data"),
+        "KEBAB_SECRET_KEY": "signs-nothing-that-anybody-will-see-0123",
+        "TMPDIR": str(folder),
+    }
+    command = [sys.executable, "-I", "-c", IMPORTED, str(application)]
+    return subprocess.run(
+        command, env=told, cwd=folder, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_the_image_has_all_that_its_views_need(application):
+    done = imported(application)
+    assert done.returncode == 0, done.stderr
+    names = [path.stem for path in (DEPLOY.parent / "docs" / "wire-schema" / "v1").glob("*.json")]
+    told = done.stdout.split()
+    schemas, files = told[: len(names)], told[len(names) :]
+    assert schemas == sorted(names)
+    assert files and all(Path(file).is_relative_to(application) for file in files)
+
+
+def test_an_image_that_lacks_something_is_found(application):
+    shutil.rmtree(application / "docs")
+    assert "LookupError: There is no schema" in imported(application).stderr
+
+
+def test_the_image_has_what_git_knows_of_its_folders(application):
+    git = program("git", "install git")
+    if not (DEPLOY.parent / ".git").exists():
+        pytest.skip("this is no checkout")
+    folders = ("manage.py", "kebab", "search", "ingest", "docs/wire-schema")
+    # The checkout may belong to somebody else than who runs the tests.
+    listing = ("-c", "safe.directory=*", "-C", str(DEPLOY.parent), "ls-files", "--", *folders)
+    known = set(checked(git, *listing).splitlines())
+    found = {file.relative_to(application).as_posix() for file in application.rglob("*") if file.is_file()}
+    assert known <= found
+    assert {Path(name).parts[0] for name in found} == {Path(name).parts[0] for name in folders}
+
+
+def test_what_the_ignore_file_lets_not_in_can_not_be_copied(tmp_path):
+    ignored = tmp_path / "ignored"
+    ignored.write_text(IGNORED.read_text().replace("!docs/wire-schema\n", ""))
+    with pytest.raises(ValueError, match="lets nothing in of docs/wire-schema"):
+        make_application(tmp_path / "app", ignored=ignored)
+
+
+@pytest.mark.parametrize(
+    ("path", "is_out"),
+    [
+        ("docs/wire-schema/v1/error.v1.json", False),
+        ("docs/people.md", True),
+        ("kebab/urls.py", False),
+        ("kebab/api/__pycache__/errors.cpython-312.pyc", True),
+        ("kebab/errors.pyc", True),
+        ("deploy/requirements-s3.txt", False),
+        ("deploy/image/entrypoint.sh", False),
+        ("deploy/compose/make-roles.sh", True),
+        (".env", True),
+        (".git/config", True),
+        ("kebab.env", True),
+    ],
+)
+def test_the_image_is_made_of_nothing_else(path, is_out):
+    assert Ignored(IGNORED.read_text()).holds(path) is is_out
+
+
+def test_network_policies_hold_for_every_pod():
+    manifests = build(KUBERNETES / "base")
+    policies = [each for each in manifests if each["kind"] == "NetworkPolicy"]
+    closed = next(each for each in policies if each["metadata"]["name"] == "kebab-nothing-comes-in")
+    wanted = closed["spec"]["podSelector"]["matchLabels"].items()
+    pods = [each["spec"]["template"]["metadata"]["labels"] for each in manifests if list(containers(each))]
+    assert pods and all(wanted <= labels.items() for labels in pods)
+
+
+def test_pods_without_a_web_process_tell_prometheus_what_they_count():
+    manifests = build(KUBERNETES / "base")
+    scraped = [each["spec"] for each in manifests if each["kind"] == "NetworkPolicy" and may_be_scraped(each)]
+    apart = [
+        (each["spec"]["template"]["metadata"]["labels"], container)
+        for each in manifests
+        for container in containers(each)
+        if container.get("args", [""])[0] in counting_roles()
+        and ["web"] not in [beside["args"] for beside in containers(each)]
+    ]
+    assert {container["args"][0] for _, container in apart} == {"worker", "embedder", "beat"}
+    for labels, container in apart:
+        (port,) = container["ports"]
+        assert {"name": "KEBAB_METRICS_PORT", "value": str(port["containerPort"])} in container["env"]
+        reached = [
+            name for policy in scraped if selects(policy["podSelector"], labels) for name in ports(policy)
+        ]
+        assert port["name"] in reached, container["name"]
+
+
+def may_be_scraped(policy):
+    wanted = {"namespaceSelector": {"matchLabels": {"kebab/may-scrape": "true"}}}
+    return any(wanted in each.get("from", ()) for each in policy["spec"].get("ingress", ()))
+
+
+def ports(policy):
+    return [port["port"] for each in policy["ingress"] for port in each["ports"]]
+
+
+def selects(selector, labels):
+    """Whether a selector of labels and of expressions with `In` takes these."""
+    named = selector.get("matchLabels", {}).items() <= labels.items()
+    told = selector.get("matchExpressions", ())
+    return named and all(
+        each["operator"] == "In" and labels.get(each["key"]) in each["values"] for each in told
+    )
+
+
+def test_what_selects_pods_finds_some():
+    manifests = build(KUBERNETES / "overlays" / "example")
+    pods = [each["spec"]["template"]["metadata"]["labels"] for each in manifests if list(containers(each))]
+    for manifest in manifests:
+        selector = manifest.get("spec", {}).get("selector")
+        if selector:
+            wanted = selector.get("matchLabels", selector)
+            assert any(wanted.items() <= labels.items() for labels in pods), manifest["metadata"]["name"]
+        scaled = manifest.get("spec", {}).get("scaleTargetRef")
+        if scaled:
+            assert scaled["name"] in {
+                each["metadata"]["name"] for each in manifests if each["kind"] == "Deployment"
+            }
+
+
+@pytest.mark.parametrize("name", ["autoscaling-keda", "autoscaling-hpa"])
+def test_how_many_there_are_is_told_by_the_autoscaler_alone(name):
+    base = build(KUBERNETES / "base")
+    counted = {each["metadata"]["name"]: each["spec"]["replicas"] for each in base if runs_for_ever(each)}
+    assert counted["kebab-worker"] == 2 and counted["kebab-embedder"] == 1
+    manifests = build(KUBERNETES / "components" / name, base)
+    scaled = {each["spec"]["scaleTargetRef"]["name"] for each in manifests if scales(each)}
+    left = {each["metadata"]["name"] for each in manifests if "replicas" in each.get("spec", {})}
+    assert scaled == {"kebab-worker", "kebab-embedder"}
+    assert left == counted.keys() - scaled
+
+
+def runs_for_ever(manifest):
+    return manifest["kind"] in {"Deployment", "StatefulSet"}
+
+
+def scales(manifest):
+    return "scaleTargetRef" in manifest.get("spec", {})
+
+
+def test_the_router_knows_as_many_nodes_as_there_may_be():
+    configuration = (KUBERNETES / "base" / "haproxy.cfg").read_text()
+    names = re.findall(r'^    server \S+ "(\S+):8000" id', configuration, re.M)
+    namespace = {"fieldRef": {"fieldPath": "metadata.namespace"}}
+    for folder in KUSTOMIZATIONS:
+        manifests = build(folder)
+        (node,) = (each for each in manifests if each["kind"] == "StatefulSet")
+        assert node["spec"]["replicas"] <= len(names) == 8
+        # In full: HAProxy's resolver knows no search domains.
+        domain = f"{node['spec']['serviceName']}.${{NODES_NAMESPACE}}.svc.cluster.local"
+        assert names == [f"{node['metadata']['name']}-{n}.{domain}" for n in range(8)]
+        (router,) = (each for each in manifests if "haproxy" in "".join(images(each)))
+        (container,) = containers(router)
+        assert {"name": "NODES_NAMESPACE", "valueFrom": namespace} in container["env"]
+
+
+def test_settings_that_are_set_are_settings_that_are_read():
+    read = set(re.findall(r'"(KEBAB_[A-Z_]+)"', (DEPLOY.parent / "kebab" / "settings.py").read_text()))
+    told = {name for each in ours().values() for name in each.get("environment", {})}
+    for folder in KUSTOMIZATIONS:
+        for manifest in build(folder):
+            told |= {name for name in manifest.get("data", {}) if name.isupper()}
+            told |= {each["name"] for part in containers(manifest) for each in part.get("env", ())}
+    for example in (DEPLOY / "systemd").glob("*.example"):
+        told |= set(re.findall(r"^([A-Z_]+)=", example.read_text(), re.M))
+    ours_alone = {name for name in told if name.startswith("KEBAB_") and not name.startswith("KEBAB_NODES")}
+    assert ours_alone - read == set()
+
+
+def test_the_handbook_names_files_that_exist():
+    handbook = DEPLOY.parent / "docs" / "operations"
+    for page in handbook.glob("*.md"):
+        for name in re.findall(r"`(deploy/[\w./@-]+)`", page.read_text()):
+            assert (Path(DEPLOY.parent) / name).exists(), (page.name, name)

@@ -1,0 +1,87 @@
+"""nginx with our configuration, in front of a node that says what it was told."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import httpx
+import pytest
+
+from tests.acceptance.deploy.servers_by_tcp import DEPLOY, find_program
+from tests.acceptance.deploy.site import Proxy
+from tests.support.stack import eventually, temporary_directory
+
+FORGED = {"X-Forwarded-For": "198.51.100.1, 203.0.113.9", "X-Forwarded-Proto": "https"}
+
+
+class _Echo(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        names = ("X-Forwarded-For", "X-Forwarded-Proto")
+        body = json.dumps([self.headers[name] for name in names]).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def echo() -> Iterator[str]:
+    """Serve a node in a thread, and give its address."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Echo) as node:
+        thread = Thread(target=node.serve_forever)
+        thread.start()
+        try:
+            yield f"127.0.0.1:{node.server_port}"
+        finally:
+            node.shutdown()
+            thread.join()
+
+
+@pytest.fixture
+def told() -> Iterator[Callable[..., list[str]]]:
+    """What a node is told of a request with forged headers, by a proxy that believes these addresses."""
+    nginx = find_program("nginx", "install Debian's nginx-light", pytest.skip)
+    find_program("curl", "install Debian's curl", pytest.skip)
+    with ExitStack() as stack:
+        node = stack.enter_context(echo())
+
+        def ask(*balancers: str) -> list[str]:
+            folder = temporary_directory()
+            stack.callback(shutil.rmtree, folder)
+            proxy = Proxy(folder / "proxy", nginx, [node], balancers=balancers)
+            stack.callback(proxy.stop)
+            proxy.start()
+            eventually(lambda: _answer(proxy.url), "the proxy answers", 30)
+            return _answer(proxy.url)
+
+        yield ask
+
+
+def _answer(url: str) -> list[str]:
+    try:
+        return list(httpx.get(url, headers=FORGED, timeout=30).json())
+    except httpx.HTTPError:
+        return []
+
+
+@pytest.mark.parametrize("balancers", [(), ("192.0.2.1", "10.0.0.0/8")], ids=["none", "others"])
+def test_what_a_client_says_of_itself_is_not_believed(told, balancers):
+    assert told(*balancers) == ["127.0.0.1", "http"]
+
+
+def test_what_the_balancer_says_is_believed_as_far_as_it_saw_it_itself(told):
+    assert told("192.0.2.1", "127.0.0.0/8") == ["203.0.113.9", "https"]
+
+
+def test_nobody_is_believed_where_no_balancer_is_named():
+    script = DEPLOY / "proxy" / "believe-balancer.sh"
+    printed = subprocess.run([str(script)], capture_output=True, text=True, check=True, timeout=30).stdout
+    assert printed == (DEPLOY / "proxy" / "kebab-balancer.conf").read_text()
+    assert "set_real_ip_from" not in printed

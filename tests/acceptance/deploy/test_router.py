@@ -1,0 +1,139 @@
+"""The router of the Kubernetes manifests, in front of nodes that say who they are."""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import httpx
+import pytest
+
+from tests.acceptance.deploy.servers_by_tcp import DEPLOY, find_program
+from tests.support.stack import eventually, free_port
+
+SLUGS = [f"w{n}" for n in range(24)]
+
+
+class Node(ThreadingHTTPServer):
+    """Answers everything with its name; `/readyz` with 503 while it drains."""
+
+    def __init__(self, name: str, port: int) -> None:
+        super().__init__(("127.0.0.1", port), _Answer)
+        self.name = name
+        self.is_draining = False
+        self.thread = Thread(target=self.serve_forever)
+        self.thread.start()
+
+    def handle_error(self, *_: object) -> None:
+        """Say nothing: who asks whether we are ready hangs up early."""
+
+    def end(self) -> None:
+        """Stop listening."""
+        if self.thread.is_alive():
+            self.shutdown()
+            self.server_close()
+            self.thread.join()
+
+
+class _Answer(BaseHTTPRequestHandler):
+    server: Node
+
+    def do_GET(self) -> None:
+        is_unready = self.server.is_draining and self.path == "/readyz"
+        body = self.server.name.encode()
+        self.send_response(503 if is_unready else 200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_POST = do_GET
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def nodes() -> Iterator[list[Node]]:
+    made = [Node(name, free_port()) for name in ("node-0", "node-1")]
+    yield made
+    for node in made:
+        node.end()
+
+
+@pytest.fixture
+def router(nodes, tmp_path) -> Iterator[httpx.Client]:
+    """A client of the router, whose first two names are these nodes."""
+    program = find_program("haproxy", "install Debian's haproxy", pytest.skip)
+    told = (DEPLOY / "kubernetes" / "base" / "haproxy.cfg").read_text()
+    for number, node in enumerate(nodes):
+        name = f'"kebab-node-{number}.kebab-nodes.${{NODES_NAMESPACE}}.svc.cluster.local:8000"'
+        assert name in told
+        told = told.replace(name, f"127.0.0.1:{node.server_port}")
+    told = re.sub(r"^    server .*kebab-node-.*\n", "", told, flags=re.M)
+    port = free_port()
+    file = tmp_path / "haproxy.cfg"
+    file.write_text(told.replace("bind :8080", f"bind 127.0.0.1:{port}"))
+    with (tmp_path / "log").open("wb") as log:
+        running = subprocess.Popen([program, "-W", "-db", "-f", str(file)], stdout=log, stderr=log)
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as client:
+        client.log = tmp_path / "log"
+        try:
+            eventually(lambda: len(set(routes(client))) == 2, "the router asks both nodes", 30)
+            yield client
+        finally:
+            running.terminate()
+            running.wait(30)
+
+
+def routes(client):
+    try:
+        return [client.get(f"/w/{slug}/").text for slug in SLUGS]
+    except httpx.HTTPError:
+        return []
+
+
+def test_a_workspace_and_a_token_have_one_node_each(router):
+    nodes = routes(router)
+    assert routes(router) == nodes
+    assert [router.post(f"/api/v1/workspaces/{slug}/search").text for slug in SLUGS] == nodes
+    calls = [router.post("/mcp", headers={"Authorization": f"Bearer kbb_{slug}_a"}).text for slug in SLUGS]
+    again = [router.post("/mcp", headers={"Authorization": f"Bearer kbb_{slug}_b"}).text for slug in SLUGS]
+    assert calls == again
+    assert set(calls) == {"node-0", "node-1"}
+
+
+def test_a_node_that_drains_gets_nothing_new_and_its_workspaces_back_later(router, nodes):
+    before = routes(router)
+    nodes[0].is_draining = True
+    eventually(lambda: set(routes(router)) == {"node-1"}, "the draining node is left alone", 30)
+    nodes[0].is_draining = False
+    eventually(lambda: routes(router) == before, "it has its workspaces again", 30)
+
+
+def test_a_dead_node_fails_no_request_that_changes_nothing(router, nodes):
+    nodes[1].end()
+    assert set(routes(router)) == {"node-0"}
+    found = {router.post(f"/api/v1/workspaces/{slug}/search").text for slug in SLUGS}
+    assert found == {"node-0"}
+
+
+def test_without_nodes_the_answer_is_a_503_that_says_when_to_come_again(router, nodes):
+    for node in nodes:
+        node.end()
+    answer = router.get("/w/w0/")
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
+    assert answer.json()["code"] == "no_node"
+
+
+def test_metrics_stay_inside_and_queries_and_secrets_out_of_the_log(router):
+    assert router.get("/metrics").status_code == 404
+    assert router.get("/%6detrics").status_code == 404
+    assert router.get("/router/healthz").status_code == 200
+    router.get("/invitations/very-secret")
+    router.get("/%69nvitations/very-secret")
+    router.get("/api/v1/workspaces/w0/search?q=confidential")
+    router.get("/w/marks-the-end/")
+    eventually(lambda: "marks-the-end" in router.log.read_text(), "the log is written", 30)
+    assert "very-secret" not in router.log.read_text()
+    assert "confidential" not in router.log.read_text()

@@ -1,0 +1,255 @@
+"""The image's processes by hand, on servers with two roles, behind nginx with our configuration."""
+
+import json
+import re
+import signal
+import threading
+
+import httpx
+import psycopg
+import pytest
+
+from tests.acceptance.client import Client
+from tests.acceptance.deploy.servers_by_tcp import APP_PASSWORD
+from tests.acceptance.deploy.site import Proxy
+from tests.support.stack import eventually, free_port
+
+pytestmark = pytest.mark.stack
+
+
+def node_of(site, slug):
+    """The node that answers for a workspace."""
+    return site.node_for(f"/api/v1/workspaces/{slug}/search")
+
+
+def other(node):
+    return {"node-a": "node-b", "node-b": "node-a"}[node]
+
+
+def test_what_started_before_the_migrations_waited_and_then_served(site):
+    for part in (site.web("node-a"), site.part("worker", "worker")):
+        assert part.says("The database is ready; starting.")
+        assert part.is_running()
+
+
+def test_one_workspaces_requests_go_to_one_node_and_workspaces_to_both(site):
+    nodes = site.routes()
+    assert site.routes() == nodes
+    assert [site.node_for(f"/api/v1/workspaces/w{n}/search") for n in range(len(nodes))] == nodes
+    assert set(nodes) == {"node-a", "node-b"}
+
+
+def test_pages_come_with_their_style(site):
+    page = httpx.get(f"{site.proxy.url}/login", timeout=60)
+    style = re.search(r'href="(/static/[^"]+\.css)"', page.text)
+    assert page.status_code == 200
+    assert httpx.get(f"{site.proxy.url}{style[1]}", timeout=60).status_code == 200
+
+
+def test_calls_of_mcp_with_one_token_go_to_one_node(site):
+    def nodes(secret):
+        tokens = (f"Bearer kbb_prefix{n}_{secret}" for n in range(16))
+        return [site.node_for("/mcp", Authorization=token) for token in tokens]
+
+    assert nodes("one") == nodes("another")
+    assert set(nodes("one")) == {"node-a", "node-b"}
+
+
+def test_a_document_is_found_at_once_through_the_proxy(client):
+    written = client.upload("heron.md", "# Heron\n\nA heron waits.\n", wait_for="searchable")
+    found = client.search("heron", mode="lexical", min_seq=written["seq"])
+    assert found["hits"][0]["doc_path"] == "heron.md"
+
+
+def test_the_next_node_answers_for_one_that_is_dead_and_gives_the_workspace_back(site, client):
+    written = client.upload("plover.md", "# Plover\n\nA plover runs.\n", wait_for="searchable")
+    first = node_of(site, client.slug)
+    with site.restarted(first):
+        site.web(first).kill()
+        for _ in range(10):
+            found = client.search("plover", mode="lexical", min_seq=written["seq"])
+            assert found["hits"][0]["doc_path"] == "plover.md"
+        assert node_of(site, client.slug) == other(first)
+    assert node_of(site, client.slug) == first
+
+
+def test_events_pass_the_proxy_as_they_are_told(site, client):
+    worker = site.part("worker", "worker")
+    worker.kill()
+    try:
+        job = client.upload("egret.md", "# Egret\n\nAn egret.\n")["job"]["id"]
+        events = client.events(job)
+        name, told = next(events)
+        assert (name, told["state"]) == ("progress", "queued")
+    finally:
+        worker.start()
+    assert [told["state"] for _, told in events][-1] == "succeeded"
+
+
+class Busy:
+    """Clients who upload and search all the time, each request on a connection of its own."""
+
+    def __init__(self, url, tokens):
+        self._url, self._tokens = url, tokens
+        self._stop = threading.Event()
+        self._threads = [threading.Thread(target=self._run, args=(slug,)) for slug in tokens]
+        self.failures, self.count = [], 0
+
+    def __enter__(self):
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self, slug):
+        number = 0
+        while not self._stop.is_set():
+            number += 1
+            self._ask(slug, "documents", {"path": f"busy{number % 5}.md", "text": f"# Busy\n\n{number}\n"})
+            self._ask(slug, "search", {"q": "busy"})
+
+    def _ask(self, slug, what, body):
+        headers = {"Authorization": f"Bearer {self._tokens[slug]}", "Connection": "close"}
+        url = f"{self._url}/api/v1/workspaces/{slug}/{what}"
+        try:
+            status = httpx.post(url, json=body, headers=headers, timeout=60).status_code
+        except httpx.HTTPError as error:
+            status = repr(error)
+        self.count += 1
+        if status not in (200, 202):
+            self.failures.append((what, status))
+
+
+def test_a_node_that_drains_loses_no_request(site, client, tokens):
+    first = node_of(site, client.slug)
+    web = site.web(first)
+    with site.restarted(first), Busy(site.proxy.url, tokens) as busy:
+        eventually(lambda: busy.count > 20, "clients are busy", 60)
+        web.ask_to_stop()
+        # A single process ends by the signal once all is answered; several end with 0.
+        assert web.wait() in (0, -signal.SIGTERM)
+        before = busy.count
+        eventually(lambda: busy.count > before + 20, "clients are busy with the other node", 60)
+    assert busy.failures == []
+
+
+def test_without_any_node_the_proxy_says_503_and_when_to_come_again(site, client):
+    with site.restarted("node-a", "node-b"):
+        for node in ("node-a", "node-b"):
+            site.web(node).kill()
+        answer = client.request("POST", "/search", json={"q": "heron"})
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
+        assert answer.json()["code"] == "no_node"
+    assert client.request("GET", "/jobs").status_code == 200
+
+
+def test_what_prometheus_reads_and_secrets_in_links_stay_inside(site):
+    assert httpx.get(f"{site.proxy.url}/metrics").status_code == 404
+    assert httpx.get(f"{site.proxy.url}/%6detrics").status_code == 404
+    httpx.get(f"{site.proxy.url}/invitations/very-secret")
+    httpx.get(f"{site.proxy.url}/api/v1/workspaces/alpha/search?q=confidential")
+    assert "very-secret" not in site.proxy.log()
+    assert "confidential" not in site.proxy.log()
+
+
+def test_behind_a_balancer_that_speaks_tls_pages_are_not_redirected_without_end(site):
+    port = free_port()
+    web = site.part("tls-web", "web", KEBAB_HTTPS="1", KEBAB_PORT=str(port))
+    proxies = [
+        Proxy(site.folder / f"proxy-{name}", site.nginx, [f"127.0.0.1:{port}"], balancers=believed)
+        for name, believed in (("believes", ("127.0.0.1",)), ("doubts", ()))
+    ]
+
+    def statuses(**said):
+        try:
+            return [httpx.get(proxy.url, headers=said, timeout=60).status_code for proxy in proxies]
+        except httpx.HTTPError:
+            return []
+
+    try:
+        for part in (web, *proxies):
+            part.start()
+        eventually(lambda: statuses() == [301, 301], "what came without TLS is sent to it", 120, poll_s=0.5)
+        believed, doubted = statuses(**{"X-Forwarded-Proto": "https"})
+        assert (believed != 301, doubted) == (True, 301)
+        assert believed < 500
+    finally:
+        web.kill()
+        for proxy in proxies:
+            proxy.stop()
+
+
+def test_the_applications_role_owns_nothing(site):
+    url = site.postgres.url("kebab_app", APP_PASSWORD)
+    with psycopg.connect(url) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute("CREATE TABLE mine (id int)")
+    doctor = site.part("worker", "worker").run("doctor", "--json")
+    checks = {each["name"]: each for each in json.loads(doctor.stdout)["checks"]}
+    assert checks["row-level security"]["status"] == "ok"
+
+
+def test_a_worker_whose_blobs_are_elsewhere_refuses_to_start(site):
+    stray = site.part("stray", "worker", KEBAB_BLOBS_URL=f"file://{site.folder / 'elsewhere'}")
+    refused = stray.run("worker")
+    assert refused.returncode == 2
+    assert "KEBAB_BLOBS_URL" in refused.stderr
+
+
+def test_health_checks_tell_the_living_from_the_dead(site):
+    web, worker = site.web("node-b"), site.part("worker", "worker")
+    assert web.run("healthcheck").returncode == 0
+    assert worker.run("healthcheck").returncode == 0
+    with site.restarted("node-b"):
+        web.kill()
+        assert web.run("healthcheck").returncode != 0
+
+
+def test_status_counts_processes_that_nobody_supervises(site):
+    wanted = {("node-a", "web"), ("node-a", "mirror"), ("node-b", "web"), ("worker", "worker")}
+
+    def are_listed():
+        listing = json.loads(site.part("worker", "worker").run("status", "--json").stdout)
+        rows = {(row["node"], row["role"]) for row in listing["processes"] if row["is_alive"]}
+        return listing["is_running"] and wanted <= rows
+
+    eventually(are_listed, "all are listed", 120, poll_s=1)
+
+
+def test_without_servers_of_its_own_a_part_says_what_is_missing(site):
+    part = site.part("lonely", "web", DATABASE_URL="")
+    refused = part.run("web")
+    assert refused.returncode == 2
+    assert "DATABASE_URL" in refused.stderr
+
+
+def test_the_databases_password_is_replaced_while_the_site_answers(site, tokens):
+    """As docs/operations/rotate.md says: a second role, and one process after the other."""
+    with psycopg.connect(site.postgres.superuser(), autocommit=True) as connection:
+        connection.execute("CREATE ROLE kebab_app_2 LOGIN NOSUPERUSER NOBYPASSRLS PASSWORD 'second'")
+        connection.execute("GRANT CONNECT, TEMPORARY ON DATABASE kebab TO kebab_app_2")
+    fresh = {"DATABASE_URL": site.postgres.url("kebab_app_2", "second")}
+    migrating = site.part("second", "migrate", **site.as_owner(), **fresh)
+    assert migrating.run("migrate").returncode == 0
+    with Busy(site.proxy.url, tokens) as busy:
+        for node in ("node-a", "node-b"):
+            web = site.web(node)
+            web.environment.update(fresh)
+            web.ask_to_stop()
+            web.wait()
+            web.start()
+            eventually(lambda node=node: site.is_ready(node), f"{node} is ready", 120)
+    assert busy.failures == []
+    for part in site.parts.values():
+        if part.is_running() and "kebab_app:" in part.environment["DATABASE_URL"]:
+            part.environment.update(fresh)
+            part.ask_to_stop()
+            part.wait()
+            part.start()
+    slug, token = next(iter(tokens.items()))
+    speaking = Client(site.proxy.url, slug, token)
+    speaking.upload("rotated.md", "# Rotated\n\nAn avocet.\n", wait_for="searchable")
+    speaking.close()

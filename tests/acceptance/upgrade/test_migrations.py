@@ -1,0 +1,170 @@
+"""Migrations expand: the version before goes on while they run and after, so that there is a way back."""
+
+from types import SimpleNamespace
+
+import pytest
+from django.contrib.postgres.operations import AddConstraintNotValid
+from django.db import OperationalError, connection, migrations, models
+from django.db.migrations.loader import MigrationLoader
+from psycopg.errors import LockNotAvailable
+
+from kebab.tenancy.expanding import AddIndexBeside
+from kebab.tenancy.locking import tried_again
+from kebab.tenancy.owner import owner_connection
+from kebab.tenancy.policies import wall
+from search.models import Chunk
+from tests.acceptance.upgrade.judging import FIRST_RELEASE, faults, judged
+
+LOADER = MigrationLoader(None)
+LATER = sorted(key for key in LOADER.disk_migrations if judged(*key))
+INDEX = models.Index(fields=("workspace", "path"), name="by_path")
+CHECK = models.CheckConstraint(condition=models.Q(size_bytes__gte=0), name="size_positive")
+
+
+def state_before(key):
+    return LOADER.project_state(key, at_end=False)
+
+
+def test_every_migration_after_the_first_release_expands():
+    found = {key: list(faults(LOADER.disk_migrations[key], state_before(key))) for key in LATER}
+    assert {key: told for key, told in found.items() if told} == {}
+
+
+def test_the_migrations_of_the_first_release_are_all_there():
+    released = {
+        app: [int(name.split("_")[0]) for of, name in LOADER.disk_migrations if of == app]
+        for app in FIRST_RELEASE
+    }
+    assert all(last in released[app] for app, last in FIRST_RELEASE.items())
+
+
+def judge(*operations, **fields):
+    made = SimpleNamespace(operations=operations, app_label="search", **fields)
+    return list(faults(made, LOADER.project_state(("search", "0018_asked_queries"))))
+
+
+def field(name="extra", **options):
+    return migrations.AddField("document", name, models.CharField(max_length=9, **options))
+
+
+def altered(**options):
+    return migrations.AlterField("document", "mime", models.CharField(**options))
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        migrations.RemoveField("document", "lang"),
+        migrations.RenameField("document", "lang", "language"),
+        migrations.DeleteModel("Change"),
+        migrations.RenameModel("Change", "Entry"),
+        migrations.AlterModelTable("Change", "search_log"),
+        migrations.AddIndex("document", INDEX),
+        migrations.RemoveIndex("chunk", "chunk_by_document"),
+        migrations.AddConstraint("document", CHECK),
+        migrations.RemoveConstraint("document", "document_trust_known"),
+        migrations.RunSQL("UPDATE search_document SET lang = 'en'"),
+        migrations.RunPython(migrations.RunPython.noop),
+        migrations.AddField("document", "extra", models.CharField(max_length=9, default="")),
+        field(null=True, unique=True),
+        field(null=True, db_index=True),
+        migrations.AddField("document", "by", models.ForeignKey("people.User", models.CASCADE, null=True)),
+        altered(max_length=100),
+        altered(max_length=200, null=True),
+        migrations.AlterField("document", "mime", models.TextField()),
+    ],
+    ids=lambda operation: operation.describe(),
+)
+def test_what_blocks_or_takes_away_is_refused(operation):
+    assert len(judge(operation)) == 1
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        migrations.CreateModel("Fresh", [("id", models.BigAutoField(primary_key=True))]),
+        field(null=True),
+        field(db_default=""),
+        AddIndexBeside("document", INDEX),
+        AddConstraintNotValid("document", CHECK),
+        altered(max_length=300),
+        altered(max_length=200, help_text="other words"),
+        migrations.RunSQL("CREATE OR REPLACE FUNCTION kebab_one() RETURNS int LANGUAGE sql AS 'SELECT 1'"),
+    ],
+    ids=lambda operation: operation.describe(),
+)
+def test_what_expands_is_taken(operation):
+    assert judge(operation) == []
+
+
+def test_a_table_that_is_made_along_may_be_done_anything_with():
+    made = migrations.CreateModel("Fresh", [("id", models.BigAutoField(primary_key=True))])
+    index = migrations.AddIndex("fresh", models.Index(fields=("id",), name="fresh_by_id"))
+    assert judge(made, index, wall("search_fresh")) == []
+    assert len(judge(made, wall("search_chunk"))) == 1
+
+
+def test_a_reason_allows_what_it_names_and_nothing_else():
+    operations = (migrations.RunSQL("DROP FUNCTION old()"), field(null=True))
+    assert judge(*operations, safe_because={0: "nothing has called it since 0.1.0"}) == []
+    assert len(judge(*operations, safe_because={0: " "})) == 1
+    assert len(judge(*operations, safe_because={0: "why", 1: "no need"})) == 1
+    assert len(judge(*operations, safe_because={0: "why", 7: "there is none"})) == 1
+
+
+def test_a_migration_that_gets_no_lock_comes_again_and_gives_up_in_the_end():
+    tries = []
+
+    def migrate():
+        tries.append(1)
+        if len(tries) < 2:
+            raise OperationalError("locked") from LockNotAvailable()
+
+    tried_again(migrate, lambda _: None)
+    assert len(tries) == 2
+    with pytest.raises(OperationalError):
+        tries.clear()
+        tried_again(migrate, lambda _: None, patience_s=-1)
+
+
+def test_another_error_of_a_migration_is_told_at_once():
+    def migrate():
+        raise OperationalError("the server has gone")
+
+    with pytest.raises(OperationalError, match="gone"):
+        tried_again(migrate, lambda _: None)
+
+
+@pytest.fixture
+def index(db):
+    made = models.Index(fields=("workspace", "ordinal"), name="chunk_tried")
+    yield AddIndexBeside("chunk", made)
+    with owner_connection() as owner:
+        owner.execute("DROP INDEX IF EXISTS chunk_tried")
+
+
+def build(operation):
+    from django.db import connections
+
+    state = LOADER.project_state(LOADER.graph.leaf_nodes("search"))
+    after = state.clone()
+    operation.state_forwards("search", after)
+    with connections["owner"].schema_editor(atomic=False) as editor:
+        operation.database_forwards("search", editor, state, after)
+
+
+def is_valid(name):
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)", [name])
+        return cursor.fetchone()
+
+
+@pytest.mark.django_db(transaction=True, databases=["default", "owner"])
+def test_an_index_that_was_left_half_built_is_built_anew(index):
+    build(index)
+    with owner_connection() as owner:
+        owner.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'chunk_tried'::regclass")
+    build(index)
+    assert is_valid("chunk_tried") == (True,)
+    build(index)  # and one that is whole is left alone
+    assert Chunk._meta.db_table == "search_chunk"

@@ -1,0 +1,253 @@
+"""What the first release has written is taken over, beside its searches, and it takes it back."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+
+from kebab.stack import addresses, secrets
+from tests.acceptance.client import Client
+from tests.acceptance.upgrade.versions import ROOT, VersionedStack, first_release, next_release
+from tests.support.stack import Stack, eventually, temporary_directory
+
+pytestmark = pytest.mark.stack
+
+TEXTS = {
+    f"birds/{name}.md": f"# {name.title()}\n\nThe {name} {habit}.\n\n## Nest\n\nThe {name} nests {place}.\n"
+    for name, habit, place in [
+        ("heron", "stands in the shallows and waits for fish", "in tall trees"),
+        ("curlew", "calls over the moor in spring", "on the ground"),
+        ("kingfisher", "dives for fish from a branch", "in a tunnel of the bank"),
+        ("swift", "sleeps on the wing", "under roofs"),
+    ]
+}
+QUERIES = ("heron", "fish", "where do birds nest", "calls in spring")
+MODES = ("lexical", "vector", "hybrid")
+# How long somebody reads before the migration gets its lock; a search that waited behind it took as long.
+SLOW_S = 20.0
+
+
+@pytest.fixture(scope="module")
+def folders() -> Iterator[Path]:
+    root = temporary_directory()
+    yield root
+    shutil.rmtree(root, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def old_code(folders) -> Path:
+    return first_release(folders / "first")
+
+
+@pytest.fixture
+def data_dir() -> Iterator[Path]:
+    path = temporary_directory()
+    yield path
+    Stack(path).remove()
+
+
+@pytest.fixture
+def other(data_dir) -> Iterator[Path]:
+    """The data directory of a second node, which shares the first one's bytes."""
+    path = temporary_directory()
+    (path / "blobs").symlink_to(data_dir / "blobs")
+    yield path
+    Stack(path).remove()
+
+
+@pytest.fixture
+def keep() -> Iterator[Callable[[Client], Client]]:
+    """Close a client at the test's end, however that comes."""
+    with contextlib.ExitStack() as kept:
+
+        def close_later(client: Client) -> Client:
+            kept.callback(client.close)
+            return client
+
+        yield close_later
+
+
+def stack_of(code: Path, data_dir: Path, **environment: str) -> VersionedStack:
+    return VersionedStack(
+        code, data_dir, KEBAB_EMBEDDER="hash", KEBAB_NODE_ID="node-a", KEBAB_WEB_WORKERS="1", **environment
+    )
+
+
+@contextlib.contextmanager
+def running(stack: Stack) -> Iterator[Stack]:
+    stack.up()
+    try:
+        yield stack
+    finally:
+        stack.stop()
+
+
+def said(stack: Stack, *arguments: str) -> dict:
+    done = stack.run(*arguments, "--json")
+    assert done.returncode == 0, done.stderr + done.stdout
+    return json.loads(done.stdout)
+
+
+def token_in(stack: Stack, slug: str) -> str:
+    said(stack, "workspace", "create", slug)
+    scopes = "search,ingest,manage,ask"
+    return said(stack, "token", "create", "--workspace", slug, "--scope", scopes)["token"]
+
+
+def jobs(client: Client) -> dict[str, int]:
+    states = [job["state"] for job in client.get("/jobs", limit=100)["results"]]
+    return {state: states.count(state) for state in set(states)}
+
+
+def all_ended(client: Client) -> bool:
+    return jobs(client).keys() <= {"succeeded", "failed", "cancelled"}
+
+
+def hits(client: Client) -> bytes:
+    """The hits of all queries in all modes, as bytes: ids, order, scores, snippets, citations."""
+    found = [client.search(query, mode=mode)["hits"] for query in QUERIES for mode in MODES]
+    return json.dumps(found).encode() if all(found) else b""
+
+
+def paths(client: Client, query: str) -> list[str]:
+    return [hit["doc_path"] for hit in client.search(query, mode="lexical")["hits"]]
+
+
+def test_a_data_directory_of_the_first_release_goes_on_and_goes_back(old_code, data_dir, keep):
+    old = stack_of(old_code, data_dir)
+    with running(old):
+        client = keep(Client(old.url, "birds", token_in(old, "birds")))
+        waiting = keep(Client(old.url, "waiting", token_in(old, "waiting")))
+        for path, text in TEXTS.items():
+            client.upload(path, text, wait_for="searchable")
+        failed = client.upload("broken.pdf", "this is no PDF")["job"]["id"]
+        eventually(lambda: all_ended(client), "everything is embedded")
+        before, listed = hits(client), client.get("/documents")
+        assert before
+        states = jobs(client)
+        for number in range(8):
+            waiting.upload(f"{number}.md", f"# Late\n\nThe wren{number} came late.\n")
+        os.kill(old.pids()["supervisor"], signal.SIGKILL)
+
+    new = stack_of(ROOT, data_dir)
+    with running(new):
+        moved, late = keep(client.at(new.url)), keep(waiting.at(new.url))
+        eventually(lambda: hits(moved) == before, "the hits are the same to the byte")
+        assert moved.get("/documents") == listed
+        assert jobs(moved) == states
+        assert moved.get(f"/jobs/{failed}")["id"] == failed
+        eventually(lambda: all_ended(late), "what was asked for before is done")
+        eventually(lambda: paths(late, "wren7")[:1] == ["7.md"], "it is found")
+        assert {each["path"] for each in late.get("/documents")["results"]} == {f"{n}.md" for n in range(8)}
+        moved.upload("birds/wren.md", "# Wren\n\nThe wren sings in the hedge.\n", wait_for="searchable")
+        eventually(lambda: all_ended(moved), "the new document is embedded")
+        after = hits(moved)
+        assert said(new, "doctor", "--deep")["healthy"]
+
+    with running(old):
+        back = keep(client.at(old.url))
+        eventually(lambda: hits(back) == after, "the hits are the same to the byte")
+        assert paths(back, "hedge") == ["birds/wren.md"]
+        back.upload("birds/rook.md", "# Rook\n\nThe rook walks behind the plough.\n", wait_for="searchable")
+        assert paths(back, "plough") == ["birds/rook.md"]
+        assert said(old, "doctor")["healthy"]
+
+
+class Searching:
+    """Searches through one node all the time, and notes what didn't go as it should."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self.slowest_s = 0.0
+        self.searches = 0
+        self.faults: list[str] = []
+
+    def __enter__(self) -> "Searching":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            began = time.monotonic()
+            try:
+                answer = self._client.request("POST", "/search", json={"q": "heron", "mode": "hybrid"})
+            except httpx.HTTPError as error:
+                self.faults.append(repr(error))
+                continue
+            self.slowest_s = max(self.slowest_s, time.monotonic() - began)
+            self.searches += 1
+            if answer.status_code != 200 or not answer.json()["hits"]:
+                self.faults.append(f"{answer.status_code} {answer.text[:200]}")
+
+
+@contextlib.contextmanager
+def reading(stack: Stack) -> Iterator[None]:
+    """Read documents in a transaction that stays open, as a mirror's rebuild does."""
+    with psycopg.connect(addresses.database_url(stack.data_dir, role=addresses.DATABASE_OWNER)) as reader:
+        reader.execute("SELECT count(*) FROM search_document")
+        yield
+
+
+def migrated_beside(stack: Stack, reader_of: Stack, log: Path) -> str:
+    """Have `stack` prepare itself while somebody reads, until it has had to wait; give what it said."""
+    with log.open("wb") as stream, reading(reader_of):
+        preparing = stack.start("init", stdout=stream, stderr=stream)
+        eventually(lambda: "comes again" in log.read_text() or preparing.poll() is not None, "it waits", 120)
+    assert preparing.wait(300) == 0, log.read_text()
+    return log.read_text()
+
+
+def test_a_later_version_migrates_beside_searches_and_both_write(old_code, folders, data_dir, other, keep):
+    old = stack_of(old_code, data_dir)
+    with running(old):
+        client = keep(Client(old.url, "birds", token_in(old, "birds")))
+        for path, text in TEXTS.items():
+            client.upload(path, text, wait_for="searchable")
+        new = VersionedStack(
+            next_release(folders / "next"),
+            other,
+            KEBAB_EMBEDDER="hash",
+            KEBAB_NODE_ID="node-b",
+            KEBAB_WEB_WORKERS="1",
+            KEBAB_SECRET_KEY=secrets.load_or_create(data_dir).secret_key,
+            DATABASE_URL=addresses.database_url(data_dir),
+            KEBAB_OWNER_DATABASE_URL=addresses.database_url(data_dir, role=addresses.DATABASE_OWNER),
+            REDIS_URL=addresses.redis_url(data_dir),
+        )
+        with Searching(client) as searching:
+            said_of_it = migrated_beside(new, old, folders / "init.log")
+        assert searching.faults == [], said_of_it
+        assert "comes again" in said_of_it
+        assert searching.searches > 10
+        assert searching.slowest_s < SLOW_S
+
+        web = new.start("web")
+        try:
+            eventually(new.answers, "the later version serves")
+            moved = keep(client.at(new.url))
+            moved.upload("birds/wren.md", "# Wren\n\nThe wren sings in the hedge.\n", wait_for="searchable")
+            assert paths(client, "hedge") == paths(moved, "hedge") == ["birds/wren.md"]
+        finally:
+            web.terminate()
+            web.wait(60)
+        client.upload("birds/rook.md", "# Rook\n\nThe rook follows the plough.\n", wait_for="searchable")
+
+    with running(old):  # the way back: the first version starts on what the later one has made
+        back = keep(client.at(old.url))
+        eventually(lambda: paths(back, "plough") == ["birds/rook.md"], "what was written last is found")
+        assert said(old, "doctor")["healthy"]

@@ -1,0 +1,85 @@
+"""The code of other versions: of the first release out of the history, and of one that is yet to come."""
+
+import shutil
+import subprocess
+import sys
+import tarfile
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from django.db.migrations.loader import MigrationLoader
+
+from tests.support.paths import ROOT
+from tests.support.stack import Stack
+
+# The tag, and its commit where tags were not fetched.
+_FIRST_RELEASE = ("v0.1.0", "b4752f8")
+_LEFT_OUT = shutil.ignore_patterns(".git", ".venv", ".kebab", "tests", "__pycache__", ".*_cache")
+_COLUMN = """
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("search", "{latest}")]
+    operations = [migrations.AddField("document", "later_note", models.TextField(null=True))]
+"""
+_INDEX = """
+from django.db import migrations, models
+
+from kebab.tenancy.expanding import AddIndexBeside
+
+
+class Migration(migrations.Migration):
+    atomic = False
+    dependencies = [("search", "9001_column")]
+    operations = [AddIndexBeside("chunk", models.Index(fields=("workspace", "ordinal"), name="chunk_later"))]
+"""
+
+
+class VersionedStack(Stack):
+    """A stack that runs the code below `code`."""
+
+    def __init__(self, code: Path, data_dir: Path, **environment: str) -> None:
+        super().__init__(data_dir, **environment)
+        self._manage = code / "manage.py"
+
+    def start(self, *arguments: str, **streams: object) -> "subprocess.Popen[bytes]":
+        """Start a verb."""
+        command = [sys.executable, str(self._manage), *arguments]
+        return subprocess.Popen(command, env=self.environment, cwd="/", **streams)  # type: ignore[call-overload,no-any-return]
+
+    def run(self, *arguments: str, limit_s: float = 120.0) -> "subprocess.CompletedProcess[str]":
+        """Run a verb to its end."""
+        command = [sys.executable, str(self._manage), *arguments]
+        return subprocess.run(
+            command,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=limit_s,
+            check=False,
+            cwd="/",
+        )
+
+
+def first_release(folder: Path) -> Path:
+    """Unpack the code of the first release into `folder`; skips the test where the history isn't there."""
+    for name in _FIRST_RELEASE:
+        command = ["git", "-C", str(ROOT), "archive", "--format=tar", name]
+        found = subprocess.run(command, capture_output=True, check=False)
+        if found.returncode == 0:
+            with tarfile.open(fileobj=BytesIO(found.stdout)) as archive:
+                archive.extractall(folder, filter="data")
+            return folder
+    pytest.skip("the first release is not in this clone; run: git fetch --unshallow --tags")
+
+
+def next_release(folder: Path) -> Path:
+    """Copy this code into `folder`, with a column and an index that a later version will have."""
+    shutil.copytree(ROOT, folder, ignore=_LEFT_OUT, dirs_exist_ok=True)
+    ((_, latest),) = MigrationLoader(None).graph.leaf_nodes("search")
+    migrations = folder / "search" / "migrations"
+    (migrations / "9001_column.py").write_text(_COLUMN.format(latest=latest))
+    (migrations / "9002_index.py").write_text(_INDEX)
+    return folder

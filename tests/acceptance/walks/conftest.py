@@ -1,0 +1,105 @@
+"""A stack of its own, and a workspace that people make, fill and join by its pages alone."""
+
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.acceptance.walks.filling import expect_searchable
+from tests.acceptance.walks.visitor import PASSWORD, Visitor, visiting
+from tests.support.browsing import browser  # noqa: F401  a fixture
+from tests.support.stack import Stack, temporary_directory
+from tests.unit.ingest.real_files import FILES
+
+SLUG = "harbour-office"
+_FIRST_FILES = ("markdown/moorings.md", "code/ledger.py", "pdf/printed.pdf", "transcript/harbour.srt")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Team:
+    """Everybody who comes, logged in where they have an account; and what the first hit took."""
+
+    by_name: Mapping[str, Visitor]
+    first_hit_s: float
+
+
+@pytest.fixture(scope="module")
+def stack() -> Iterator[Stack]:
+    """A whole stack, whose sources may read a folder of this machine."""
+    directory = temporary_directory()
+    shelves = directory / "shelves"
+    shelves.mkdir(mode=0o755)
+    running = Stack(
+        directory / "data",
+        KEBAB_EMBEDDER="hash",
+        KEBAB_FOLDER_ROOTS=str(shelves),
+        DJANGO_SUPERUSER_PASSWORD=PASSWORD,
+    )
+    try:
+        running.up()
+        yield running
+    finally:
+        running.stop()
+        running.remove()
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def team(stack: Stack, browser: Browser) -> Iterator[Team]:  # noqa: F811
+    """The operator makes a workspace and gets to the first hit; the others join it by their invitations."""
+    with ExitStack() as visits:
+
+        def visitor(name: str) -> Visitor:
+            folder = stack.data_dir.parent / "shelves" / name
+            folder.mkdir(mode=0o755)
+            return visits.enter_context(visiting(browser, stack.url, SLUG, folder))
+
+        names = ("owner", "admin", "editor", "viewer", "clerk", "stranger", "nobody")
+        people = {name: visitor(name) for name in names}
+        for name in ("owner", "stranger"):
+            made = stack.run("createsuperuser", "--noinput", "--email", people[name].email)
+            assert made.returncode == 0, made.stderr
+            people[name].log_in()
+        first_hit_s = _get_to_the_first_hit(people["owner"])
+        for name, role in {
+            "admin": "admin",
+            "editor": "editor",
+            "viewer": "viewer",
+            "clerk": "viewer",
+        }.items():
+            _join(people["owner"], people[name], role)
+        yield Team(by_name=people, first_hit_s=first_hit_s)
+
+
+def _get_to_the_first_hit(owner: Visitor) -> float:
+    """Make a workspace and follow what its pages say; give how long that took, in seconds."""
+    page, begun = owner.page, time.monotonic()
+    page.get_by_label("Name", exact=True).fill("Harbour office")
+    page.get_by_label("Short name in addresses").fill(SLUG)
+    owner.submit("Make it")
+    expect(page.get_by_text("Nothing has been indexed in this workspace yet.")).to_be_visible()
+    owner.follow("Upload files")
+    page.locator("#file").set_input_files([FILES / name for name in _FIRST_FILES])
+    expect_searchable(page, len(_FIRST_FILES))
+    owner.follow("Search for what is in them")
+    page.get_by_role("searchbox").press_sequentially("chafed rope")
+    expect(page.locator(".hit").first).to_contain_text("Moorings and berths")
+    return time.monotonic() - begun
+
+
+def _join(owner: Visitor, newcomer: Visitor, role: str) -> None:
+    """Invite somebody, who opens the link, chooses a password and comes in."""
+    owner.open("people")
+    owner.page.get_by_label("E-mail address").fill(newcomer.email)
+    owner.page.get_by_label("Role").select_option(role)
+    owner.submit("Invite")
+    newcomer.page.goto(owner.page.get_by_label("Link", exact=True).input_value())
+    newcomer.page.get_by_label("Your name").fill(newcomer.name.title())
+    for label in ("A password", "The same again"):
+        newcomer.page.get_by_label(label).fill(PASSWORD)
+    newcomer.submit("Join")
+    expect(newcomer.page.get_by_role("searchbox")).to_be_visible()

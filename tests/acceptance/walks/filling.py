@@ -1,0 +1,143 @@
+"""What editors do: put files in, add sources, look after jobs and what could not be read."""
+
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+from kebab.people.models import Role
+from tests.acceptance.walks.task import Task
+from tests.acceptance.walks.visitor import Visitor
+
+_DROP = """([target, files]) => {
+  const carried = new DataTransfer();
+  for (const [name, text] of Object.entries(files)) carried.items.add(new File([text], name));
+  for (const kind of ["dragenter", "dragover", "drop"]) {
+    target.dispatchEvent(new DragEvent(kind, { bubbles: true, cancelable: true, dataTransfer: carried }));
+  }
+}"""
+_SEARCHABLE_MS = 60_000
+
+
+def markdown(name: str, text: str) -> dict[str, Any]:
+    """A file as a person chooses it."""
+    return {"name": name, "mimeType": "text/markdown", "buffer": text.encode()}
+
+
+def expect_searchable(page: Page, count: int) -> None:
+    """Wait until the page of uploads says that so many files can be found."""
+    expect(page.locator("[data-summary]")).to_have_text(
+        f"{count} of {count} searchable.", timeout=_SEARCHABLE_MS
+    )
+
+
+def put_in_files_that_are_chosen(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.open("sources")
+    visitor.follow("Upload files")
+    name = f"anchors-of-{visitor.name}"
+    page.locator("#file").set_input_files(
+        [markdown(f"{name}-{n}.md", f"# {name}\n\nThe kedge {n} of {visitor.name} is heavy.") for n in (1, 2)]
+    )
+    expect_searchable(page, 2)
+    visitor.follow("Search for what is in them")
+    page.get_by_role("searchbox").press_sequentially(f"kedge of {visitor.name}")
+
+    expect(page.locator(".hit").filter(has_text=name)).to_have_count(2)
+
+
+def put_in_files_that_are_dropped(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.open("upload")
+    page.get_by_label("Folder", exact=True).fill(f"dropped/{visitor.name}")
+    files = {"capstan.md": f"The capstan of {visitor.name} squeaks."}
+    page.evaluate(_DROP, [page.locator("[data-drop]").element_handle(), files])
+    expect_searchable(page, 1)
+
+    expect(page.locator("[data-list]")).to_contain_text(f"dropped/{visitor.name}/capstan.md")
+
+
+def put_in_a_folder(visitor: Visitor) -> None:
+    page = visitor.page
+    folder = visitor.folder / "carried"
+    (folder / "below").mkdir(parents=True)
+    (folder / "below" / "deep.md").write_text(f"The deep lead of {visitor.name}.")
+    (folder / "top.md").write_text(f"The top mark of {visitor.name}.")
+    visitor.open("upload")
+    page.get_by_label("Folder", exact=True).fill(visitor.name)
+    page.locator("#tree").set_input_files(folder)
+    expect_searchable(page, 2)
+
+    expect(page.locator("[data-list]")).to_contain_text(f"{visitor.name}/carried/below/deep.md")
+
+
+def add_a_source_sync_edit_and_delete_it(visitor: Visitor) -> None:
+    page, key = visitor.page, f"logs-{visitor.name}"
+    folder = visitor.folder / "logs"
+    folder.mkdir()
+    (folder / "monday.md").write_text(f"# Monday\n\n{visitor.name} saw a waterspout.")
+    visitor.open("sources")
+    visitor.follow("Add a source")
+    page.get_by_role("link", name="Folder").click()
+    page.get_by_label("Key").fill(key)
+    page.get_by_label("Title").fill(f"Logs of {visitor.name}")
+    page.get_by_label("Folder").fill(str(folder))
+    visitor.submit("Add and read it")
+    expect(page.get_by_role("heading", name="Report")).to_be_visible(timeout=_SEARCHABLE_MS)
+    (folder / "tuesday.md").write_text(f"# Tuesday\n\n{visitor.name} saw a whale.")
+    visitor.open("sources")
+    visitor.follow(f"Logs of {visitor.name}")
+    visitor.submit("Sync now")
+    expect(page.get_by_role("heading", name="Report")).to_be_visible(timeout=_SEARCHABLE_MS)
+    page.locator(".facts-table").get_by_role("link", name=key).click()
+    expect(page.get_by_role("link", name="Tuesday")).to_be_visible()
+    visitor.follow("Edit")
+    page.get_by_label("Tags").fill("weather")
+    visitor.submit("Save")
+    expect(page.locator(".facts-table .tag")).to_have_text("weather")
+    page.get_by_text("Delete this source…").click()
+    visitor.submit("Delete it with its documents")
+    named = page.get_by_role("link", name=f"Logs of {visitor.name}")
+
+    visitor.open("sources")
+    visitor.reload_until(lambda: named.count() == 0, "the source is gone")
+
+
+def see_why_a_file_could_not_be_read(visitor: Visitor) -> None:
+    page, name = visitor.page, f"wreck-{visitor.name}.pdf"
+    visitor.open("upload")
+    page.locator("#file").set_input_files(
+        [{"name": name, "mimeType": "application/pdf", "buffer": b"%PDF-1.7\n no such thing"}]
+    )
+    expect(page.locator("[data-summary]")).to_have_text(
+        "0 of 1 searchable, 1 refused.", timeout=_SEARCHABLE_MS
+    )
+    expect(page.locator("[data-list]")).to_contain_text("It is damaged or cut off.")
+    visitor.follow("Its job")
+
+    expect(page.get_by_role("listitem").filter(has_text=name).last).to_be_visible()
+
+
+def watch_a_job_and_cancel_it(visitor: Visitor) -> None:
+    page, folder = visitor.page, visitor.folder / "many"
+    folder.mkdir()
+    for number in range(4_000):
+        (folder / f"{number}.md").write_text(f"# Sounding {number}\n\nNo ground at {number} fathoms.")
+    visitor.open("sources/new?kind=folder")
+    page.get_by_label("Key").fill(f"many-{visitor.name}")
+    page.get_by_label("Title").fill("Soundings")
+    page.get_by_label("Folder").fill(str(folder))
+    visitor.submit("Add and read it")
+    expect(page.locator("[data-job=done]")).not_to_have_text("0", timeout=_SEARCHABLE_MS)
+    visitor.submit("Cancel")
+
+    expect(page.locator("[data-job=state]")).to_have_text("cancelled", timeout=_SEARCHABLE_MS)
+
+
+TASKS = (
+    Task(do=put_in_files_that_are_chosen, need=Role.EDITOR, begins_at="upload"),
+    Task(do=put_in_files_that_are_dropped, need=Role.EDITOR, begins_at="upload"),
+    Task(do=put_in_a_folder, need=Role.EDITOR, begins_at="upload"),
+    Task(do=add_a_source_sync_edit_and_delete_it, need=Role.EDITOR, begins_at="sources/new"),
+    Task(do=see_why_a_file_could_not_be_read, need=Role.EDITOR, begins_at="upload"),
+    Task(do=watch_a_job_and_cancel_it, need=Role.EDITOR, begins_at="jobs", control="main form[method=post]"),
+)

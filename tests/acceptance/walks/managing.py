@@ -1,0 +1,183 @@
+"""What admins do: people, groups, tokens, settings, and whether the search is any good."""
+
+import re
+
+from playwright.sync_api import expect
+
+from kebab.people.models import Role
+from tests.acceptance.walks.task import Task
+from tests.acceptance.walks.visitor import Visitor
+
+
+def invite_somebody_and_withdraw_it(visitor: Visitor) -> None:
+    page, guest = visitor.page, f"guest-of-{visitor.name}@harbour.example"
+    visitor.open("search")
+    visitor.go_by_tab("People")
+    page.get_by_label("E-mail address").fill(guest)
+    page.get_by_label("Role").select_option("editor")
+    visitor.submit("Invite")
+    visitor.is_told(guest)
+    visitor.submit(f"Withdraw the invitation of {guest}")
+
+    expect(page.get_by_role("cell", name=guest)).to_have_count(0)
+
+
+def change_a_members_role_and_see_what_they_may(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.open("people")
+    visitor.follow("clerk@harbour.example")
+    page.locator("#id_role").select_option("editor")
+    visitor.submit("Change the role")
+    visitor.is_told("clerk@harbour.example is editor now.")
+    visitor.follow("What they can see and do, and why")
+    expect(page.get_by_text("Role: editor.")).to_be_visible()
+    page.go_back()
+    page.locator("#id_role").select_option("viewer")
+    visitor.submit("Change the role")
+
+    visitor.is_told("clerk@harbour.example is viewer now.")
+
+
+def make_a_group_fill_and_delete_it(visitor: Visitor) -> None:
+    page, name = visitor.page, f"Crew of {visitor.name}"
+    visitor.open("people")
+    visitor.follow("Groups")
+    page.get_by_label("Name").fill(name)
+    visitor.submit("Make it")
+    visitor.open("groups")
+    visitor.follow(name)
+    page.get_by_label("E-mail address of a member").fill("clerk@harbour.example")
+    visitor.submit("Put in")
+    visitor.submit("Take clerk@harbour.example out")
+    page.get_by_text(f"Delete {name}").click()
+    visitor.submit("Delete")
+    visitor.open("groups")
+
+    expect(page.get_by_role("link", name=name)).to_have_count(0)
+
+
+def make_a_token_use_it_and_revoke_it(visitor: Visitor) -> None:
+    page, name = visitor.page, f"Bot of {visitor.name}"
+    visitor.open("tokens")
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("search", exact=False).first.check()
+    visitor.submit("Make it")
+    secret = page.get_by_label("Token", exact=True).input_value()
+    visitor.press("Copy")
+    expect(page.locator(".secret")).to_contain_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == secret
+    assert _status(visitor, secret) == 200
+    visitor.open("tokens")
+    assert secret not in page.content()
+    visitor.follow(name)
+    page.get_by_text("Revoke this token").click()
+    visitor.submit("Revoke")
+    expect(page.locator(".state").first).to_have_text("revoked")
+
+    assert _status(visitor, secret) == 401
+
+
+def _status(visitor: Visitor, secret: str) -> int:
+    """Search with a token and nothing else."""
+    found = visitor.page.evaluate(
+        """([address, secret]) => {
+          const headers = { Authorization: `Bearer ${secret}` };
+          return fetch(address, { credentials: "omit", headers }).then((answer) => answer.status);
+        }""",
+        [f"/api/v1/workspaces/{visitor.slug}/search?q=rope", secret],
+    )
+    visitor.complaints[:] = [each for each in visitor.complaints if "status of 401" not in each]
+    return int(found)
+
+
+def set_how_it_is_searched(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.open("search")
+    visitor.go_by_tab("Settings")
+    field = page.get_by_label("Keep what is asked, in days")
+    field.fill("30")
+    visitor.submit("Save the settings")
+    expect(field).to_have_value("30")
+    field.fill("")
+    visitor.submit("Save the settings")
+    expect(field).to_have_value("")
+    visitor.follow("What was done here")
+
+    expect(page.get_by_role("table")).to_contain_text(visitor.email)
+
+
+def see_what_is_asked_and_how_fast(visitor: Visitor) -> None:
+    page, query = visitor.page, f"barnacles {visitor.name}"
+    visitor.open(f"search?q={query.replace(' ', '+')}&mode=lexical")
+    visitor.go_by_tab("Insight")
+    asked = page.get_by_role("link", name=query)
+    visitor.reload_until(lambda: asked.count() > 0, "the query is written down")
+    expect(page.locator("svg.plot").first).to_be_visible()
+
+    expect(page.get_by_role("group", name="Indexes")).to_contain_text("up to date")
+
+
+def judge_run_and_compare(visitor: Visitor) -> None:
+    page, topics = visitor.page, f"set-{visitor.name}"
+    visitor.open("evaluation")
+    visitor.follow("Add a query")
+    page.get_by_label("Query").fill(f"chafed rope {visitor.name}")
+    page.get_by_label("What answers it").fill("moorings.md")
+    page.get_by_label("Set").fill(topics)
+    visitor.submit("Add the query")
+    visitor.is_told("The query was added.")
+    for mode in ("lexical", "hybrid"):
+        visitor.open(f"evaluation/runs/new?set={topics}")
+        page.get_by_label("Set").select_option(topics)
+        page.get_by_label("Search by").select_option(mode)
+        visitor.submit("Start the run")
+        expect(page.get_by_text("nDCG@10").first).to_be_visible(timeout=60_000)
+    visitor.submit("Compare")
+
+    expect(page.locator(".verdict")).to_contain_text("the same")
+
+
+def make_judgements_of_feedback(visitor: Visitor) -> None:
+    page, query = visitor.page, f"chafed rope of {visitor.name}"
+    visitor.open(f"search?q={query.replace(' ', '+')}")
+    visitor.press("Hit 1 answers the query")
+    expect(page.get_by_role("button", name="Hit 1 answers the query", pressed=True)).to_be_visible()
+    visitor.open("evaluation")
+    visitor.follow("Feedback")
+    with page.expect_navigation():
+        visitor.row(query).get_by_role("button").click()
+    visitor.open("evaluation?set=feedback")
+
+    expect(page.get_by_role("cell", name=query)).to_be_visible()
+
+
+def review_what_everybody_was_answered(visitor: Visitor) -> None:
+    page, question = visitor.page, f"What do the moorings cost {visitor.name}?"
+    visitor.open("ask")
+    page.get_by_label("Your question").fill(question)
+    page.keyboard.press("Enter")
+    answered = re.compile("Quoted, not written|No answer in the documents")
+    expect(page.get_by_role("article", name=question)).to_contain_text(answered)
+    visitor.open("ask")
+    visitor.follow("Review everybody’s answers")
+    page.get_by_role("table").get_by_role("link", name=question).click()
+
+    expect(page.get_by_text(answered).first).to_be_visible()
+
+
+TASKS = (
+    Task(do=invite_somebody_and_withdraw_it, need=Role.ADMIN, begins_at="people"),
+    Task(do=change_a_members_role_and_see_what_they_may, need=Role.ADMIN, begins_at="people"),
+    Task(do=make_a_group_fill_and_delete_it, need=Role.ADMIN, begins_at="groups"),
+    Task(do=make_a_token_use_it_and_revoke_it, need=Role.ADMIN, begins_at="tokens"),
+    Task(do=set_how_it_is_searched, need=Role.ADMIN, begins_at="settings"),
+    Task(do=see_what_is_asked_and_how_fast, need=Role.ADMIN, begins_at="insight"),
+    Task(do=judge_run_and_compare, need=Role.ADMIN, begins_at="evaluation"),
+    Task(do=make_judgements_of_feedback, need=Role.ADMIN, begins_at="evaluation/feedback"),
+    Task(
+        do=review_what_everybody_was_answered,
+        need=Role.ADMIN,
+        begins_at="answers",
+        control=".asked-text + td + td + td",
+    ),
+)

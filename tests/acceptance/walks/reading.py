@@ -1,0 +1,137 @@
+"""What every member comes for: to search, to read, to ask, to see where documents come from."""
+
+import re
+
+from playwright.sync_api import expect
+
+from kebab.people.models import Role
+from tests.acceptance.walks.task import Task
+from tests.acceptance.walks.visitor import Visitor
+from tests.support.browsing import WATCH_THE_COPY
+
+
+def find_a_passage_by_keyboard(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.open("search")
+    page.keyboard.type("chafed rope")  # the box has the focus
+    expect(page.locator(".hit").first).to_contain_text("Moorings and berths")
+    expect(page.locator(".hit").first.locator("mark").first).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+
+    cited = page.locator(".cited").filter(has_text="A chafed rope is never doubled")
+    expect(cited.first).to_be_in_viewport()
+
+
+def narrow_a_search_and_see_why(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.open("search?q=harbour")
+    page.get_by_role("link", name=re.compile("^berths 1")).click()
+    elsewhere = page.locator(".hit").filter(has_not_text="moorings.md")
+    expect(elsewhere).to_have_count(0)
+    expect(page.locator(".hit").first).to_be_visible()
+    page.get_by_role("link", name="Remove Tag: berths").click()
+    expect(elsewhere.first).to_be_visible()
+    page.get_by_role("navigation", name="Mode").get_by_role("link", name="lexical").click()
+    expect(page.locator(".modes [aria-current]")).to_have_text("lexical")
+    page.locator(".why summary").first.click()
+
+    expect(page.locator(".why").first).to_contain_text("rank 1")
+    expect(page.locator(".why svg").first).to_be_visible()
+
+
+def be_led_to_the_right_word(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.open("search?q=pontooon&mode=lexical")
+    page.locator(".meant a").click()
+
+    expect(page.get_by_role("searchbox")).to_have_value("pontoon")
+    expect(page.locator(".hit").first).to_be_visible()
+
+
+def say_that_a_hit_is_right(visitor: Visitor) -> None:
+    visitor.open("search?q=chafed+rope")
+    visitor.press("Hit 1 answers the query")
+
+    expect(visitor.page.get_by_role("button", name="Hit 1 answers the query", pressed=True)).to_be_visible()
+
+
+def copy_a_citation(visitor: Visitor) -> None:
+    visitor.open("search?q=chafed+rope")
+    visitor.page.evaluate(WATCH_THE_COPY)
+    visitor.page.get_by_role("button", name=re.compile("^Copy the citation")).first.click()
+
+    assert visitor.page.evaluate("window.isSaid")
+    assert "moorings.md#L" in visitor.page.evaluate("navigator.clipboard.readText()")
+
+
+def read_documents_of_every_kind(visitor: Visitor) -> None:
+    page = visitor.page
+    for query, shows in {
+        "chafed rope": ".rendered h2",
+        "double-entry booking": ".lines",
+        "winch was running": ".cues time",
+        "marmalade siren": ".sheet",
+    }.items():
+        visitor.open(f"search?mode=lexical&q={query.replace(' ', '+')}")
+        page.locator(".hit h2 a").first.click()
+        expect(page.locator(shows).first).to_be_visible()
+        page.get_by_role("link", name="What the index saw").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("What the index saw")
+        expect(page.locator(".chunk").first).to_be_visible()
+
+
+def ask_and_read_what_is_cited(visitor: Visitor) -> None:
+    page = visitor.page
+    question = f"When is a chafed rope replaced, {visitor.name}?"
+    visitor.open("search")
+    visitor.go_by_tab("Ask")
+    page.get_by_label("Your question").fill(question)
+    page.keyboard.press("Enter")
+    turn = page.get_by_role("article", name=question)
+    expect(turn).to_contain_text("Quoted, not written")
+    turn.get_by_role("link", name=re.compile("Read the passage")).first.click()
+    expect(turn.locator(".opened")).to_contain_text("chafed rope")
+    turn.get_by_role("link", name="Does it still hold?").click()
+    expect(turn.locator(".check").first).to_be_visible()
+
+
+def be_refused_an_answer_honestly_and_delete_it(visitor: Visitor) -> None:
+    page = visitor.page
+    question = f"Which dentist treats zebras in Reykjavik, {visitor.name}?"
+    visitor.open("ask")
+    page.get_by_label("Your question").fill(question)
+    page.keyboard.press("Enter")
+    turn = page.get_by_role("article", name=question)
+    expect(turn).to_contain_text("No answer in the documents")
+    turn.get_by_text("Delete", exact=True).click()
+    visitor.submit("Delete the answer")
+    visitor.open("ask")
+
+    expect(page.get_by_text(question)).to_have_count(0)
+
+
+def see_where_documents_come_from(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.open("search")
+    visitor.go_by_tab("Sources")
+    visitor.follow("uploads")
+    page.get_by_label("Path begins with").fill("moor")
+    visitor.submit("Filter")
+    expect(page.get_by_role("link", name="Moorings and berths")).to_be_visible()
+    visitor.go_by_tab("Jobs")
+    page.get_by_role("link", name="Upload").first.click()
+    expect(page.get_by_role("heading", name="Report")).to_be_visible()
+
+
+TASKS = (
+    Task(do=find_a_passage_by_keyboard, need=Role.VIEWER, begins_at="search"),
+    Task(do=narrow_a_search_and_see_why, need=Role.VIEWER, begins_at="search?q=harbour"),
+    Task(do=be_led_to_the_right_word, need=Role.VIEWER, begins_at="search?q=pontooon&mode=lexical"),
+    Task(do=say_that_a_hit_is_right, need=Role.VIEWER, begins_at="search?q=chafed+rope"),
+    Task(do=copy_a_citation, need=Role.VIEWER, begins_at="search?q=chafed+rope&k=5"),
+    Task(do=read_documents_of_every_kind, need=Role.VIEWER, begins_at="search?q=double-entry+booking"),
+    Task(do=ask_and_read_what_is_cited, need=Role.VIEWER, begins_at="ask"),
+    Task(do=be_refused_an_answer_honestly_and_delete_it, need=Role.VIEWER, begins_at="ask"),
+    Task(do=see_where_documents_come_from, need=Role.VIEWER, begins_at="sources"),
+)

@@ -1,0 +1,89 @@
+"""A workspace that is committed once for a module, and every way to ask about it."""
+
+import pytest
+from django.test import override_settings
+
+from kebab.people.deletion import delete_workspace
+from kebab.people.operator import the_operator
+from kebab.people.tokens import mint_token
+from tests.api.mcp import shelf as shelves
+from tests.api.mcp.serving import served
+from tests.api.mcp.shelf import Shelf, fill
+from tests.api.mcp.speaking import ERAS, Line, environment
+from tests.integration.search.context.filling import put
+from tests.support.api import committed, forget_acts
+from tests.support.corpus import make_workspace
+
+_NOTE = "# Comets\n\nThe comet was seen above the quay.\n"
+
+
+@pytest.fixture(autouse=True)
+def _database(db):
+    """Have the test database made. The server sees what is committed, and nothing of a test's own."""
+
+
+@pytest.fixture(scope="session")
+def url(django_db_setup):
+    with served() as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where the module's mirrors and blobs lie."""
+    return tmp_path_factory.mktemp("mcp")
+
+
+@pytest.fixture(scope="module")
+def shelf(django_db_setup, django_db_blocker, folder):
+    from django.conf import settings
+
+    files = {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {"location": folder / "blobs"},
+    }
+    storages = {**settings.STORAGES, "default": files}
+    with (
+        override_settings(STORAGES=storages, KEBAB_MIRROR_DIR=folder / "mirrors", KEBAB_LEG_LIMIT_MS=60_000),
+        committed(django_db_blocker, folder / "mirrors", fill) as workspace,
+        django_db_blocker.unblock(),
+    ):
+        _, secret = mint_token(workspace, scopes=("search", "ask", "ingest", "manage"))
+        yield Shelf(workspace=workspace, secret=secret)
+
+
+@pytest.fixture
+def other(shelf):
+    """Another workspace, which holds one note."""
+
+    def make():
+        workspace = make_workspace()
+        put(workspace, "comets.md", _NOTE)
+        return workspace
+
+    def forget():
+        delete_workspace(the_operator(workspace))
+        forget_acts()
+
+    workspace = shelves.committed(make)
+    yield workspace
+    shelves.committed(forget)
+
+
+@pytest.fixture
+def over_http(url, shelf):
+    return Line(url=url, secret=shelf.secret)
+
+
+@pytest.fixture
+def by_process(shelf, folder):
+    return Line(secret=shelf.secret, environment=environment(folder, KEBAB_TOKEN=shelf.secret))
+
+
+@pytest.fixture(params=[f"{way}-{era}" for way in ("http", "stdio") for era in ERAS])
+def line(request, url, shelf, folder):
+    """Each transport, in each era."""
+    way, era = request.param.split("-")
+    if way == "http":
+        return Line(url=url, secret=shelf.secret, era=era)
+    return Line(secret=shelf.secret, era=era, environment=environment(folder, KEBAB_TOKEN=shelf.secret))

@@ -1,0 +1,96 @@
+"""What agents ask about in these tests: a handbook, a package of code, and two libraries."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from django.db import connection
+from django.utils import timezone
+
+from kebab.people.models import ApiToken, Workspace
+from kebab.people.tokens import mint_token
+from kebab.tenancy.acting import acting_everywhere
+from search.libraries.standing import refresh_standing
+from search.models import Chunk, Document, Source
+from tests.integration.search.context.filling import json_package, put
+
+HANDBOOK = "handbook"
+CODE = "stdlib"
+RULES = ["Use functions.", "Never mutate state."]
+_SUBJECTS = ("harbour", "lantern", "orchard", "glacier", "compass", "anchor", "beacon", "tiller")
+INSTALL = """# Install
+
+Run the installer, then restart the workers.
+
+## Linux
+
+Use the package manager: `apt install kebab`.
+The lantern stays lit.
+"""
+
+Made = TypeVar("Made")
+PAGE = "<html><body><h1>Moorings</h1>\n<p>Boats lie at their <b>moorings</b>.</p>\n</body></html>\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shelf:
+    """The workspace, and a token for each thing that tokens may do."""
+
+    workspace: Workspace
+    #: With all scopes.
+    secret: str
+
+    def token(self, *scopes: str) -> tuple[ApiToken, str]:
+        """Give a new token and its secret; it is there for the server's threads, too."""
+        return committed(lambda: mint_token(self.workspace, scopes=scopes))
+
+    def document(self, path: str) -> Document:
+        """Give a document by its path."""
+        return Document.objects.in_workspace(self.workspace).get(path=path)
+
+    def chunks(self, path: str) -> list[Chunk]:
+        """Give a document's chunks in order."""
+        chunks = Chunk.objects.in_workspace(self.workspace).filter(document=self.document(path))
+        return list(chunks.order_by("ordinal"))
+
+
+def committed(act: Callable[[], Made]) -> Made:
+    """Do it outside of the test's transaction."""
+
+    def done() -> Made:
+        try:
+            with acting_everywhere():
+                return act()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(done).result()
+
+
+def fill(workspace: Any) -> None:
+    """Write the documents."""
+    put(workspace, "guides/install.md", INSTALL, source=HANDBOOK, trust_level="primary")
+    for subject in _SUBJECTS:
+        put(workspace, f"log/{subject}.md", log_of(subject), source=HANDBOOK)
+    for path, text in json_package().items():
+        put(workspace, path, text, source=CODE)
+    put(workspace, "page.html", PAGE, source=HANDBOOK)
+    put(workspace, "hooks.md", "# Hooks\n\nHow to use hooks with state.\n", source="react")
+    put(workspace, "hooks.md", "# Hooks\n\nHooks of the old days.\n", source="react", version="v17")
+    react = Source.objects.in_workspace(workspace).filter(key="react")
+    react.update(title="React", library_id="/facebook/react", rules=RULES)
+    for source in Source.objects.in_workspace(workspace):
+        refresh_standing(workspace.pk, source.pk, state="indexed", last_indexed_at=timezone.now())
+    react.update(total_snippets=1247, trust_score=9.2)
+
+
+def log_of(subject: str) -> str:
+    """A long document: some 8,000 tokens in a hundred sections, each about the tides."""
+    sections = (
+        f"## Day {day}\n\nOn day {day} the {subject} was seen at the tides, {day * 7} paces from the pier. "
+        f"Nobody moved the {subject}; the tides took {day} planks and left a rope of {day * 3} feet.\n"
+        for day in range(1, 101)
+    )
+    return f"# The {subject}\n\n" + "\n".join(sections)

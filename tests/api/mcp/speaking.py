@@ -1,0 +1,147 @@
+"""The SDK's own client, over HTTP and over standard input and output, in both of the protocol's eras."""
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio
+import httpx2
+from django.conf import settings
+from django.db import connections
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+from tests.support.paths import ROOT
+
+MANAGE = ROOT / "manage.py"
+PATIENCE_S = 60.0
+#: How a client says which version it speaks: it asks, or it begins with the handshake of 2025.
+ERAS = ("auto", "legacy")
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A way to the server: an address, or a process that is started."""
+
+    #: Where it serves over HTTP; '' for a process.
+    url: str = ""
+    secret: str
+    era: str = "auto"
+    environment: Mapping[str, str] | None = None
+    #: What the process is started with behind `kebab mcp`.
+    words: Sequence[str] = ()
+
+    def use(self, work: Callable[[Client], Awaitable[Result]]) -> Result:
+        """Connect, give what `work` does with the client, and leave. Raises MCPError as it does."""
+
+        async def connected() -> Result | MCPError:
+            with anyio.fail_after(PATIENCE_S):
+                async with self.client() as client:
+                    try:
+                        return await work(client)
+                    except MCPError as error:  # raised here it would come in a group
+                        return error
+
+        found = anyio.run(connected)
+        if isinstance(found, MCPError):
+            raise found
+        return found
+
+    def call(self, name: str, **arguments: Any) -> Any:
+        """Give the result of one call of a tool."""
+        return self.use(lambda client: client.call_tool(name, arguments))
+
+    def text(self, name: str, **arguments: Any) -> str:
+        """Give what a tool says, which is no error."""
+        result = self.call(name, **arguments)
+        assert not result.is_error, said(result)
+        return said(result)
+
+    @asynccontextmanager
+    async def client(self) -> AsyncIterator[Client]:
+        """Give a connected client."""
+        if not self.url:
+            process = StdioServerParameters(
+                command=sys.executable,
+                args=[str(MANAGE), "mcp", *self.words],
+                env=dict(self.environment or {}),
+            )
+            async with Client(process, mode=self.era, read_timeout_seconds=PATIENCE_S) as client:
+                yield client
+            return
+        headers = {"Authorization": f"Bearer {self.secret}"}
+        async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE_S) as http:
+            transport = streamable_http_client(f"{self.url}/mcp", http_client=http)
+            async with Client(transport, mode=self.era, read_timeout_seconds=PATIENCE_S) as client:
+                yield client
+
+
+@dataclass(frozen=True, kw_only=True)
+class RawLine:
+    """A process that is spoken to message by message, without a client that hides what it hears."""
+
+    process: "subprocess.Popen[str]"
+
+    def send(self, method: str, **fields: Any) -> None:
+        """Send a request, or, without an id, a notification."""
+        print(json.dumps({"jsonrpc": "2.0", "method": method, **fields}), file=self.process.stdin, flush=True)
+
+    def read_until(self, is_last: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
+        """Give the messages that come up to the awaited one."""
+        seen = []
+        for line in self.process.stdout or ():
+            seen.append(json.loads(line))
+            if is_last(seen[-1]):
+                return seen
+        raise AssertionError(f"the process has ended; it said {seen}")
+
+
+@contextmanager
+def raw_line(environment: Mapping[str, str]) -> Iterator[RawLine]:
+    """Start a process, and end it behind the context or when patience does."""
+    words = [sys.executable, str(MANAGE), "mcp"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, env=dict(environment), stdin=pipe, stdout=pipe, text=True) as process:
+        patience = threading.Timer(PATIENCE_S, process.kill)
+        patience.start()
+        try:
+            yield RawLine(process=process)
+        finally:
+            patience.cancel()
+            process.kill()
+
+
+def said(result: Any) -> str:
+    """Give the one text of a tool's result."""
+    (content,) = result.content
+    assert content.type == "text"
+    return str(content.text)
+
+
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    """Give what a process needs to work on the tests' own database, and on files in `folder`."""
+    return {
+        "DATABASE_URL": _database_url("default"),
+        "KEBAB_OWNER_DATABASE_URL": _database_url("owner"),
+        "REDIS_URL": settings.REDIS_URL,
+        "KEBAB_SECRET_KEY": settings.SECRET_KEY,
+        "KEBAB_ENCRYPTION_KEYS": ",".join(settings.KEBAB_ENCRYPTION_KEYS),
+        "KEBAB_DATA_DIR": str(folder),
+        "KEBAB_EMBEDDER": "hash",
+        "KEBAB_LEG_LIMIT_MS": "60000",
+        **more,
+    }
+
+
+def _database_url(alias: str) -> str:
+    values = connections[alias].settings_dict
+    host = "".join(f"%{byte:02x}" for byte in values["HOST"].encode())
+    return f"postgresql://{values['USER']}@{host}:{values['PORT']}/{connections['default'].settings_dict['NAME']}"

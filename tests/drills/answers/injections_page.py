@@ -1,0 +1,48 @@
+"""The page that shows how each injected document is rendered: docs/evaluation/injections.md."""
+
+import re
+
+from search.answers.frame import Frame, FramedPassage
+from search.answers.markers import tamed
+from tests.integration.search.answers.injections import INJECTIONS, Injection
+from tests.support.paths import ROOT
+
+PAGE = ROOT / "docs" / "evaluation" / "injections.md"
+_NONCE = "5f0c9d1f6a0b44f2"
+_UNSEEN = re.compile("[^\n\x20-\x7e\u00a1-\u024f▁｜＃［］【】４７]")
+_INTRODUCTION = """\
+# Injected documents
+
+Thirty documents that try to leave the [frame](../answers.md#documents-are-data): as they are written, as a
+model is shown them, and as they would stand in an answer of a model that did nothing but repeat them. Signs
+that nobody sees are written as their code points. `tests/integration/search/answers` asks about each and
+looks at what was sent; this page is made by `python -m tests.drills.answers page`, and a test holds it to the
+code.
+"""
+
+
+def page() -> str:
+    """Give the page."""
+    return "\n".join([_INTRODUCTION, *(_section(name, INJECTIONS[name]) for name in INJECTIONS)])
+
+
+def _section(name: str, injected: Injection) -> str:
+    passage = FramedPassage(
+        n=1,
+        source="docs",
+        trust="unknown",
+        heading=injected.title,
+        uri=f"{injected.path}#L1",
+        text=injected.text,
+    )
+    parts = {
+        "written": injected.text,
+        "shown to a model": Frame(_NONCE).block(passage),
+        "repeated by one": tamed(injected.text),
+    }
+    fenced = [f"{label}:\n````text\n{_visible(text)}\n````\n" for label, text in parts.items()]
+    return "\n".join([f"## {name.capitalize()}\n", *fenced])
+
+
+def _visible(text: str) -> str:
+    return _UNSEEN.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)

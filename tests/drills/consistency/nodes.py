@@ -1,0 +1,56 @@
+"""Two nodes on one machine: a whole stack, and beside it web and mirror of a second one on its servers."""
+
+import contextlib
+from collections.abc import Iterator
+
+from kebab.stack import addresses, secrets
+from kebab.stack.paths import DataDirectory
+from tests.support.stack import Stack, eventually, temporary_directory
+
+_SETTINGS = {
+    "KEBAB_EMBEDDER": "hash",
+    "KEBAB_WEB_WORKERS": "1",
+    # No search is to lose a leg only because the machine is busy.
+    "KEBAB_LEG_LIMIT_MS": "60000",
+}
+_BESIDE = ("web", "mirror")
+_STOP_LIMIT_S = 60
+
+
+@contextlib.contextmanager
+def two_nodes() -> Iterator[tuple[Stack, Stack]]:
+    """Have both nodes while the block lasts."""
+    first = Stack(temporary_directory(), KEBAB_NODE_ID="node-a", **_SETTINGS)
+    with contextlib.ExitStack() as endings:
+        endings.callback(first.remove)
+        endings.callback(first.stop)
+        first.up()
+        second = Stack(temporary_directory(), KEBAB_NODE_ID="node-b", **_SETTINGS, **_servers_of(first))
+        endings.callback(second.remove)
+        # As on several hosts: what one node stores, the other's workers read.
+        DataDirectory(second.data_dir).blobs.symlink_to(DataDirectory(first.data_dir).blobs)
+        for verb in _BESIDE:
+            endings.enter_context(_running(second, verb))
+        eventually(second.answers, "the second node serves")
+        yield first, second
+
+
+def _servers_of(first: Stack) -> dict[str, str]:
+    return {
+        "KEBAB_SECRET_KEY": secrets.load_or_create(first.data_dir).secret_key,
+        "DATABASE_URL": addresses.database_url(first.data_dir),
+        "REDIS_URL": addresses.redis_url(first.data_dir),
+    }
+
+
+@contextlib.contextmanager
+def _running(node: Stack, verb: str) -> Iterator[None]:
+    logs = DataDirectory(node.data_dir).logs
+    logs.mkdir(parents=True, exist_ok=True)
+    with (logs / f"{verb}.log").open("ab") as log:
+        process = node.start(verb, stdout=log, stderr=log)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(_STOP_LIMIT_S)

@@ -1,0 +1,165 @@
+"""A workspace's embedder is changed under search load, and its worker killed half-way; then it goes back."""
+
+import os
+import random
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from kebab.people.models import Scope
+from kebab.people.tokens import mint_token
+from search.models import ChunkVector
+from tests.drills.crash.model import HeldModel
+from tests.drills.crash.searching import SearchLoad
+from tests.drills.crash.tenant import Tenant
+from tests.drills.crash.watch import Watch
+from tests.support.patience import patiently
+from tests.support.stack import Stack, eventually
+
+_FIRST, _SECOND = "hash", "backwards"
+_SECTIONS = 100
+_WORDS = 24
+_LIMIT_S = 900.0
+_BEGIN_LIMIT_S = 120.0
+# Searches that are to be seen in each state.
+_SEARCHES = 30
+# Texts that a killed worker had asked for without storing them: a batch that is stored, and one ahead.
+_IN_FLIGHT = 2 * 64 + 2
+
+Checks = Iterator[tuple[str, list[str]]]
+
+
+class Reembedding:
+    """The scene, in a workspace of `chunks` chunks, a multiple of a hundred."""
+
+    def __init__(self, stack: Stack, watch: Watch, model: HeldModel, folder: Path, chunks: int) -> None:
+        self._watch = watch
+        self._stack = stack
+        self._model = model
+        self._chunks = chunks // _SECTIONS * _SECTIONS
+        self._passages = _written(folder, self._chunks)
+        self._tenant = Tenant(stack.url, "reembed", [folder])
+        token = mint_token(self._tenant.workspace, scopes=(Scope.SEARCH, Scope.MANAGE), name="drill-manage")
+        self._url = f"{stack.url}/api/v1/workspaces/reembed/embedding"
+        self._headers = {"Authorization": f"Bearer {token[1]}"}
+        #: (coverage, time left) of the space that is built, as it was seen.
+        self._seen: list[tuple[float, float | None]] = []
+
+    def play(self) -> Checks:
+        """Play the scene; gives each check's name and what was violated. Raises GaveUp."""
+        self._ingest()
+        with SearchLoad(self._tenant, self._passages) as load:
+            self._await_searches(load)
+            self._model.hold_at(self._chunks // 2)
+            self._ask("POST", "", {"embedder": self._model.name})
+            yield "killed half-way, the build keeps what it has", list(self._kill_half_way())
+            switched_s = self._await_switch()
+            yield "coverage only rises, and the time left is told", list(self._told())
+            yield "what was embedded is not embedded again", list(self._repeated())
+            self._await_searches(load)
+            rolled_back_s = time.monotonic()
+            space = self._ask("POST", "/rollback")["retired"][0]["id"]
+            back_s = time.monotonic()
+            yield "the switch is one step", list(load.relapses(_SECOND, rolled_back_s))
+            self._await_searches(load)
+            yield "going back is one step", _others(load.models_since(back_s), _FIRST)
+            self._ask("DELETE", f"/spaces/{space}")
+            eventually(lambda: not self._status()["retired"], "the retired space is deleted", _LIMIT_S)
+            yield "its rows are gone, the others are there", list(self._miscounted())
+            self._await_searches(load)
+        seen = load.models_since(0.0)
+        yield "both models were searched", [] if seen == {_FIRST, _SECOND} else [f"searched: {sorted(seen)}"]
+        yield f"none of {len(load.answered)} searches failed or mixed spaces", list(load.failures())
+        yield f"the switch came after {switched_s:.0f} s", []
+
+    def _ingest(self) -> None:
+        self._tenant.request_syncs()
+        eventually(lambda: not patiently(self._tenant.has_open_jobs), "all is embedded", _LIMIT_S)
+        eventually(lambda: patiently(self._tenant.is_searchable), "all is searchable", _LIMIT_S)
+        found = patiently(self._status)
+        if (found["chunks"], found["live"]["coverage"]) != (self._chunks, 1.0):
+            raise RuntimeError(f"{self._chunks} chunks were to be embedded, there are: {found}")
+
+    def _kill_half_way(self) -> Iterator[str]:
+        eventually(self._is_held, "half of the passages are embedded", _LIMIT_S)
+        before = self._status()["building"]["vectors"]
+        pid = self._stack.pids()["embedder"]
+        os.kill(pid, signal.SIGKILL)
+        self._watch.note_kill("embedder", pid)
+        eventually(lambda: self._stack.pids().get("embedder", pid) != pid, "another worker runs", _LIMIT_S)
+        after = self._status()["building"]["vectors"]
+        if not before <= after or not 0.25 < after / self._chunks < 0.75:
+            yield f"{before} vectors before the kill, {after} after it, of {self._chunks}"
+        self._model.release()
+
+    def _is_held(self) -> bool:
+        return self._look() and self._model.is_held.is_set()
+
+    def _await_switch(self) -> float:
+        began_s = time.monotonic()
+        eventually(lambda: not self._look(), "the build comes to its end", _LIMIT_S)
+        return time.monotonic() - began_s
+
+    def _look(self) -> bool:
+        """Note how far the build is; whether there is one still."""
+        building = self._status()["building"]
+        if building is not None:
+            self._seen.append((building["coverage"], building["eta_s"]))
+        return building is not None
+
+    def _told(self) -> Iterator[str]:
+        coverages = [coverage for coverage, _ in self._seen]
+        if coverages != sorted(coverages):
+            yield f"coverage went back: {coverages}"
+        under_way = [eta_s for coverage, eta_s in self._seen if 0 < coverage < 1]
+        if not under_way or None in under_way:
+            yield f"the time left was not told in {under_way.count(None)} of {len(under_way)} looks"
+
+    def _repeated(self) -> Iterator[str]:
+        asked = len(self._model.passages)
+        distinct = len(set(self._model.passages))
+        if distinct < self._chunks or asked - distinct > _IN_FLIGHT:
+            yield f"{asked} passages were asked for, {distinct} different ones, of {self._chunks}"
+
+    def _miscounted(self) -> Iterator[str]:
+        status = self._status()
+        rows = ChunkVector.objects.in_workspace(self._tenant.workspace).count()
+        if (rows, status["live"]["vectors"]) != (self._chunks, self._chunks):
+            yield f"{rows} vectors are left, of {self._chunks} chunks"
+
+    def _await_searches(self, load: SearchLoad) -> None:
+        enough = len(load.answered) + _SEARCHES
+        eventually(lambda: len(load.answered) > enough, f"{_SEARCHES} searches are answered", _BEGIN_LIMIT_S)
+
+    def _status(self) -> dict[str, Any]:
+        return self._ask("GET", "")
+
+    def _ask(self, method: str, path: str, body: object = None) -> dict[str, Any]:
+        response = httpx.request(method, self._url + path, json=body, headers=self._headers, timeout=60)
+        response.raise_for_status()
+        answer: dict[str, Any] = response.json()
+        return answer
+
+
+def _others(seen: set[str], wanted: str) -> list[str]:
+    return [f"searches that began after it were answered by {other}" for other in sorted(seen - {wanted})]
+
+
+def _written(folder: Path, chunks: int) -> dict[str, str]:
+    """Write files of a hundred sections each, and give the sections' texts by heading: a chunk each."""
+    rng = random.Random("reembed")
+    folder.mkdir(parents=True)
+    passages = {}
+    for first in range(0, chunks, _SECTIONS):
+        texts = {
+            f"Part {number}": " ".join(f"w{rng.randrange(50_000)}" for _ in range(_WORDS))
+            for number in range(first, first + _SECTIONS)
+        }
+        sections = [f"## {heading}\n\n{text}\n" for heading, text in texts.items()]
+        (folder / f"volume-{first:06}.md").write_text("\n".join([f"# Volume {first}\n", *sections]))
+        passages |= texts
+    return passages

@@ -1,0 +1,42 @@
+"""Strikes at the connections between a node and its servers."""
+
+import random
+import time
+
+from tests.drills.crash.proxy import Mode, Proxy
+from tests.drills.crash.siege.clock import now_s
+from tests.drills.crash.siege.outages import Outages
+from tests.drills.crash.siege.stacks import Behind
+from tests.drills.crash.siege.strikes import Strike
+
+#: Each to Postgres and to Redis, by name.
+CUTS = tuple(f"{server} {mode}" for server in ("postgres", "redis") for mode in Mode if mode is not Mode.OPEN)
+# How long what lasts does so.
+_LENGTH_S = (4.0, 8.0)
+
+
+class Cuts:
+    """Strikes at one node's proxies."""
+
+    def __init__(self, behind: Behind, outages: Outages, rng: random.Random) -> None:
+        self._proxies: dict[str, Proxy] = {"postgres": behind.postgres, "redis": behind.redis}
+        self._outages = outages
+        self._rng = rng
+
+    def strike(self, name: str) -> Strike:
+        """Do what the name says, and end it."""
+        server, _, mode = name.partition(" ")
+        proxy, length_s = self._proxies[server], self._rng.uniform(*_LENGTH_S)
+        # What is only slow is there.
+        away = {} if mode == Mode.SLOW else {server: _is_back}
+        with self._outages.of(away):
+            proxy.turn(Mode(mode))
+            if mode != Mode.RESET:
+                time.sleep(length_s)
+            proxy.turn(Mode.OPEN)
+            # Recovery counts from the fault's end.
+            return Strike(name=name, at_s=now_s())
+
+
+def _is_back() -> bool:
+    return True

@@ -1,0 +1,74 @@
+"""When which store was really away: asked directly, never through Kebab."""
+
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from tests.drills.crash.siege.clock import now_s
+
+#: So much longer than a fault itself may its consequences be felt.
+GRACE_S = 5.0
+_POLL_S = 0.05
+
+IsBack = Callable[[], bool]
+
+
+@dataclass(slots=True, kw_only=True)
+class Outage:
+    """A time during which a store was away, from what took it away to the first answer after that."""
+
+    store: str
+    is_back: IsBack
+    began_s: float
+    ended_s: float | None = None
+    #: Whether what took it away is over, so that it may be asked.
+    is_watched: bool = False
+
+    def excuses(self, at_s: float) -> bool:
+        """Whether a failure at that moment may come from it."""
+        return self.began_s <= at_s and (self.ended_s is None or at_s <= self.ended_s + GRACE_S)
+
+
+class Outages:
+    """A thread that asks those stores that are away whether they are back."""
+
+    def __init__(self) -> None:
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="outages", daemon=True)
+        self.all: list[Outage] = []
+
+    def __enter__(self) -> "Outages":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    @contextmanager
+    def of(self, stores: Mapping[str, IsBack]) -> Iterator[None]:
+        """The stores are away from now on: until the block is left, and then until each says it is back."""
+        begun = [
+            Outage(store=store, is_back=is_back, began_s=now_s()) for store, is_back in sorted(stores.items())
+        ]
+        self.all += begun
+        try:
+            yield
+        finally:
+            for outage in begun:
+                outage.is_watched = True
+
+    def are_over(self) -> bool:
+        """Whether no store is away."""
+        return all(outage.ended_s is not None for outage in self.all)
+
+    def excuse(self, stores: Collection[str], at_s: float) -> bool:
+        """Whether one of the stores was away at that moment, or just before."""
+        return any(outage.store in stores and outage.excuses(at_s) for outage in self.all)
+
+    def _run(self) -> None:
+        while not self._stop.wait(_POLL_S):
+            for outage in [each for each in self.all if each.is_watched and each.ended_s is None]:
+                if outage.is_back():
+                    outage.ended_s = now_s()

@@ -1,0 +1,86 @@
+"""The proxy of the drill, between a client and an echo on a Unix socket."""
+
+import socket
+import socketserver
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.drills.crash.proxy import Mode, Proxy
+
+_LATENCY_S = 0.2
+_SHORT_S = 0.3
+
+
+class Echo(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        while block := self.request.recv(1_000):
+            self.request.sendall(block)
+
+
+@pytest.fixture
+def proxy() -> Iterator[Proxy]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "echo.sock"
+        with socketserver.ThreadingUnixStreamServer(str(path), Echo) as server:
+            server.daemon_threads = True
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            with Proxy(path, latency_s=_LATENCY_S) as proxy:
+                yield proxy
+            server.shutdown()
+
+
+@pytest.fixture
+def client(proxy: Proxy) -> Iterator[socket.socket]:
+    with connected(proxy) as client:
+        assert echoed(client) == b"hello"
+        yield client
+
+
+def connected(proxy: Proxy) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", proxy.port), timeout=5)
+
+
+def echoed(client: socket.socket) -> bytes:
+    client.sendall(b"hello")
+    return client.recv(100)
+
+
+def test_slow_proxy_delays_each_block(proxy, client):
+    proxy.turn(Mode.SLOW)
+    began_s = time.monotonic()
+    assert echoed(client) == b"hello"
+    assert time.monotonic() - began_s >= 2 * _LATENCY_S
+
+
+def test_reset_breaks_connections_and_lets_new_ones_through(proxy, client):
+    proxy.turn(Mode.RESET)
+    with pytest.raises(ConnectionResetError):
+        echoed(client)
+    with connected(proxy) as other:
+        assert echoed(other) == b"hello"
+
+
+def test_proxy_that_is_down_refuses_connections_until_it_is_open(proxy, client):
+    proxy.turn(Mode.DOWN)
+    with pytest.raises(ConnectionResetError):
+        echoed(client)
+    with pytest.raises(ConnectionRefusedError):
+        connected(proxy)
+    proxy.turn(Mode.OPEN)
+    with connected(proxy) as other:
+        assert echoed(other) == b"hello"
+
+
+def test_black_hole_swallows_what_is_sent_and_gives_it_back_once_open(proxy, client):
+    proxy.turn(Mode.BLACK_HOLE)
+    client.settimeout(_SHORT_S)
+    with pytest.raises(TimeoutError):
+        echoed(client)
+    proxy.turn(Mode.OPEN)
+    client.settimeout(5)
+    assert client.recv(100) == b"hello"

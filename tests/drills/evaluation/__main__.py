@@ -1,0 +1,109 @@
+"""`python -m tests.drills.evaluation collect …` makes the list of names, `measure …` asks for each of them.
+
+`code …` asks the questions on a code base that a workspace holds.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import django
+
+from tests.drills.evaluation.code_questions import CodeQuestion, read_questions
+from tests.drills.evaluation.collect import KINDS, collect
+from tests.drills.evaluation.names import PUBLISHED, Name, read_names, write_names
+
+if TYPE_CHECKING:
+    from tests.drills.evaluation.code_retrieval import Way
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Do what the arguments ask for, and give the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tests.drills.evaluation", description=__doc__)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    collecting = verbs.add_parser("collect", help="write the list of names")
+    for corpus in dict.fromkeys(kind.corpus for kind in KINDS):
+        collecting.add_argument(f"--{corpus}", type=Path, required=True, metavar="FOLDER")
+    measuring = verbs.add_parser("measure", help="ask for each name in the modes lexical and hybrid")
+    measuring.add_argument("--workspace", required=True, metavar="SLUG")
+    for verb in (collecting, measuring):
+        verb.add_argument("--list", type=Path, default=PUBLISHED, metavar="FILE")
+    coding = verbs.add_parser("code", help="ask the questions on one repository of the list")
+    coding.add_argument("--workspace", required=True, metavar="SLUG")
+    coding.add_argument("--repository", required=True, metavar="NAME")
+    coding.add_argument("--without-terms", action="store_true", help="ask the questions alone")
+    coding.add_argument("--root", type=Path, metavar="FOLDER", help="its files, for ripgrep")
+    asked = parser.parse_args(arguments)
+    if asked.verb == "code":
+        return _measure_code(asked)
+    if asked.verb == "measure":
+        return _measure(asked.workspace, read_names(asked.list))
+    folders = {kind.corpus: getattr(asked, kind.corpus.replace("-", "_")) for kind in KINDS}
+    write_names(collect(folders), asked.list)
+    return 0
+
+
+def _measure(slug: str, names: Sequence[Name]) -> int:
+    django.setup()
+    from kebab.people.models import Workspace
+    from kebab.tenancy.acting import acting_everywhere, acting_in
+    from search.retrieval.types import Mode
+    from tests.drills.evaluation.measure import ask_names, share_found
+
+    with acting_everywhere():
+        workspace = Workspace.objects.get(slug=slug)
+    for mode in (Mode.LEXICAL, Mode.HYBRID):
+        with acting_in(workspace.pk):
+            asked = ask_names(workspace, names, mode)
+        missed = ", ".join(f"{one.name.query} ({one.place or '-'})" for one in asked if not one.is_found)
+        print(f"{mode}: {share_found(asked):.1%} of {len(asked)}; missed: {missed or 'none'}")  # noqa: T201
+    return 0
+
+
+def _measure_code(asked: argparse.Namespace) -> int:
+    django.setup()
+    from kebab.people.models import Workspace
+    from kebab.tenancy.acting import acting_everywhere, acting_in
+    from search.context import ResponseMode
+    from tests.drills.evaluation.code_retrieval import by_pack, by_ripgrep, by_search, tool_of
+
+    with acting_everywhere():
+        workspace = Workspace.objects.get(slug=asked.workspace)
+    questions = read_questions(asked.repository)
+    if asked.without_terms:
+        questions = [replace(each, terms=()) for each in questions]
+    with acting_in(workspace.pk), tool_of(workspace) as by_tool:
+        ways = {
+            "codebase-retrieval": by_tool,
+            "its pack": by_pack(workspace),
+            "its overview": by_pack(workspace, ResponseMode.OVERVIEW),
+            "hybrid search": by_search(workspace),
+        }
+        if asked.root is not None:
+            ways["ripgrep"] = by_ripgrep(asked.root)
+        for name, ask in ways.items():
+            print(f"{name}: {_brought(ask, questions)}")  # noqa: T201
+    return 0
+
+
+def _brought(ask: "Way", questions: Sequence[CodeQuestion]) -> str:
+    """Give what a way brings, in how much time, and which questions it has no file for."""
+    started = time.perf_counter()
+    brought = [ask(each) for each in questions]
+    took_ms = (time.perf_counter() - started) * 1000 / len(questions)
+    pairs = list(zip(questions, brought, strict=True))
+    missed = [each.question for each, paths in pairs if not set(each.paths) & set(paths)]
+    first = sum(bool(set(each.paths) & set(paths[:1])) for each, paths in pairs)
+    count = sum(map(len, brought)) / len(brought)
+    found = len(questions) - len(missed)
+    return (
+        f"{found} of {len(questions)}, first {first}, {count:.1f} files, {took_ms:.0f} ms; missed: {missed}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,62 @@
+"""How often a name's documentation is among the first hits."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kebab.people.models import Workspace
+from search.engine import search
+from search.models import Chunk
+from search.retrieval.types import Mode, SearchHit, SearchQuery
+from tests.drills.evaluation.names import Name
+
+#: Hits of each search that are looked at, and how many of the first count.
+_DEPTH = 10
+COUNTED = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A name with the place of the first hit that documents it, from 1; None: not among the first ten."""
+
+    name: Name
+    place: int | None
+
+    @property
+    def is_found(self) -> bool:
+        """Whether it is among the first three."""
+        return self.place is not None and self.place <= COUNTED
+
+
+def ask_names(workspace: Workspace, names: Sequence[Name], mode: Mode) -> list[Asked]:
+    """Ask for each name in `mode`."""
+    return [Asked(name=name, place=_place(workspace, name, mode)) for name in names]
+
+
+def _place(workspace: Workspace, name: Name, mode: Mode) -> int | None:
+    hits = search(workspace, SearchQuery(text=name.query, mode=mode, k=_DEPTH)).hits
+    return next((hit.rank for hit in hits if _documents(workspace, hit, name)), None)
+
+
+def _documents(workspace: Workspace, hit: SearchHit, name: Name) -> bool:
+    if not any(_is_same(hit.doc_path, path) for path in name.paths):
+        return False
+    bare = re.escape(name.query.removesuffix("()"))
+    if name.rule == "heading":
+        return any(re.search(rf"(?<!\w){bare}(?!\w)", part) for part in (hit.title, *hit.heading_path))
+    last = re.escape(name.query.rpartition(".")[2])
+    text = Chunk.objects.in_workspace(workspace).values_list("text", flat=True).get(chunk_id=hit.chunk_id)
+    return (
+        re.search(rf"(?m)^\s*(?:(?:async +)?def|class) +{last}\b|^{bare} *=|\*\*{bare}\*\*:", text)
+        is not None
+    )
+
+
+def _is_same(path: str, other: str) -> bool:
+    """Whether both end the same: a folder of the corpus may have been indexed by itself, or with others."""
+    return path == other or path.endswith(f"/{other}") or other.endswith(f"/{path}")
+
+
+def share_found(asked: Sequence[Asked]) -> float:
+    """Give the share of names that are found, in [0, 1]."""
+    return sum(one.is_found for one in asked) / len(asked)

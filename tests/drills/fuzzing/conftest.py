@@ -1,0 +1,129 @@
+"""A workspace in which made-up requests find something of everything."""
+
+from dataclasses import dataclass
+
+import pytest
+from django.utils import timezone
+
+from ingest.models import Job, JobState
+from kebab.people.models import Group, Role, User, Workspace
+from kebab.people.tokens import mint_token
+from search.blobs import keep_blob
+from search.corpus import ensure_version
+from search.models import Chunk, EmbeddingSpace, Feedback, Judgement, Run, RunTopic, Source, Topic
+from search.wire.schemas import schema_names
+from tests.drills.fuzzing.pool import Pool
+from tests.integration.search.answers.making import make_answer
+from tests.support.actors import make_member, make_workspace
+from tests.support.api import quarantine
+from tests.support.corpus import write
+
+_DOCUMENTS = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ground:
+    """What is fuzzed."""
+
+    workspace: Workspace
+    owner: User
+    pool: Pool
+
+
+@pytest.fixture
+def ground(transactional_db, settings, mirrors, tmp_path):
+    settings.KEBAB_WAIT_LIMIT_S = 0
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "default": {
+            "BACKEND": "django.core.files.storage.FileSystemStorage",
+            "OPTIONS": {"location": tmp_path / "blobs"},
+        },
+    }
+    workspace = make_workspace()
+    owner = make_member(workspace, Role.OWNER)
+    for number in range(_DOCUMENTS):
+        text = f"Boat number {number} lies at its mooring."
+        write(workspace, f"{number}.md", text, content_hash=keep_blob(workspace.pk, text.encode()))
+    # By its id: a request may change its slug.
+    pool = Pool(str(workspace.pk), 0, known=_known(workspace), spared={str(owner.pk)})
+    return Ground(workspace=workspace, owner=owner, pool=pool)
+
+
+def _known(workspace):
+    """Make what requests can't make by themselves, and give its names."""
+    for _ in range(5):
+        make_member(workspace, Role.VIEWER)
+    repository = Source.objects.create(
+        workspace=workspace, key="code", kind="git", config={"url": "https://git.example.org/a/b"}
+    )
+    uploads = Source.objects.get(workspace=workspace, key="docs")
+    versions = (uploads.versions.get(), ensure_version(repository, "v1"))
+    entries = [quarantine(workspace, versions[number % 2], f"{number}.bin") for number in range(20)]
+    retired = {"dim": 2, "state": "retired", "retire_at": timezone.now()}
+    spaces = [
+        EmbeddingSpace.objects.create(workspace=workspace, model=f"m{number}", revision="1", **retired)
+        for number in range(20)
+    ]
+    jobs = [
+        Job.objects.create(workspace=workspace, kind="sync_source", source=uploads, **state)
+        for state in ({"state": JobState.FAILED, "finished_at": timezone.now()}, {"state": JobState.QUEUED})
+        for _ in range(10)
+    ]
+    groups = [Group.objects.create(workspace=workspace, name=f"group {number}") for number in range(5)]
+    answers = [make_answer(uploads.documents.first()) for _ in range(20)]
+    return {
+        "answer_id": [answer.pk for answer in answers],
+        "chunk_id": [chunk.chunk_id.hex for chunk in Chunk.objects.in_workspace(workspace)],
+        "email": [make_member(make_workspace(), Role.VIEWER).email for _ in range(20)],
+        **_evaluated(workspace, uploads),
+        "entry_id": [entry.pk for entry in entries],
+        "group_id": [group.pk for group in groups],
+        "job_id": [job.pk for job in jobs],
+        "library_id": [uploads.library_id],
+        "name": schema_names(),
+        "new_name": [f"new-{number}" for number in range(100)],
+        "settings": [{"default_k": number} for number in range(1, 20)],
+        "source_id": [repository.pk],
+        "space_id": [space.pk for space in spaces],
+        "tag": ["v1", "v2"],
+        "token_id": [mint_token(workspace, scopes=["search"])[0].pk],
+    }
+
+
+def _evaluated(workspace, source):
+    """Make topics, what was said of a hit, and runs that have asked a topic; give their names."""
+    named = {"path": "0.md", "source": source, "place_key": source.pk}
+    topics = [
+        Topic.objects.create(workspace=workspace, topic_id=f"boat-{number}", text="boat")
+        for number in range(30)
+    ]
+    for topic in topics:
+        Judgement.objects.create(workspace=workspace, topic=topic, grade=1, **named)
+    said = {"query": "boat", "query_key": source.pk, "actor": "a", "creator": "a", "is_relevant": True}
+    Feedback.objects.create(workspace=workspace, **said, **named)
+    ended = {"state": "succeeded", "finished_at": timezone.now()}
+    asked = {"settings": {"mode": "lexical"}, "measures": ["nDCG@10"], "sources": ["docs"]}
+    runs = [Run.objects.create(workspace=workspace, topic_set="golden", **asked, **ended) for _ in range(20)]
+    for run in runs:
+        RunTopic.objects.create(
+            workspace=workspace,
+            run=run,
+            ordinal=0,
+            topic_id="boat-0",
+            text="boat",
+            judgements=[["docs", "", "0.md", "", 1]],
+            ranking=[["docs", "", "0.md", "L1-L9", 0.5]],
+            measures={"nDCG@10": 1.0},
+            ms=1.0,
+            is_empty=False,
+            is_refused=False,
+        )
+    return {
+        "path": [f"{number}.md" for number in range(_DOCUMENTS)],
+        "run_id": [run.pk for run in runs],
+        "set": ["golden"],
+        "source_key": ["docs"],
+        "none": [""],
+        "topic_id": [topic.pk for topic in topics],
+    }

@@ -1,0 +1,97 @@
+"""Send hostile requests to a stack of its own: `python -m tests.drills.hostile`. Exit status 1 on a fault."""
+
+import argparse
+import json
+import os
+import random
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.drills.hostile.asking import Tally, ask_all, survey
+from tests.drills.hostile.attempt import Attempt
+from tests.drills.hostile.attempts import knocks, searches
+from tests.drills.hostile.judging import Judge
+from tests.support.stack import Stack, temporary_directory
+
+_WORD = re.compile(r"\w{2,30}")
+_MAX_WORDS = 5_000
+_LOG_LINES = 200
+_WORKSPACE = "hostile"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Ingest a folder, send the requests, print the report as JSON, and give the exit status."""
+    options = _parser().parse_args(arguments)
+    seed = random.randrange(1_000_000) if options.seed is None else options.seed
+    stack = Stack(temporary_directory(), KEBAB_EMBEDDER=options.embedder)
+    try:
+        stack.up()
+        tallies = _attack(stack, options, seed)
+        if _faults(tallies):
+            sys.stderr.write(stack.log("web", _LOG_LINES) + "\n")
+    finally:
+        stack.stop()
+        stack.remove()
+    json.dump(_report(tallies, seed), sys.stdout, indent=2)
+    return 1 if _faults(tallies) else 0
+
+
+def _attack(stack: Stack, options: argparse.Namespace, seed: int) -> dict[str, Tally]:
+    folder: Path = options.path
+    ingested = stack.run(
+        "ingest", str(folder), "--workspace", _WORKSPACE, "--create", "--json", limit_s=3_600
+    )
+    if ingested.returncode != 0:
+        raise SystemExit(ingested.stderr)
+    made = stack.run("token", "create", "--workspace", _WORKSPACE, "--scope", "search", "--json")
+    headers = {"Authorization": f"Bearer {json.loads(made.stdout)['token']}"}
+    judge = Judge(private=(str(stack.data_dir),))
+    with httpx.Client(base_url=stack.url, headers=headers, timeout=60) as http:
+        ground = survey(http, _WORKSPACE, words_of(folder))
+        series = {"search": searches(options.n, seed, ground), "knock": knocks(options.knocks, seed, ground)}
+        return {
+            name: ask_all(http, _chosen(name, attempts, options.only), judge, limit_s=options.limit_s)
+            for name, attempts in series.items()
+        }
+
+
+def _chosen(series: str, attempts: Iterable[Attempt], only: str | None) -> Iterable[Attempt]:
+    return (each for number, each in enumerate(attempts) if only in (None, f"{series}-{number}"))
+
+
+def _faults(tallies: dict[str, Tally]) -> int:
+    return sum(len(tally.faults) for tally in tallies.values())
+
+
+def _report(tallies: dict[str, Tally], seed: int) -> dict[str, Any]:
+    sent = {name: tally.document() for name, tally in tallies.items() if tally.n}
+    return {"seed": seed, "load_average": os.getloadavg(), **sent}
+
+
+def words_of(folder: Path) -> list[str]:
+    """Give words of the folder's text, common ones more often."""
+    found: list[str] = []
+    for file in sorted(folder.rglob("*.md*")):
+        found += _WORD.findall(file.read_text(encoding="utf-8", errors="replace"))
+    return random.Random(0).sample(found, min(len(found), _MAX_WORDS))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.drills.hostile", description=__doc__)
+    parser.add_argument("--n", type=int, default=10_000, help="how many searches")
+    parser.add_argument("--knocks", type=int, default=3_000, help="how many requests at all doors")
+    parser.add_argument("--seed", type=int, help="of the requests (random, and printed)")
+    parser.add_argument("--only", help="send this one of them alone, like search-7 or knock-0")
+    parser.add_argument("--path", type=Path, default=Path(), help="folder to ingest (here)")
+    parser.add_argument("--embedder", default="hash", help="KEBAB_EMBEDDER of the stack")
+    parser.add_argument("--limit-s", type=float, default=3.0, help="no answer may take longer")
+    return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,164 @@
+"""Sends hostile requests, and keeps what became of them."""
+
+import time
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import httpx
+
+from tests.drills.hostile.attempt import Attempt
+from tests.drills.hostile.doors import DOORS, Ground
+from tests.drills.hostile.judging import Judge
+
+_MORE_S = {door.name: door.more_s for door in DOORS}
+_SLOWEST = 10
+_SHOWN_CHARS = 160
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of one request."""
+
+    number: int
+    #: The request, its address and body cut: ten thousand whole ones take half a gigabyte.
+    attempt: Attempt
+    #: Of address and body.
+    size_bytes: int
+    #: 0: there was no answer.
+    status: int
+    elapsed_s: float
+    #: Why it should have been answered otherwise; '' when the answer is right.
+    fault: str = ""
+
+
+@dataclass(slots=True)
+class Tally:
+    """All outcomes so far."""
+
+    limit_s: float
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    @property
+    def n(self) -> int:
+        """How many there are."""
+        return len(self.outcomes)
+
+    @property
+    def faults(self) -> list[Outcome]:
+        """Those that are wrong."""
+        return [outcome for outcome in self.outcomes if outcome.fault]
+
+    @property
+    def statuses(self) -> Counter[int]:
+        """How many of each status there are."""
+        return Counter(outcome.status for outcome in self.outcomes)
+
+    def document(self) -> dict[str, Any]:
+        """Give the report as JSON-ready values."""
+        slowest = sorted(self.outcomes, key=lambda each: -each.elapsed_s)[:_SLOWEST]
+        doors = sorted({outcome.attempt.door for outcome in self.outcomes})
+        return {
+            "limit_s": self.limit_s,
+            **_summary(self.outcomes),
+            "doors": {door: _summary([o for o in self.outcomes if o.attempt.door == door]) for door in doors},
+            "slowest": [_told(outcome) for outcome in slowest],
+            "faults": [_told(outcome) for outcome in self.faults],
+        }
+
+
+def survey(http: httpx.Client, workspace: str, words: list[str]) -> Ground:
+    """Give what there is in a workspace with documents."""
+    api = f"/api/v1/workspaces/{workspace}"
+
+    def first(path: str, name: str) -> dict[str, Any]:
+        return http.get(f"{api}{path}").raise_for_status().json()[name][0]  # type: ignore[no-any-return]
+
+    source, hit = first("/sources", "results"), first(f"/search?q={words[0]}", "hits")
+    more = http.get(f"{api}/search?q={words[0]}&k=1").raise_for_status().json()
+    return Ground(
+        workspace=workspace,
+        words=words,
+        library_id=source["library_id"],
+        source_id=source["id"],
+        doc_id=hit["doc_id"],
+        chunk_id=hit["chunk_id"],
+        cursors=[more["next_cursor"]] if more["next_cursor"] else [],
+    )
+
+
+def ask_all(http: httpx.Client, attempts: Iterable[Attempt], judge: Judge, *, limit_s: float) -> Tally:
+    """Send the requests one after another; a wrong answer, or one that comes late, is a fault."""
+    tally = Tally(limit_s=limit_s)
+    for number, attempt in enumerate(attempts):
+        tally.outcomes.append(_ask(http, number, attempt, judge, limit_s + _MORE_S[attempt.door]))
+    return tally
+
+
+def _ask(http: httpx.Client, number: int, attempt: Attempt, judge: Judge, limit_s: float) -> Outcome:
+    status, fault = 0, ""
+    began = time.perf_counter()
+    try:
+        answer = http.send(_request(http, attempt))
+    except httpx.HTTPError as error:
+        elapsed_s = time.perf_counter() - began
+        fault = repr(error)
+    else:
+        elapsed_s = time.perf_counter() - began
+        status, fault = answer.status_code, judge.fault(attempt, answer)
+    return Outcome(
+        number=number,
+        attempt=_cut(attempt),
+        size_bytes=len(attempt.target) + len(attempt.body or b""),
+        status=status,
+        elapsed_s=elapsed_s,
+        fault=fault or ("late" if elapsed_s > limit_s else ""),
+    )
+
+
+def _cut(attempt: Attempt) -> Attempt:
+    headers = tuple((name, ascii(value[:_SHOWN_CHARS])) for name, value in attempt.headers)
+    body = None if attempt.body is None else attempt.body[:_SHOWN_CHARS]
+    return replace(attempt, target=attempt.target[:_SHOWN_CHARS], body=body, headers=headers)
+
+
+def _request(http: httpx.Client, attempt: Attempt) -> httpx.Request:
+    headers = [(name, value.encode("latin-1")) for name, value in attempt.headers]
+    # Given as the target, the address is neither mended nor escaped once more.
+    extensions = {"target": attempt.target.encode()}
+    request = http.build_request(
+        attempt.method, "/", content=attempt.body, headers=headers, extensions=extensions
+    )
+    if not attempt.is_signed and "Authorization" not in dict(attempt.headers):
+        del request.headers["Authorization"]
+    return request
+
+
+def _summary(outcomes: list[Outcome]) -> dict[str, Any]:
+    times = sorted(outcome.elapsed_s * 1000 for outcome in outcomes)
+    statuses = Counter(outcome.status for outcome in outcomes)
+    return {
+        "n": len(times),
+        "statuses": dict(sorted(statuses.items())),
+        "p50_ms": round(times[len(times) // 2], 1),
+        "p99_ms": round(times[int(len(times) * 0.99)], 1),
+        "max_ms": round(times[-1], 1),
+    }
+
+
+def _told(outcome: Outcome) -> dict[str, Any]:
+    attempt = outcome.attempt
+    return {
+        "number": outcome.number,
+        "kind": attempt.kind,
+        "door": attempt.door,
+        "method": attempt.method,
+        "status": outcome.status,
+        "ms": round(outcome.elapsed_s * 1000, 1),
+        "fault": outcome.fault,
+        "bytes": outcome.size_bytes,
+        "target": attempt.target,
+        "headers": attempt.headers,
+        "body": ascii((attempt.body or b"").decode("utf-8", "replace")),
+    }

@@ -1,0 +1,84 @@
+"""What all scenes wrote is looked after: nothing acknowledged is lost, nothing refused is there."""
+
+import json
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+from tests.drills.hosts.asking import Asked
+from tests.drills.hosts.lab import Lab
+from tests.drills.hosts.node import Node
+from tests.support.stack import eventually
+
+# An attempt whose answer was lost holds its Idempotency-Key for a minute.
+_RETRY_LIMIT_S = 90.0
+_PAUSE_S = 0.5
+_SENDERS = 6
+_JOBS_LIMIT_S = 90.0
+_JOBS = "SELECT payload->>'path', count(*) FROM ingest_job WHERE kind = 'ingest_document' GROUP BY 1"
+_DOCUMENTS = "SELECT path, size_bytes FROM search_document"
+_OPEN = "SELECT kind, state FROM ingest_job WHERE state IN ('queued', 'running')"
+_FAILED = "SELECT kind, error FROM ingest_job WHERE state = 'failed'"
+
+
+def audit(lab: Lab) -> None:
+    """Compare Postgres with what clients were told."""
+    report = lab.report
+    eventually(lambda: not lab.rows(_OPEN), "all jobs end", _JOBS_LIMIT_S)
+    report.claim("no job failed", lab.rows(_FAILED))
+    jobs = Counter(dict(lab.rows(_JOBS)))
+    acknowledged = {each.path: each for each in lab.writes if each.is_done}
+    unsure = [each for each in lab.writes if not each.is_done and each.path not in lab.refused]
+    report.measure("writes acknowledged, refused, unsure", _counts(acknowledged, lab.refused, unsure))
+    stand = {path for path, _ in lab.rows(_DOCUMENTS)}
+    report.claim(
+        "what was refused while the database was away was not written", lab.refused & (stand | jobs.keys())
+    )
+    report.claim("what may have been written was, once or not", [e for e in unsure if jobs[e.path] > 1])
+    report.measure("of the unsure ones written", sum(jobs[each.path] for each in unsure))
+    report.claim("sent again under its key, it is written", _send_again(lab, unsure))
+    eventually(lambda: not lab.rows(_OPEN), "all jobs end", _JOBS_LIMIT_S)
+    _claim_once(lab, [*acknowledged.values(), *unsure])
+    for node in (lab.a, lab.b):
+        report.claim(f"the mirrors of {node.name} equal Postgres", _mirror_faults(node))
+
+
+def _counts(acknowledged: dict[str, Asked], refused: set[str], unsure: list[Asked]) -> str:
+    return f"{len(acknowledged)}, {len(refused)}, {len(unsure)}"
+
+
+def _send_again(lab: Lab, unsure: list[Asked]) -> list[str]:
+    """Send the writes under their keys again until they are acknowledged; give those that never were."""
+    deadline = time.monotonic() + _RETRY_LIMIT_S
+    waiting = list(unsure)
+    with ThreadPoolExecutor(_SENDERS) as senders:
+        while waiting and time.monotonic() < deadline:
+            again = list(senders.map(partial(_send_one_again, lab), waiting))
+            waiting = [each for each, answer in zip(waiting, again, strict=True) if not answer.is_done]
+            if waiting:
+                time.sleep(_PAUSE_S)
+    return [each.path for each in waiting]
+
+
+def _send_one_again(lab: Lab, written: Asked) -> Asked:
+    client = lab.client(lab.a)
+    answer = client.ask(written.kind, path=written.path, text=written.text)
+    client.close()
+    return answer
+
+
+def _claim_once(lab: Lab, written: list[Asked]) -> None:
+    rows = lab.rows(_DOCUMENTS)
+    stand = dict(rows)
+    expected = {each.path: len(each.text.encode()) for each in written if each.path not in lab.deleted}
+    wrong = [path for path, size in expected.items() if stand.get(path) != size]
+    lab.report.claim("what was acknowledged is there, whole", wrong)
+    lab.report.claim("and once", [path for path, times in Counter(p for p, _ in rows).items() if times > 1])
+    lab.report.claim("what was deleted is not", lab.deleted & stand.keys())
+
+
+def _mirror_faults(node: Node) -> list[str]:
+    done = node.run("doctor", "--json")
+    checks = json.loads(done.stdout)["checks"]
+    return [str(each) for each in checks if each["name"] == "mirrors" and each["status"] != "ok"]

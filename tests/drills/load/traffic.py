@@ -1,0 +1,100 @@
+"""What is asked: mostly searches, and suggestions, documents, lists, uploads, replacements, deletions.
+
+Uploads go round a ring of paths, and what is deleted is uploaded again: the corpus stays as large as it was.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from tests.drills.load.asking import Request
+
+_RING = 200
+# Of a hundred requests.
+_SHARES = {
+    "hybrid": 60,
+    "lexical": 10,
+    "suggest": 8,
+    "chunk": 6,
+    "documents": 4,
+    "pack": 2,
+    "upload": 8,
+    "delete": 2,
+}
+# The first workspace is asked for half of all, the next for half of the rest.
+_FALL = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A workspace, and what is known of it."""
+
+    slug: str
+    token: str
+    queries: Sequence[str]
+    chunk_ids: Sequence[str]
+    #: Texts to upload.
+    texts: Sequence[str]
+    #: Ids of the documents on the ring, by number.
+    ring: Sequence[str]
+
+
+class Traffic:
+    """A mixture of requests, the same for the same seed."""
+
+    def __init__(self, places: Sequence[Place], seed: int) -> None:
+        self._places = places
+        self._weights = [_FALL**number for number in range(len(places))]
+        self._rng = random.Random(f"traffic {seed}")
+        self._count = 0
+
+    def draw(self) -> Request:
+        """Give the next request."""
+        self._count += 1
+        (place,) = self._rng.choices(self._places, self._weights)
+        (kind,) = self._rng.choices(list(_SHARES), list(_SHARES.values()))
+        return self._of(kind, place)
+
+    def _of(self, kind: str, place: Place) -> Request:
+        query = self._rng.choice(place.queries)
+        number = self._rng.randrange(_RING)
+        match kind:
+            case "hybrid" | "lexical":
+                return _request(place, kind, "POST", "/search", {"q": query, "mode": kind})
+            case "suggest":
+                return _request(place, kind, "GET", f"/suggest?q={quote(query[:5])}")
+            case "chunk":
+                return _request(place, kind, "GET", f"/chunks/{self._rng.choice(place.chunk_ids)}")
+            case "documents":
+                return _request(place, kind, "GET", "/documents?limit=20")
+            case "pack":
+                body = {"information_request": query, "budget": 2_000}
+                return _request(place, kind, "POST", "/context-pack", body)
+            case "upload":
+                text = f"{self._rng.choice(place.texts)}\n\nWritten as number {self._count}.\n"
+                return _request(place, kind, "POST", "/documents", {"path": ring_path(number), "text": text})
+            case _:
+                return _request(place, kind, "DELETE", f"/documents/{place.ring[number]}")
+
+
+def ring_path(number: int) -> str:
+    """The path of a document on the ring."""
+    return f"ring/{number:03}.md"
+
+
+def ring_paths() -> list[str]:
+    """All of them."""
+    return [ring_path(number) for number in range(_RING)]
+
+
+def _request(
+    place: Place, kind: str, method: str, path: str, body: dict[str, object] | None = None
+) -> Request:
+    return Request(
+        kind=kind,
+        method=method,
+        path=f"/api/v1/workspaces/{place.slug}{path}",
+        token=place.token,
+        body=body,
+    )

@@ -1,0 +1,213 @@
+"""Who is let in to an application, by the address of a request and by how its body comes."""
+
+import asyncio
+import uuid
+
+import pytest
+
+from kebab import asgi
+from kebab.admission.bodies import HeldBytes
+from kebab.admission.gate import Gate
+from kebab.admission.turns import Room, Turns
+from kebab.health import probes
+from tests.integration.kebab.admission.calling import LONG, ROOM, App, asking
+
+WORKSPACE = uuid.UUID("0b7e3cb6-5a55-4d3f-9a4e-0a5d2f6c1b90")
+SPELLINGS = [
+    str(WORKSPACE),
+    WORKSPACE.hex,
+    WORKSPACE.hex.upper(),
+    f"{{{WORKSPACE}}}",
+    WORKSPACE.urn,
+    "-".join(WORKSPACE.hex),
+]
+
+
+@pytest.mark.parametrize("form", ["/api/v1/workspaces/{}/search", "/w/{}/search"])
+def test_all_ways_to_write_a_workspaces_id_take_turns_as_one(form):
+    async def run():
+        app = App()
+        async with asking(Gate(app, Turns(ROOM))) as callers:
+            callers.ask(*[form.format(spelling) for spelling in SPELLINGS] * 3)
+            await callers.settle()
+            assert app.n_inside == ROOM.slots_of_one
+            callers.ask(form.format("other"))
+            await callers.settle()
+            assert app.n_inside == ROOM.slots_of_one + 1
+            app.may_begin.set()
+            await callers.end()
+        assert callers.statuses.total() == 3 * len(SPELLINGS) + 1
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(("method", "path"), [("GET", "/version"), ("POST", "/healthz"), ("GET", "/login")])
+def test_what_is_of_no_workspace_takes_turns_as_well(method, path):
+    async def run():
+        app = App()
+        async with asking(Gate(app, Turns(ROOM))) as callers:
+            callers.ask(*[path] * 50, method=method)
+            await callers.settle()
+            assert app.n_inside == ROOM.slots_of_one
+            app.may_begin.set()
+            await callers.end()
+        assert app.most["all"] <= ROOM.slots
+        assert callers.statuses == {(path, 200): 50}
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("long_bodies", [None, Turns(ROOM)])
+def test_who_sends_no_body_has_no_turn(long_bodies):
+    async def run():
+        app, turns = App(), Turns(ROOM)
+        async with asking(Gate(app, turns, long_bodies)) as callers:
+            for parts in [(None,), (b"some of it", None)]:
+                callers.ask(*["/w/a/x"] * 50, parts=parts, headers=[(b"content-length", b"20")])
+            await callers.settle()
+            assert (turns.n_lent, turns.n_waiting) == (0, 0)
+            callers.ask("/w/a/x", parts=(b"all ", b"of it"))
+            await callers.settle()
+            assert (turns.n_lent, app.n_inside) == (1, 1)
+
+    asyncio.run(run())
+
+
+def test_long_bodies_take_turns_by_workspace_and_who_sends_too_many_is_told_so():
+    async def run():
+        app = App()
+        long_bodies = Turns(Room(slots=4, waiting=16, wait_s=0.05))
+        async with asking(Gate(app, Turns(ROOM), long_bodies)) as callers:
+            callers.ask(*["/w/a/x"] * 3, headers=LONG)
+            await callers.settle()
+            callers.ask("/w/b/x", headers=LONG)
+            await callers.settle()
+            assert app.inside == {"/w/a/x": 3, "/w/b/x": 1}
+            callers.ask("/w/a/x", headers=LONG)
+            assert await callers.answered(1) == {("/w/a/x", 429): 1}
+            app.may_begin.set()
+            await callers.end()
+        assert long_bodies.n_lent == 0
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("tail", "request_"),
+    [
+        ("search", {"query": b"q=a&min_seq=7", "method": "GET"}),
+        ("search", {"query": b"q=a&min_seq=%37", "method": "GET"}),
+        ("search", {"query": b"min%5fseq=+7&q=a", "method": "GET"}),
+        ("search", {"query": b"q=a&min_seq=7", "method": "GET", "headers": LONG}),
+        ("search", {"parts": (b'{"q": "a", "min_', b'seq" : 7}')}),
+        ("search", {"parts": (b'{"q": "a", "min_seq": "7"}',)}),
+        ("search", {"parts": (rb'{"q": "a", "min\u005Fseq": "+7"}',)}),
+        ("search/bulk", {"parts": (b'{"queries": [{"q": "a"}, {"q": "b","min_seq":7}]}',)}),
+        ("search/bulk", {"headers": [(b"content-length", b"4000000")]}),
+        ("context-pack", {"parts": (b'{"min_seq": 7}',)}),
+    ],
+)
+def test_searches_that_may_wait_for_a_change_leave_threads_to_those_that_do_not(tail, request_):
+    async def run():
+        app, waiting = App(), Turns(Room(slots=4, waiting=200, wait_s=60.0))
+        gate = Gate(app, Turns(ROOM), Turns(Room(slots=100, waiting=0, wait_s=0.0)), waiting)
+        async with asking(gate) as callers:
+            paths = [f"/api/v1/workspaces/{name}/{tail}" for name in "ab"]
+            callers.ask(*paths * 20, **request_)
+            await callers.settle()
+            assert (app.n_inside, waiting.n_lent) == (4, 4)
+            for body in (
+                b'{"q": "min_seq", "min_seq": null}',
+                b'{"min_seq"  :  null, "q": "\\"min_seq\\": 7"}',
+            ):
+                callers.ask(*["/api/v1/workspaces/c/search"] * 2, parts=(body,))
+            await callers.settle()
+            assert app.inside["/api/v1/workspaces/c/search"] == 4
+            app.may_begin.set()
+            await callers.end()
+        assert {status for _, status in callers.statuses} == {200}
+        assert waiting.n_lent == 0
+
+    asyncio.run(run())
+
+
+def test_of_the_threads_of_the_views_half_may_wait_for_changes():
+    gate = asgi._app_of({"type": "http", "path": "/api/v1/x", "headers": [], "query_string": b"min_seq=1"})
+    assert gate._searches_that_wait._room.slots == gate._turns._room.slots // 2
+
+
+@pytest.mark.parametrize(
+    ("query", "is_waiting"),
+    [
+        (b"wait_for=searchable", True),
+        (b"a=b&wait%5Ffor=searchable", True),
+        (b"%77ait_for=%73earchable", True),
+        (b"", False),
+        (b"a=wait_for=", False),
+    ],
+)
+def test_who_waits_for_a_document_is_beside_the_other_views_however_they_say_so(query, is_waiting):
+    scope = {"type": "http", "path": "/api/v1/workspaces/a/documents", "headers": [], "query_string": query}
+    assert (asgi._app_of(scope) is asgi._awaiting) is is_waiting
+
+
+def test_what_lasts_takes_a_turn_until_its_answer_begins():
+    async def run():
+        app, turns = App(lasts=True), Turns(ROOM)
+        async with asking(Gate(app, turns, until_begun=True)) as callers:
+            callers.ask(*["/w/a/ask"] * 100)
+            await callers.settle()
+            callers.ask("/w/b/ask")
+            await callers.settle()
+            assert app.inside == {"/w/a/ask": ROOM.slots_of_one, "/w/b/ask": 1}
+            app.may_begin.set()
+            assert await callers.answered(101) == {("/w/a/ask", 200): 100, ("/w/b/ask", 200): 1}
+            assert (turns.n_lent, app.most["all"]) == (0, ROOM.slots_of_one + 1)
+
+    asyncio.run(run())
+
+
+def test_what_lasts_has_a_place_besides_and_its_body_comes_whole_through_both_gates():
+    heard = []
+
+    async def app(scope, receive, send):
+        heard.append(await receive())
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await asyncio.get_running_loop().create_future()
+
+    async def run():
+        held, beginning = HeldBytes(), Turns(ROOM)
+        lasting = Turns(Room(slots=4, waiting=0, wait_s=0.0))
+        gate = Gate(Gate(app, beginning, held=held, until_begun=True), lasting, held=held)
+        async with asking(gate) as callers:
+            callers.ask(*["/w/a/ask"] * 4, parts=(b"all ", b"of it"))
+            statuses = await callers.answered(4)
+            assert statuses == {("/w/a/ask", 200): 3, ("/w/a/ask", 503): 1}
+            assert (lasting.n_lent, beginning.n_lent, held.n) == (3, 0, 0)
+        assert (lasting.n_lent, held.n) == (0, 0)
+        assert heard == [{"type": "http.request", "body": b"all of it", "more_body": False}] * 3
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("path", sorted(probes.PATHS))
+def test_a_probe_comes_to_no_gate(path):
+    scope = {"type": "http", "path": path, "headers": [], "query_string": b""}
+
+    assert asgi._app_of({**scope, "method": "GET"}) is probes.application
+    assert isinstance(asgi._app_of({**scope, "method": "POST"}), Gate)
+
+
+def test_what_ends_before_it_has_begun_gives_its_turn_back():
+    async def failing(scope, receive, send):
+        raise RuntimeError
+
+    async def run():
+        turns = Turns(ROOM)
+        async with asking(Gate(failing, turns, until_begun=True)) as callers:
+            callers.ask("/w/a/ask")
+            with pytest.raises(RuntimeError):
+                await callers.end()
+        assert turns.n_lent == 0
+
+    asyncio.run(run())

@@ -1,0 +1,318 @@
+"""What a real stack tells of itself: metrics of all its processes, lines of its logs, one trace."""
+
+import os
+import re
+import signal
+import uuid
+from collections.abc import Iterator
+
+import httpx
+import psutil
+import pytest
+
+from tests.acceptance.client import Client
+from tests.integration.kebab.health.collector import Collector
+from tests.integration.kebab.health.observed import TOKEN, Observed, timed_get
+from tests.support.paths import ROOT
+from tests.support.stack import Stack, eventually, temporary_directory
+
+pytestmark = pytest.mark.stack
+
+_TEXT = "# Zisterne\n\nA cistern keeps rainwater through the summer. The word is zisternenwasser.\n"
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+#: Families that every stack that has ingested and searched has series of.
+_EXPECTED = [
+    "kebab_build_info",
+    "kebab_store_up",
+    "kebab_store_answer_seconds",
+    "kebab_disk_free_bytes",
+    "kebab_http_requests_total",
+    "kebab_http_request_seconds_count",
+    "kebab_database_pool",
+    "kebab_search_seconds_count",
+    "kebab_search_leg_seconds_count",
+    "kebab_search_stage_seconds_count",
+    "kebab_ingest_items_total",
+    "kebab_ingest_chunks_total",
+    "kebab_ingest_stage_seconds_count",
+    "kebab_job_attempts_total",
+    "kebab_jobs_ended_total",
+    "kebab_job_seconds_count",
+    "kebab_hints_total",
+    "kebab_sweeps_total",
+    "kebab_jobs_due",
+    "kebab_jobs_due_oldest_seconds",
+    "kebab_queue_messages",
+    "kebab_embedded_chunks_total",
+    "kebab_mirror_sync_seconds_count",
+    "kebab_mirror_changes_total",
+    "kebab_mirror_rebuilds_total",
+    "kebab_mirrors",
+    "kebab_mirrors_lagging",
+    "kebab_mirror_lag_changes_max",
+    "kebab_mirror_lag_seconds_max",
+    "kebab_embedding_coverage_ratio_min",
+    "kebab_chunks",
+    "kebab_chunks_without_vector",
+    "kebab_processes_alive",
+    "kebab_worker_slots",
+    "kebab_postgres_connections",
+    "kebab_postgres_wal_bytes_total",
+    "kebab_outages_total",
+    "kebab_problems_total",
+    "kebab_redis_failures_total",
+    "kebab_hints_lost_total",
+    "kebab_searches_degraded_total",
+    "kebab_search_vector_legs_total",
+    "process_resident_memory_bytes",
+    "process_cpu_seconds_total",
+    "process_open_fds",
+]
+
+
+@pytest.fixture(scope="module")
+def observed() -> Iterator[Observed]:
+    with Collector().running() as collector:
+        stack = Stack(
+            temporary_directory(),
+            KEBAB_EMBEDDER="hash",
+            KEBAB_NODE_ID="node-o",
+            KEBAB_LOG_FORMAT="json",
+            KEBAB_METRICS_TOKEN=TOKEN,
+            OTEL_EXPORTER_OTLP_ENDPOINT=collector.url,
+            OTEL_BSP_SCHEDULE_DELAY="200",
+            # The test's own, or another's, that leads somewhere.
+            no_proxy="127.0.0.1",
+        )
+        try:
+            stack.up()
+            client = _client(stack)
+            yield Observed(stack=stack, collector=collector, client=client)
+            client.close()
+        finally:
+            stack.stop()
+            stack.remove()
+
+
+def _client(stack: Stack) -> Client:
+    import json
+
+    assert stack.run("workspace", "create", "observed-slug").returncode == 0
+    made = stack.run(
+        "token", "create", "--workspace", "observed-slug", "--scope", "search,ingest,ask", "--json"
+    )
+    client = Client(stack.url, "observed-slug", json.loads(made.stdout)["token"])
+    for number in range(3):
+        client.upload(f"zisterne-{number}.md", f"{_TEXT}Number {number}.\n", wait_for="searchable")
+    for mode in ("lexical", "hybrid"):
+        assert client.search("rainwater", mode=mode)["hits"]
+    eventually(lambda: client.search("rainwater", mode="vector")["hits"], "its vector is there")
+    client.request("POST", "/ask", json={"question": "What keeps rainwater?"}).raise_for_status()
+    return client
+
+
+def test_all_families_are_there_with_sensible_values(observed):
+    eventually(lambda: _counts_a_new_document(observed), "what is handed in is counted")
+    eventually(lambda: observed.total("kebab_embedded_chunks_total") >= 1, "vectors have followed")
+    eventually(lambda: _is_embedded(observed), "and that is told", 90)
+    eventually(lambda: not _missing(observed), "all are there")
+
+    assert observed.total("kebab_search_seconds_count", mode="lexical") >= 1
+    assert observed.total("kebab_search_seconds_count", mode="hybrid") >= 1
+    assert observed.total("kebab_jobs_ended_total", kind="ingest_document", state="succeeded") >= 1
+    assert observed.total("kebab_job_seconds_sum", kind="ingest_document") > 0
+    assert observed.total("kebab_answers_total") == 1
+    assert observed.total("kebab_store_up") == 3
+    assert observed.total("kebab_mirror_lag_changes_max") == 0
+    eventually(lambda: observed.total("kebab_jobs_due") == 0, "nothing is due")
+
+
+def _counts_a_new_document(observed):
+    # A worker's series end with it: what others have handed in before may be counted no longer.
+    name = uuid.uuid4().hex
+    observed.client.upload(f"{name}.md", f"# Counted\n\nOne more: {name}.\n", wait_for="searchable")
+    return observed.total("kebab_ingest_items_total", outcome="new") >= 1
+
+
+def _is_embedded(observed):
+    # The two were counted one after the other, and a scrape may have come in between.
+    without_vector = observed.total("kebab_chunks_without_vector")
+    return without_vector == 0 and observed.total("kebab_embedding_coverage_ratio_min") == 1
+
+
+def _missing(observed):
+    return set(_EXPECTED) - {name for name, _ in observed.metrics()}
+
+
+def test_processes_of_every_role_are_told_of(observed):
+    wanted = {"web", "worker", "embedder", "mirror", "beat", "watch", "supervisor", "postgres", "redis"}
+
+    def roles():
+        return {dict(labels)["role"] for name, labels in observed.metrics() if name == "process_open_fds"}
+
+    eventually(lambda: wanted <= roles(), "all have a role")
+
+
+def test_workspaces_are_shown_to_operators_alone_and_by_id(observed):
+    eventually(lambda: observed.total("kebab_mirrors") == 1, "the mirror is counted")
+    for token in ("", "wrong", TOKEN):
+        text = observed.text(token)
+        assert "observed-slug" not in text and "zisterne" not in text
+        if token != TOKEN:
+            assert not _UUID.search(text) and "workspace=" not in text
+    assert httpx.get(f"{observed.stack.url}/metrics").status_code == 200
+
+
+def test_the_series_of_a_killed_worker_end_and_its_files_go(observed):
+    (victim, *_) = psutil.Process(observed.stack.pids()["worker"]).children()
+    label = f'pid="{victim.pid}"'
+    eventually(lambda: label in observed.text(), "the child counts")
+    worker = observed.stack.pids()["worker"]
+    os.kill(victim.pid, signal.SIGKILL)
+
+    eventually(lambda: label not in observed.text(), "its series have ended")
+    files = [path.name for path in (observed.stack.data_dir / "run" / "metrics").iterdir()]
+    assert not [name for name in files if f"-{victim.pid}-" in name]
+    assert observed.stack.pids()["worker"] == worker
+    eventually(lambda: observed.total("kebab_processes_alive", name="worker") >= 1, "others live")
+
+
+@pytest.mark.alone
+def test_probes_answer_within_two_seconds_while_both_servers_hang(observed):
+    url = observed.stack.url
+    assert httpx.get(f"{url}/readyz").json() == {
+        "status": "ready",
+        "checks": dict.fromkeys(("postgres", "migrations", "redis", "mirrors"), "ok"),
+    }
+    with observed.stopped("postgres", "redis"):
+        eventually(lambda: _ready(url)[0].status_code == 503, "what was found before is no longer told", 10)
+        healthy, health_s = timed_get(f"{url}/healthz")
+        ready, ready_s = _ready(url)
+        text, metrics_s = timed_get(f"{url}/metrics")
+    assert (healthy.status_code, healthy.json()) == (200, {"status": "ok"})
+    assert ready.status_code == 503 and int(ready.headers["Retry-After"]) > 0
+    assert ready.json()["checks"] == {
+        "postgres": "failed",
+        "migrations": "failed",
+        "redis": "degraded",
+        "mirrors": "ok",
+    }
+    assert 'kebab_store_up{store="postgres"} 0' in text.text
+    assert 'kebab_store_up{store="redis"} 0' in text.text
+    assert "kebab_search_seconds_count" in text.text
+    assert max(health_s, ready_s, metrics_s) < 2
+    eventually(lambda: _ready(url)[0].json().get("status") == "ready", "it is ready again")
+
+
+def _ready(url):
+    answer, took_s = timed_get(f"{url}/readyz")
+    assert took_s < 2
+    return answer, took_s
+
+
+@pytest.mark.alone
+def test_without_redis_it_is_degraded_and_ready(observed):
+    url = observed.stack.url
+    eventually(lambda: _ready(url)[0].json().get("status") == "ready", "it is ready")
+    with observed.stopped("redis"):
+        eventually(lambda: _ready(url)[0].json().get("status") == "degraded", "that is found out", 10)
+        answer, _ = _ready(url)
+        assert observed.client.search("rainwater", mode="lexical")["hits"]
+    assert answer.status_code == 200
+    assert answer.json()["checks"]["redis"] == "degraded"
+
+
+def test_a_request_is_known_by_its_id_in_the_lines_of_the_worker(observed):
+    own = f"request-{uuid.uuid4().hex}"
+    answer = observed.client.request(
+        "POST",
+        "/documents",
+        params={"wait_for": "searchable"},
+        json={"path": "logged.md", "text": "# Logged\n\nA secretword stands here.\n"},
+        headers={"X-Request-ID": own},
+    )
+    assert answer.status_code == 201
+    assert answer.headers["X-Request-ID"] == own
+    job_id = answer.json()["job"]["id"]
+
+    eventually(lambda: any(line.get("job_id") == job_id for line in observed.lines("worker")), "it is logged")
+    lines = [line for line in observed.lines("worker") if line.get("job_id") == job_id]
+    assert {line["request_id"] for line in lines} == {own}
+    assert {line["attempt"] for line in lines} == {1}
+    assert {line["task"] for line in lines} == {"ingest.run_job"}
+    assert all(_UUID.fullmatch(line["workspace"]) for line in lines)
+    assert {line["node"] for line in lines} == {"node-o"}
+    (access,) = [
+        line
+        for line in observed.lines("web")
+        if line.get("request_id") == own and line["logger"] == "kebab.access"
+    ]
+    assert access["message"].startswith("POST api/v1/workspaces/<str:ws>/documents 201 in ")
+
+
+def test_every_line_of_every_process_is_json_and_holds_no_text_of_documents(observed):
+    for name in ("web", "worker", "embedder", "mirror", "beat", "watch"):
+        lines = observed.lines(name)
+        assert all({"time", "level", "logger", "message", "role", "pid"} <= line.keys() for line in lines)
+        said = str(lines)
+        assert "rainwater" not in said and "secretword" not in said and observed.client.token not in said
+
+
+def test_who_brings_an_id_is_told_of_it_and_a_harmful_one_is_not_taken(observed):
+    url = observed.stack.url
+    given = {"X-Request-ID": "a" * 65}
+    for path in ("/healthz", "/missing", "/api/v1/missing", "/mcp", "/static/kebab/site.css", "/login"):
+        answer = httpx.get(f"{url}{path}", headers=given, timeout=30)  # /mcp is imported first
+        assert re.fullmatch(r"[0-9a-f]{32}", answer.headers["X-Request-ID"]), path
+        assert len(answer.headers.get_list("X-Request-ID")) == 1
+    assert "X-Request-ID" not in httpx.get(f"{url}/api/v1/missing").headers
+    first = observed.client.upload("stream.md", "# S\n\nText.\n")["job"]["id"]
+    stream = observed.client.request("GET", f"/jobs/{first}/events", headers={"X-Request-ID": "own-id"})
+    assert stream.headers["X-Request-ID"] == "own-id"
+
+
+def test_one_trace_leads_from_a_request_to_the_worker(observed):
+    trace_id = uuid.uuid4().hex
+    given = {"traceparent": f"00-{trace_id}-00f067aa0ba902b7-01"}
+    document = {"path": "traced.md", "text": "# Traced\n\nA tracedword stands here.\n"}
+    observed.client.request("POST", "/documents", json=document, headers=given).raise_for_status()
+    observed.client.request("POST", "/search", json={"q": "tracedquery"}, headers=given).raise_for_status()
+
+    def names() -> set[tuple[str, str]]:
+        found = observed.collector.spans()
+        return {(role, span.name) for role, span in found if span.trace_id.hex() == trace_id}
+
+    wanted = {
+        ("web", "request"),
+        ("web", "search.lexical"),
+        ("web", "search.read_back"),
+        ("web", "search.hits"),
+        ("worker", "job"),
+        ("worker", "ingest.parse"),
+        ("worker", "ingest.write"),
+        ("embedder", "job"),
+        ("embedder", "ingest.embed"),
+    }
+    eventually(lambda: wanted <= names(), "all spans have come", 60)
+    sent = b"".join(observed.collector.bodies)
+    for secret in (
+        b"tracedword",
+        b"tracedquery",
+        b"traced.md",
+        b"observed-slug",
+        observed.client.token.encode(),
+    ):
+        assert secret not in sent
+
+
+def test_nothing_that_dashboard_and_rules_name_is_missing(observed):
+    folder = ROOT / "deploy" / "observability"
+    told = "".join((folder / name).read_text() for name in ("grafana-dashboard.json", "alerts.yaml"))
+    named = set(re.findall(r"\b(?:kebab|process)_[a-z_]+", told))
+
+    def missing():
+        exposed = set(re.findall(r"^# TYPE (\S+)", observed.text(), re.M))
+        return named - exposed - {f"{name}_{part}" for name in exposed for part in ("bucket", "sum", "count")}
+
+    # A worker that was killed a moment ago counts again as soon as it works.
+    eventually(lambda: not missing(), f"all are there of {sorted(named)}")

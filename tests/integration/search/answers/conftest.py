@@ -1,0 +1,64 @@
+"""A workspace with a few guides in it, in the test's own transaction, and models to answer from them."""
+
+import pytest
+from rest_framework.test import APIClient
+
+from tests.integration.search.answers.guides import GUIDES
+from tests.integration.search.answers.using import use, use_model_at  # noqa: F401  fixtures
+from tests.integration.search.context.filling import index, put
+from tests.support.actors import token_client
+from tests.support.corpus import make_workspace
+from tests.support.mirrors import sync_in_this_thread
+from tests.support.schemas import check_response
+
+
+@pytest.fixture(autouse=True)
+def _node(mirrors, blobs, settings, monkeypatch):
+    """No snapshot can begin in the test's transaction, and no other thread sees it."""
+    settings.KEBAB_LEG_LIMIT_MS = 60_000
+    sync_in_this_thread(monkeypatch)
+
+
+@pytest.fixture(autouse=True)
+def _answers_are_as_their_schema_says(monkeypatch):
+    request = APIClient.request
+
+    def checked(client, **options):
+        response = request(client, **options)
+        check_response(response)
+        return response
+
+    monkeypatch.setattr(APIClient, "request", checked)
+
+
+@pytest.fixture
+def workspace(db):
+    return make_workspace()
+
+
+@pytest.fixture
+def guides(workspace):
+    """A workspace that holds the guides."""
+    for path, text in GUIDES.items():
+        put(workspace, path, text, trust_level="primary")
+    index(workspace)
+    workspace.refresh_from_db()
+    return workspace
+
+
+@pytest.fixture
+def asker(workspace):
+    return token_client(workspace, "ask")
+
+
+@pytest.fixture
+def ask(asker, workspace):
+    """Ask over HTTP, and give the answer."""
+
+    def post(question, client=asker, **body):
+        at = f"/api/v1/workspaces/{workspace.slug}/ask"
+        response = client.post(at, {"question": question, **body}, format="json")
+        assert response.status_code == 200, response.content
+        return response.json()
+
+    return post

@@ -1,0 +1,166 @@
+"""A local HTTP server that speaks chat completions, streaming or not, well or badly, over real sockets."""
+
+import json
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tests.integration.search.rerank import stub
+
+Behaviour = Callable[["Exchange"], None]
+_USAGE = {"prompt_tokens": 120, "completion_tokens": 7, "total_tokens": 127}
+
+
+class ModelStub(stub.Stub):
+    """Speaks as `behaviour` does."""
+
+    def __init__(self, behaviour: Behaviour) -> None:
+        super().__init__(behaviour, Exchange)
+        #: Set when a client has hung up in the middle of an answer.
+        self.was_left = threading.Event()
+
+    @property
+    def url(self) -> str:
+        """The address that `/chat/completions` is below."""
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+
+class Exchange(stub.Exchange):
+    """One request and what a behaviour does with it."""
+
+    server: ModelStub
+
+    def do_POST(self) -> None:
+        """Note what came, and behave."""
+        try:
+            super().do_POST()
+        except OSError:
+            self.server.was_left.set()
+
+    @property
+    def prompt(self) -> str:
+        """What the user's message says."""
+        return str(self.sent["messages"][-1]["content"])
+
+    def reply(self, document: Any, *, status: int = 200, **headers: str) -> None:
+        """Answer with a JSON document, or with bytes as they are."""
+        body = document if isinstance(document, bytes) else json.dumps(document).encode()
+        headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        super().reply(body, status=status, keeps=True, **{"Content-Type": "application/json", **headers})
+
+    def begin_stream(self) -> None:
+        """Send the head of a stream, whose end is that of the connection."""
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream; charset=utf-8")
+        self.send_header("Connection", "close")
+        self.end_headers()
+
+    def send_event(self, data: Any) -> None:
+        """Send an event."""
+        text = data if isinstance(data, str) else json.dumps(data)
+        self.wfile.write(f"data: {text}\n\n".encode())
+        self.wfile.flush()
+
+    def send_remark(self, text: str) -> None:
+        """Send a line that is no event, by which servers keep a connection open."""
+        self.wfile.write(f": {text}\n\n".encode())
+        self.wfile.flush()
+
+    def send_piece(self, text: str, finish_reason: str | None = None) -> None:
+        """Send a piece of the answer's text."""
+        choice = {"index": 0, "delta": {"content": text}, "finish_reason": finish_reason}
+        self.send_event({"id": "1", "object": "chat.completion.chunk", "choices": [choice]})
+
+    def hang_up(self) -> None:
+        """Break the connection off, as a machine that is gone does."""
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.close()
+
+
+def says(*pieces: str) -> Behaviour:
+    """Answer these pieces, as a stream where that is asked for, else as a whole."""
+
+    def behave(exchange: Exchange) -> None:
+        if not exchange.sent.get("stream"):
+            exchange.reply(completion("".join(pieces)))
+            return
+        exchange.begin_stream()
+        for piece in pieces:
+            exchange.send_piece(piece)
+        exchange.send_piece("", "stop")
+        exchange.send_event({"id": "1", "object": "chat.completion.chunk", "choices": [], "usage": _USAGE})
+        exchange.send_event("[DONE]")
+
+    return behave
+
+
+def completion(text: Any) -> dict[str, Any]:
+    """Give a whole answer."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+    return {"id": "1", "object": "chat.completion", "choices": [choice], "usage": _USAGE}
+
+
+def whole(text: Any) -> Behaviour:
+    """Answer as a whole, whatever was asked for."""
+    return lambda exchange: exchange.reply(completion(text))
+
+
+def replies(document: Any, *, status: int = 200, **headers: str) -> Behaviour:
+    """Answer this document, or these bytes."""
+    return lambda exchange: exchange.reply(document, status=status, **headers)
+
+
+def hangs(exchange: Exchange) -> None:
+    """Say nothing until the test is over."""
+    exchange.server.released.wait()
+
+
+def drips(exchange: Exchange) -> None:
+    """Write on and on, slowly, until the client has gone or the test is over."""
+    exchange.begin_stream()
+    while not exchange.server.released.wait(0.02):
+        exchange.send_piece("Enough [#1]. ")
+
+
+def thinks(exchange: Exchange) -> None:
+    """Think aloud, which is no part of an answer, until the client has gone or the test is over."""
+    exchange.begin_stream()
+    choice = {"index": 0, "delta": {"reasoning_content": "Hm. "}, "finish_reason": None}
+    while not exchange.server.released.wait(0.02):
+        exchange.send_event({"id": "1", "object": "chat.completion.chunk", "choices": [choice]})
+
+
+def ends_early(exchange: Exchange) -> None:
+    """End a stream that began well without its end."""
+    exchange.begin_stream()
+    exchange.send_piece("Run the installer [#1]. Then")
+
+
+def dies(exchange: Exchange) -> None:
+    """Break off a stream that began well."""
+    exchange.begin_stream()
+    exchange.send_piece("Run the installer [#1]. Then")
+    exchange.hang_up()
+
+
+def errs(exchange: Exchange) -> None:
+    """Tell of an error in the middle of a stream."""
+    exchange.begin_stream()
+    exchange.send_piece("Run the installer [#1]. Then")
+    exchange.send_event({"error": {"message": "overloaded", "type": "server_error"}})
+
+
+def in_turn(behaviours: Iterable[Behaviour]) -> Behaviour:
+    """Behave as the first one at first, as the second then, …"""
+    rest = iter(behaviours)
+    return lambda exchange: next(rest)(exchange)
+
+
+@contextmanager
+def serving_model(behaviour: Behaviour) -> Iterator[ModelStub]:
+    """Run a stub for as long as the context lasts."""
+    with stub.running(ModelStub(behaviour)) as model:
+        yield model

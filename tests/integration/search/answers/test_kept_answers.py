@@ -1,0 +1,221 @@
+"""Answers are kept for who asked, as long as what they were made from may be read, and is there."""
+
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from kebab.people.models import Group, Role
+from kebab.people.models.workspace import Workspace
+from kebab.people.workspaces import store_settings
+from search.answers.keeping import keep_answer, prune_answers
+from search.corpus import delete_documents
+from search.models import AnswerDocument, Document, KeptAnswer, Source
+from tests.integration.search.answers.making import make_answer
+from tests.integration.search.answers.stub import says
+from tests.integration.search.context.filling import index, put
+from tests.support.actors import make_member, person_client, token_client
+from tests.support.corpus import make_workspace, restrict, write
+
+QUESTION = "When does the backup run?"
+
+
+@pytest.fixture
+def at(workspace):
+    return lambda tail="": f"/api/v1/workspaces/{workspace.slug}/answers{tail}"
+
+
+def doc_id(path):
+    return Document.objects.get(path=path).doc_id
+
+
+def test_an_answer_is_read_as_it_was_given(ask, guides, asker, at):
+    given = ask(QUESTION)
+    assert asker.get(at(f"/{given['answer_id']}")).json() == given
+
+
+def test_an_answer_of_a_model_is_read_as_it_was_given(ask, guides, asker, at, use):
+    use(says("Every night [#1]."))
+    given = ask(QUESTION)
+    assert asker.get(at(f"/{given['answer_id']}")).json() == given
+
+
+def test_refusals_are_kept_too(ask, guides, asker, at):
+    given = ask("Who won the chess olympiad in Tromsø?")
+    assert asker.get(at(f"/{given['answer_id']}")).json() == given
+
+
+def test_own_answers_are_listed_newest_first(ask, guides, asker, at):
+    asked = [ask(question)["answer_id"] for question in (QUESTION, "Who approves travel?", QUESTION)]
+    first = asker.get(at("?limit=2")).json()
+    rest = asker.get(at(f"?limit=2&cursor={first['next_cursor']}")).json()
+
+    assert [row["answer_id"] for row in first["results"] + rest["results"]] == asked[::-1]
+    assert rest["next_cursor"] is None
+    row = first["results"][0]
+    assert (row["question"], row["state"], row["reason"]) == (QUESTION, "extractive", None)
+
+
+def test_answers_are_of_who_asked_and_of_who_reviews(ask, guides, asker, workspace, at):
+    answer = at(f"/{ask(QUESTION)['answer_id']}")
+    reviewers = [token_client(workspace, "ask", "manage"), person_client(make_member(workspace, Role.ADMIN))]
+    others = [token_client(workspace, "ask"), person_client(make_member(workspace, Role.EDITOR))]
+
+    for client in [asker, *reviewers]:
+        assert client.get(answer).status_code == 200
+        assert len(client.get(at()).json()["results"]) == 1
+    for client in others:
+        assert client.get(answer).status_code == 404
+        assert client.get(f"{answer}/check").status_code == 404
+        assert client.delete(answer).status_code == 404
+        assert client.get(at()).json()["results"] == []
+
+
+def test_an_answer_can_be_deleted(ask, guides, asker, at):
+    answer = at(f"/{ask(QUESTION)['answer_id']}")
+
+    assert asker.delete(answer).status_code == 204
+    assert asker.get(answer).status_code == asker.delete(answer).status_code == 404
+    assert not AnswerDocument.objects.exists()
+
+
+def test_another_workspaces_answer_is_not_there(ask, guides, at):
+    answer_id = ask(QUESTION)["answer_id"]
+    other = make_workspace()
+    client = token_client(other, "ask", "manage")
+    assert client.get(f"/api/v1/workspaces/{other.slug}/answers/{answer_id}").status_code == 404
+
+
+def test_an_answer_goes_with_each_document_it_was_made_from(ask, guides, asker, at):
+    first = ask(QUESTION)
+    alone = ask("Who approves travel?", filters={"path_glob": ["guides/travel.md"]})
+    delete_documents(guides, [doc_id("guides/backup.md")])
+
+    assert asker.get(at(f"/{first['answer_id']}")).status_code == 404
+    assert asker.get(at(f"/{alone['answer_id']}")).status_code == 200
+    assert not KeptAnswer.objects.filter(text__contains="three o'clock").exists()
+
+
+def test_what_was_answered_from_an_answer_goes_with_its_documents_too(ask, guides, use):
+    stub = use(says("Every night at three o'clock [#1]."))
+    only = {"path_glob": ["guides/backup.md"]}
+    conversation = ask(QUESTION, filters=only)["conversation_id"]
+    travel = {"path_glob": ["guides/travel.md"]}
+    ask("Who approves travel of the department?", conversation_id=conversation, filters=travel)
+    assert "three o'clock" in stub.requests[1]["messages"][1]["content"]
+    delete_documents(guides, [doc_id("guides/backup.md")])
+
+    assert not KeptAnswer.objects.exists()
+
+
+def test_answers_go_with_their_workspace(ask, guides):
+    ask(QUESTION)
+    Workspace.objects.filter(pk=guides.pk).delete()
+    assert not KeptAnswer.objects.exists()
+
+
+@pytest.mark.parametrize(("days", "kept"), [(None, 3), (0, 3), (30, 2), (1, 1)])
+def test_answers_are_kept_for_as_long_as_their_workspace_says(guides, days, kept):
+    elsewhere = make_workspace()
+    write(elsewhere, "b.md", "text")
+    for document in (Document.objects.get(path="guides/backup.md"), Document.objects.get(path="b.md")):
+        for age in (0, 20, 40):
+            make_answer(document, created_at=timezone.now() - timedelta(days=age))
+    store_settings(guides, {"answers_kept_days": days})
+
+    assert prune_answers() == 3 - kept
+    assert KeptAnswer.objects.filter(workspace=guides).count() == kept
+    assert KeptAnswer.objects.filter(workspace=elsewhere).count() == 3
+    assert AnswerDocument.objects.count() == 3 + kept
+
+
+def test_an_answer_from_a_hidden_source_is_not_there(ask, guides, workspace, at):
+    put(workspace, "secret.md", "# Vaults\n\nThe vault opens with the word velmoor.\n", source="closed")
+    index(workspace)
+    token = token_client(workspace, "ask")
+    answer = ask("Which word opens the vault?", client=token)
+    assert "velmoor" in answer["text"]
+    restrict(Source.objects.get(key="closed"), Group.objects.create(workspace=workspace, name="crew"))
+
+    for tail in (f"/{answer['answer_id']}", f"/{answer['answer_id']}/check"):
+        assert token.get(at(tail)).status_code == 404
+    assert token.get(at()).json()["results"] == []
+    again = ask("Which word opens the vault?", client=token)
+    assert "velmoor" not in str(again)
+    going_on = {"question": "And?", "conversation_id": answer["conversation_id"]}
+    at_ask = f"/api/v1/workspaces/{workspace.slug}/ask"
+    assert token.post(at_ask, going_on, format="json").status_code == 404
+
+
+def test_an_answer_is_not_kept_when_its_document_goes_meanwhile(ask, guides, monkeypatch):
+    def keep_late(workspace, asker, answer, doc_ids):
+        delete_documents(guides, [uuid.UUID(hex=each) for each in doc_ids])
+        return keep_answer(workspace, asker, answer, doc_ids)
+
+    monkeypatch.setattr("search.answers.answering.keep_answer", keep_late)
+    answer = ask(QUESTION)
+
+    assert "deleted meanwhile" in answer["warnings"][-1]
+    assert not KeptAnswer.objects.exists()
+
+
+def test_a_question_sent_twice_under_a_key_is_answered_once(guides, asker, workspace, use):
+    stub = use(says("Every night [#1]."))
+    at_ask = f"/api/v1/workspaces/{workspace.slug}/ask"
+    first, again = (
+        asker.post(at_ask, {"question": QUESTION}, format="json", headers={"Idempotency-Key": "1"})
+        for _ in range(2)
+    )
+
+    assert first.json() == again.json()
+    assert "Idempotency-Replayed" not in first.headers
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert len(stub.requests) == 1
+    delete_documents(guides, [doc_id("guides/backup.md")])
+    gone = asker.post(at_ask, {"question": QUESTION}, format="json", headers={"Idempotency-Key": "1"})
+    assert gone.status_code == 404
+
+
+# --- Checking ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def check(asker, at):
+    def get(answer):
+        return asker.get(at(f"/{answer['answer_id']}/check")).json()["citations"]
+
+    return get
+
+
+def test_a_cited_text_that_nobody_has_changed_stands(ask, guides, check):
+    [checked] = check(ask(QUESTION))
+    assert (checked["state"], checked["cited_uri"]) == ("stands", "guides/backup.md#L3")
+    assert checked["citation"]["uri"] == "guides/backup.md#L3"
+
+
+def test_a_cited_text_that_has_moved_stands_where_it_is_now(ask, guides, check):
+    answer = ask(QUESTION)
+    put(
+        guides,
+        "guides/backup.md",
+        "# Backups\n\n## Why\n\nDisks break.\n\n## When\n\nA backup runs every night at three o'clock. Now"
+        " they are kept for a year.\n",
+    )
+    [checked] = check(answer)
+
+    assert checked["state"] == "stands"
+    assert checked["cited_uri"] == "guides/backup.md#L3"
+    assert checked["citation"]["uri"] == "guides/backup.md#L9"
+
+
+def test_a_cited_text_that_is_not_there_any_more_has_changed(ask, guides, check):
+    answer = ask(QUESTION)
+    put(guides, "guides/backup.md", "# Backups\n\nA backup runs every Sunday.\n")
+    [checked] = check(answer)
+
+    assert (checked["state"], checked["citation"]) == ("changed", None)
+
+
+def test_an_answer_without_citations_has_nothing_to_check(ask, guides, check):
+    assert check(ask("Who won the chess olympiad in Tromsø?")) == []

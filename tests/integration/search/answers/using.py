@@ -1,0 +1,39 @@
+"""Models for the tests that ask: stubs and addresses that the settings of one test name."""
+
+from contextlib import ExitStack
+
+import pytest
+
+from search.answers.configured import configured_model
+from tests.integration.search.answers.stub import serving_model
+
+
+@pytest.fixture
+def use(settings):
+    """Have a stub that behaves so be the model of one test; give the stub."""
+    with ExitStack() as stack:
+
+        def set_(behaviour, **options):
+            stub = stack.enter_context(serving_model(behaviour))
+            use_url(settings, stub.url, **options)
+            return stub
+
+        yield set_
+        configured_model.cache_clear()
+
+
+@pytest.fixture
+def use_model_at(settings):
+    """Have what answers at a URL be the model of one test."""
+    yield lambda url, **options: use_url(settings, url, **options)
+    configured_model.cache_clear()
+
+
+def use_url(settings, url, *, limit_s=50, model="parrot", key="", streams=True, context_tokens=8_192):
+    settings.KEBAB_ANSWER_URL = url
+    settings.KEBAB_ANSWER_MODEL = model
+    settings.KEBAB_ANSWER_API_KEY = key
+    settings.KEBAB_ANSWER_LIMIT_S = limit_s
+    settings.KEBAB_ANSWER_STREAM = streams
+    settings.KEBAB_ANSWER_CONTEXT_TOKENS = context_tokens
+    configured_model.cache_clear()

@@ -1,0 +1,62 @@
+"""Fills a workspace with files as ingestion would: parsed, chunked, their bytes kept."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ingest.chunking.chunker import Chunker
+from ingest.parsers.registry import parse
+from search.blobs import keep_blob
+from search.corpus import DocumentDraft, Written, replace_document
+from search.embedders.tokenizer import TokenCounter
+from tests.support.corpus import make_place
+from tests.support.searching import embed, sync
+
+
+def put(
+    workspace: Any,
+    path: str,
+    text: str | bytes,
+    *,
+    source: str = "docs",
+    version: str = "",
+    **fields: Any,
+) -> Written:
+    """Write the file into the workspace, and keep its bytes."""
+    content = text.encode() if isinstance(text, str) else text
+    parsed = parse(content, path)
+    values: dict[str, Any] = {
+        "title": parsed.title,
+        "lang": "en",
+        "tags": (),
+        "trust_level": "unknown",
+        "mime": parsed.mime,
+        "media": parsed.media,
+        "size_bytes": len(content),
+        "content_hash": keep_blob(workspace.pk, content),
+        "parser_version": "p1",
+        "chunker_version": "c1",
+        "chunks": Chunker(TokenCounter()).chunk(parsed, path),
+        **fields,
+    }
+    return replace_document(
+        make_place(workspace, path, source=source, version=version), DocumentDraft(**values)
+    )
+
+
+def index(workspace: Any) -> None:
+    """Make all that was put searchable, by words and by meaning."""
+    sync(workspace)
+    embed(workspace)
+
+
+def json_package() -> dict[str, str]:
+    """Give the files of a real Python package, by path: the standard library's `json`."""
+    root = Path(json.__file__).parent
+    return {f"json/{file.name}": file.read_text() for file in sorted(root.glob("*.py"))}
+
+
+def cited_lines(text: str, segment: dict[str, Any]) -> str:
+    """Give the lines of a file that a segment cites."""
+    citation = segment["citation"]
+    return "\n".join(text.split("\n")[citation["start"] - 1 : citation["end"]])

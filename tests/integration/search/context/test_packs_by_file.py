@@ -1,0 +1,84 @@
+"""Files instead of passages, and an overview before the text, as HTTP gives them."""
+
+import pytest
+
+from tests.integration.search.context.filling import index, json_package, put
+
+
+@pytest.fixture
+def package(workspace):
+    for path, text in json_package().items():
+        put(workspace, path, text)
+    put(workspace, "tests/test_scanner.py", "def test_scanstring():\n    scanner = make_scanner()\n" * 30)
+    index(workspace)
+
+
+def first_file(pack):
+    return pack["files"][0]["doc_path"]
+
+
+def test_by_passage_is_the_default_and_by_file_puts_the_code_before_its_tests(package, ask_for):
+    request = {"technical_terms": ["make_scanner"], "mode": "lexical"}
+    assert first_file(ask_for("scanner", **request)) == "tests/test_scanner.py"
+    assert first_file(ask_for("scanner", by_file=True, **request)) == "json/scanner.py"
+
+
+def test_by_file_no_cutoff_ends_the_hits(package, ask_for):
+    asked = {"expand": {"neighbours": 0, "siblings": False}, "mode": "lexical"}
+    few, many = (ask_for("json decode", by_file=by_file, **asked) for by_file in (False, True))
+    hits = [
+        sum(len(each["chunks"]) for file in pack["files"] for each in file["segments"])
+        for pack in (few, many)
+    ]
+    assert hits[0] <= 8 < hits[1]
+
+
+def test_by_file_k_is_the_most_files(package, ask_for):
+    asked = {"expand": {"neighbours": 0, "siblings": False}, "by_file": True}
+    assert len(ask_for("json decode encode scanner", k=2, **asked)["files"]) == 2
+
+
+def test_a_file_s_score_goes_by_its_rank(package, ask_for):
+    scores = [file["score"] for file in ask_for("json decode encode", by_file=True)["files"]]
+    assert scores[:2] == pytest.approx([1.0, 61 / 62])
+
+
+def test_an_overview_is_only_there_when_it_is_asked_for(package, ask_for):
+    assert ask_for("decode")["overview"] is None
+    pack = ask_for("decode", response_mode="overview")
+    assert pack["response_mode"] == "overview" and pack["overview"]["files"]
+
+
+def test_an_overview_is_a_part_of_the_budget_and_leaves_half_of_it_to_the_text(package, ask_for):
+    pack = ask_for("decode", by_file=True, response_mode="overview", budget={"tokens": 1_200})
+    sizes = [segment["size"] for file in pack["files"] for segment in file["segments"]]
+    assert 0 < pack["overview"]["size"] <= 600
+    assert pack["budget"]["used"] == pack["overview"]["size"] + sum(sizes) <= 1_200
+    assert sizes
+
+
+def test_what_an_overview_has_no_room_for_is_counted(package, ask_for):
+    pack = ask_for("decode", by_file=True, response_mode="overview", budget={"tokens": 60})
+    assert pack["overview"]["left_out"] > 0
+
+
+def test_of_prose_an_overview_has_the_headings(workspace, ask_for):
+    put(workspace, "guide.md", "# Guide\n\nA skewer.\n\n## Grill\n\nOver charcoal.\n\n## Serve\n\nHot.\n")
+    index(workspace)
+    [file] = ask_for("charcoal", mode="lexical", response_mode="overview")["overview"]["files"]
+    assert [symbol["heading_path"][-1] for symbol in file["symbols"]] == ["Guide", "Grill", "Serve"]
+    assert file["code_lang"] is None
+    assert [symbol["has_hit"] for symbol in file["symbols"]] == [False, True, False]
+
+
+def test_a_budget_too_small_for_anything_says_so_in_an_overview_too(package, ask_for):
+    pack = ask_for("decode", response_mode="overview", budget={"tokens": 2})
+    assert pack["files"] == [] and "larger budget" in pack["warnings"][0]
+
+
+@pytest.mark.parametrize("name", ["path_not_glob", "code_lang"])
+def test_filters_narrow_overview_and_text_alike(package, ask_for, name):
+    narrowed = {"path_not_glob": ["json/**"], "code_lang": ["rust"]}[name]
+    pack = ask_for("decode scanner", by_file=True, response_mode="overview", filters={name: narrowed})
+    paths = {file["doc_path"] for file in (*pack["files"], *pack["overview"]["files"])}
+    assert not any(path.startswith("json/") for path in paths)

@@ -1,0 +1,165 @@
+"""The numbered log: no holes, in the order of commits."""
+
+import uuid
+from datetime import timedelta
+from functools import partial
+from threading import Event
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from kebab.people.models import Workspace
+from search.changelog import CHANNEL, KEEP, append_changes, prune_changes
+from search.corpus import replace_document
+from search.models import Change, Document
+from tests.support.concurrency import at_once
+from tests.support.corpus import draft, make_place, make_workspace, write
+
+WRITERS, WRITES = 6, 12
+
+
+def numbers(workspace):
+    return list(Change.objects.in_workspace(workspace).order_by("seq").values_list("seq", flat=True))
+
+
+def age(workspace, **lookup):
+    """Make changes older than they are kept."""
+    old = timezone.now() - KEEP - timedelta(hours=1)
+    return Change.objects.in_workspace(workspace).filter(**lookup).update(at=old)
+
+
+def write_documents(places, *, writer):
+    return [replace_document(place, draft(f"{writer} {n}")).seq for n, place in enumerate(places)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_writers_leave_no_hole_in_a_workspaces_numbers():
+    workspace = make_workspace()
+    places = [[make_place(workspace, f"{w}/{n}.md") for n in range(WRITES)] for w in range(WRITERS)]
+    given = at_once([partial(write_documents, mine, writer=w) for w, mine in enumerate(places)])
+    assert sorted(seq for mine in given for seq in mine) == list(range(1, WRITERS * WRITES + 1))
+    assert numbers(workspace) == list(range(1, WRITERS * WRITES + 1))
+    assert Workspace.objects.get(pk=workspace.pk).head_seq == WRITERS * WRITES
+    assert all(mine == sorted(mine) for mine in given)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_writers_of_several_workspaces_number_each_by_itself():
+    workspaces = [make_workspace() for _ in range(3)]
+    places = [
+        [make_place(workspace, f"{w}/{n}.md") for n in range(WRITES) for workspace in workspaces]
+        for w in range(3)
+    ]
+    at_once([partial(write_documents, mine, writer=w) for w, mine in enumerate(places)])
+    for workspace in workspaces:
+        assert numbers(workspace) == list(range(1, 3 * WRITES + 1))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_writers_of_the_same_new_document_make_one_of_it():
+    workspace = make_workspace()
+    places = [make_place(workspace) for _ in range(4)]
+    written = at_once([partial(replace_document, place, draft("one")) for place in places])
+    assert sorted(each.outcome for each in written) == ["new", "unchanged", "unchanged", "unchanged"]
+    assert (Document.objects.count(), numbers(workspace)) == (1, [1])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_reader_never_sees_a_number_before_the_one_below_it():
+    workspace = make_workspace()
+    places = [[make_place(workspace, f"{w}/{n}.md") for n in range(WRITES)] for w in range(3)]
+    seen, done = [], Event()
+
+    def read():
+        while not done.is_set():
+            seen.append(numbers(workspace))
+        return seen
+
+    def write_all():
+        try:
+            at_once([partial(write_documents, mine, writer=w) for w, mine in enumerate(places)])
+        finally:
+            done.set()
+
+    at_once([read, write_all])
+    assert all(each == list(range(1, len(each) + 1)) for each in seen)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_number_waits_for_the_one_before_it_to_be_committed():
+    workspace = make_workspace()
+    numbered, may_commit = Event(), Event()
+    order = []
+
+    def slow():
+        with transaction.atomic():
+            append_changes(workspace.pk, [uuid.uuid4()], "upsert")
+            numbered.set()
+            assert may_commit.wait(30)
+            order.append("slow")
+
+    def quick():
+        assert numbered.wait(30)
+        assert numbers(workspace) == []
+        may_commit.set()
+        append_changes(workspace.pk, [uuid.uuid4()], "upsert")
+        order.append("quick")
+
+    at_once([slow, quick])
+    assert (order, numbers(workspace)) == (["slow", "quick"], [1, 2])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_rolled_back_takes_no_number():
+    workspace = make_workspace()
+    with pytest.raises(ZeroDivisionError), transaction.atomic():
+        append_changes(workspace.pk, [uuid.uuid4()], "upsert")
+        raise ZeroDivisionError
+    assert append_changes(workspace.pk, [uuid.uuid4()], "upsert") == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_commit_notifies_whoever_listens():
+    import psycopg
+
+    workspace = make_workspace()
+    parameters = connection.get_connection_params()
+    parameters = {k: v for k, v in parameters.items() if k not in {"cursor_factory", "context", "pool"}}
+    with psycopg.connect(**parameters, autocommit=True) as listener:
+        listener.execute(f"LISTEN {CHANNEL}")
+        append_changes(workspace.pk, [uuid.uuid4()], "upsert")
+        heard = list(listener.notifies(timeout=30, stop_after=1))
+    assert [note.payload for note in heard] == [str(workspace.pk)]
+
+
+@pytest.mark.django_db
+def test_a_batch_is_numbered_in_its_order_under_one_token():
+    workspace = make_workspace()
+    ids = [uuid.uuid4() for _ in range(5)]
+    assert append_changes(workspace.pk, ids, "delete") == 5
+    changes = Change.objects.in_workspace(workspace).order_by("seq")
+    assert [change.doc_id for change in changes] == ids
+    assert len({change.token for change in changes}) == 1
+    append_changes(workspace.pk, ids, "delete")
+    assert changes.last().token != changes.first().token
+
+
+@pytest.mark.django_db
+def test_a_workspace_that_is_gone_is_named():
+    gone = uuid.uuid4()
+    with pytest.raises(LookupError, match=str(gone)):
+        append_changes(gone, [uuid.uuid4()], "upsert")
+
+
+@pytest.mark.django_db
+def test_pruning_keeps_a_week_and_always_the_latest():
+    old, mixed = make_workspace(), make_workspace()
+    for workspace in (old, mixed):
+        for name in "abcd":
+            write(workspace, f"{name}.md", "one")
+    age(old)
+    age(mixed, seq__lte=2)
+    assert prune_changes() == 3 + 2
+    assert (numbers(old), numbers(mixed)) == ([4], [3, 4])
+    assert prune_changes() == 0

@@ -1,0 +1,56 @@
+"""A process that knows two embedders, and workspaces that begin with the first."""
+
+import pytest
+
+from search import embedding
+from search.embedders.hashing import HashEmbedder
+from tests.integration.search.vectors.indexes import drop_indexes
+from tests.support.corpus import make_workspace, write
+from tests.support.jobs import embed
+from tests.support.searching import finish_syncs, sync
+
+FIRST, SECOND = "hash", "hash:512"
+
+
+@pytest.fixture
+def embedders(settings):
+    """Name the embedders of this process; every test begins with two, whose vectors can't be compared."""
+
+    def choose(configured, *others):
+        settings.KEBAB_EMBEDDER, settings.KEBAB_EMBEDDERS = configured, list(others)
+        embedding.forget_queries()
+
+    choose(FIRST, SECOND)
+    yield choose
+    embedding.forget_queries()
+
+
+@pytest.fixture
+def workspace(transactional_db, mirrors, settings, embedders):
+    """A workspace that other threads and processes see."""
+    settings.KEBAB_LEG_LIMIT_MS = 60_000
+    yield make_workspace()
+    finish_syncs()
+    drop_indexes()
+
+
+@pytest.fixture
+def embedded(monkeypatch):
+    """The dimension of each text that was embedded, in order."""
+    seen, real = [], HashEmbedder.embed_passages
+
+    def counted(self, texts):
+        seen.extend([self.space.dim] * len(texts))
+        return real(self, texts)
+
+    monkeypatch.setattr(HashEmbedder, "embed_passages", counted)
+    return seen
+
+
+@pytest.fixture
+def filled(workspace):
+    """150 chunks with vectors of the first embedder."""
+    write(workspace, "a.md", *(f"apple number{n}" for n in range(149)), "pear tree")
+    sync(workspace)
+    assert embed(workspace).state == "succeeded"
+    return workspace

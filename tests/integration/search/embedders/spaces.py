@@ -1,0 +1,32 @@
+"""The spaces of a workspace, and a change from one to another."""
+
+from ingest.models import Job
+from ingest.reembedding import begin_reembedding
+from search.models import ChunkVector, EmbeddingSpace
+from tests.integration.search.embedders.conftest import SECOND
+from tests.support.jobs import work
+
+
+def open_job():
+    return Job.objects.get(state__in=["queued", "running"])
+
+
+def space_in(workspace, state):
+    return EmbeddingSpace.objects.in_workspace(workspace).get(state=state)
+
+
+def dims(workspace):
+    """The dimension of the space in each state."""
+    return dict(EmbeddingSpace.objects.in_workspace(workspace).values_list("state", "dim"))
+
+
+def in_space(space):
+    return ChunkVector.objects.in_workspace(space.workspace_id).filter(space=space.pk)
+
+
+def changed(workspace):
+    """Change to the second embedder, to the end."""
+    begin_reembedding(workspace, embedder=SECOND)
+    assert work(open_job()).state == "succeeded"
+    workspace.refresh_from_db()
+    return workspace

@@ -1,0 +1,131 @@
+"""What doctor and the start of the stack say about embedders, and what holds when one can't be had."""
+
+from dataclasses import replace
+
+import pytest
+
+from kebab.health.checks import CheckStatus
+from kebab.people.workspaces import store_settings
+from search import checks, embedder_checks
+from search.embedding import embedder_for_queries, wanted_name
+from search.models import EmbeddingSpace
+from search.retrieval.errors import EmbedderUnavailable
+from search.retrieval.types import Mode
+from search.vectors.spaces import live_space
+from tests.integration.search.embedders.conftest import FIRST, SECOND
+from tests.integration.search.embedders.speaking import DIM, well
+from tests.integration.search.rerank.behaviours import raw
+from tests.integration.search.rerank.stub import closed_port, serving
+from tests.support.corpus import write
+from tests.support.jobs import embed
+from tests.support.searching import ask, sync
+
+
+def found(results):
+    return {each.name: (each.status, each.detail) for each in results}
+
+
+def at(stub):
+    return f"openai:m?url={stub.url.removesuffix('/rerank')}&dim={DIM}"
+
+
+@pytest.fixture
+def filled(workspace):
+    write(workspace, "a.md", "apple")
+    sync(workspace)
+    embed(workspace)
+    return workspace
+
+
+def test_an_embedder_that_is_written_wrong_is_an_error_of_the_settings(embedders):
+    assert embedder_checks.check_settings() == []
+    embedders(FIRST, "openai:m?colour=red")
+    (error,) = embedder_checks.check_settings()
+    assert "no option 'colour'" in error.msg
+    with pytest.raises(EmbedderUnavailable, match="colour"):
+        embedder_checks.prepare_models()
+
+
+def test_every_embedder_of_the_settings_is_tried(embedders):
+    with serving(well) as good, serving(raw(b"{}", status=401)) as locked:
+        embedders(FIRST, at(good) + "&max_tokens=128", at(locked).replace(":m?", ":n?"), "openai:unknown")
+        results = found(embedder_checks.check_embedders(repair=False))
+    assert {name: status for name, (status, _) in results.items()} == {
+        f"embedder {FIRST}": CheckStatus.OK,
+        "embedder openai:m": CheckStatus.WARNING,
+        "embedder openai:n": CheckStatus.FAILED,
+        "embedder openai:unknown": CheckStatus.FAILED,
+    }
+    assert "reads 128 tokens of a chunk's 256" in results["embedder openai:m"][1]
+    assert "Check its key" in results["embedder openai:n"][1]
+
+
+def test_the_stack_starts_without_the_endpoint_but_not_without_the_model(embedders, caplog):
+    embedders(f"openai:m?url=http://127.0.0.1:{closed_port()}/v1&dim=8")
+    embedder_checks.prepare_models()
+    assert "can't be reached" in caplog.text
+    embedders("fastembed:acme/unknown")
+    with pytest.raises(EmbedderUnavailable, match="knows no model"):
+        embedder_checks.prepare_models()
+    embedders("none")
+    embedder_checks.prepare_models()
+
+
+def test_doctor_says_where_another_model_is_asked_for(filled):
+    assert found(checks.check_models(repair=False))[f"model of {filled.slug}"][0] is CheckStatus.OK
+    store_settings(filled, {"embedder": SECOND})
+    (result,) = checks.check_models(repair=False)
+    assert result.status is CheckStatus.WARNING
+    assert f"{SECOND} is asked for" in result.detail
+    assert f"kebab reembed --workspace {filled.slug}" in result.remedy
+
+
+def test_doctor_looks_at_every_space_that_is_filled(filled):
+    EmbeddingSpace.objects.create(workspace=filled, model="m", revision="1", dim=2, state="building")
+    results = checks.check_coverage(repair=False)
+    assert [(each.status, each.detail) for each in results] == [
+        (CheckStatus.OK, "complete in hash@1"),
+        (CheckStatus.WARNING, "1 chunks wait for their vector in m@1"),
+    ]
+
+
+def test_a_choice_that_is_no_longer_allowed_counts_for_nothing(filled, embedders):
+    chosen = store_settings(filled, {"embedder": SECOND})
+    assert wanted_name(chosen) == SECOND
+    embedders(FIRST)
+    assert wanted_name(chosen) == FIRST
+    assert ask(chosen, "apple", Mode.HYBRID).degraded == ()
+
+
+def test_an_embedder_that_can_not_be_made_costs_the_vectors_not_the_search(filled, embedders):
+    embedders("openai:no-dimension-known")
+    result = ask(filled, "apple", Mode.HYBRID)
+    assert (result.degraded, len(result.hits), len(result.warnings)) == (("vector",), 1, 1)
+
+
+def test_a_dead_endpoint_costs_the_vectors_not_the_search(workspace, embedders):
+    write(workspace, "a.md", "apple")
+    sync(workspace)
+    with serving(well) as stub:
+        embedders(at(stub))
+        assert embed(workspace).state == "succeeded"
+        assert ask(workspace, "apple", Mode.HYBRID).degraded == ()
+        stub.behaviour = raw(b"{}", status=503)
+        result = ask(workspace, "another question", Mode.HYBRID)
+    assert result.degraded == ("vector",)
+
+
+def test_spaces_that_differ_in_prefixes_alone_have_names_of_their_own(filled):
+    space = live_space(filled)
+    names = {
+        replace(space, query_prefix=query, passage_prefix=passage).index_version
+        for query, passage in (("", ""), ("q: ", ""), ("", "q: "), ("q: ", "p: "))
+    }
+    assert len(names) == 4
+
+
+def test_queries_are_remembered_for_each_embedder_apart(filled):
+    first = embedder_for_queries(filled, live_space(filled))
+    second = embedder_for_queries(store_settings(filled, {"embedder": SECOND}), None)
+    assert (len(first.embed_query("apple")), len(second.embed_query("apple"))) == (64, 512)
+    assert first is embedder_for_queries(filled, live_space(filled))

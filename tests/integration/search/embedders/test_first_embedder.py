@@ -1,0 +1,70 @@
+"""From words alone to vectors, and back: there is no live space to build beside yet."""
+
+import pytest
+
+from ingest.jobs.request import request_embedding
+from ingest.models import Job
+from ingest.reembedding import begin_reembedding, end_space
+from kebab.people.workspaces import store_settings
+from search.models import EmbeddingSpace
+from search.retrieval.types import Mode
+from search.vectors.fill import count_without_vector
+from tests.integration.search.embedders.conftest import SECOND
+from tests.support.corpus import write
+from tests.support.jobs import embed, work
+from tests.support.searching import ask, sync
+
+
+def open_job():
+    return Job.objects.get(state__in=["queued", "running"])
+
+
+def dims(workspace):
+    """The dimension of the space in each state."""
+    return dict(EmbeddingSpace.objects.in_workspace(workspace).values_list("state", "dim"))
+
+
+@pytest.mark.parametrize("by_verb", [True, False])
+def test_from_none_to_an_embedder_and_back_words_are_searched_all_along(workspace, by_verb):
+    workspace = store_settings(workspace, {"embedder": "none"})
+    write(workspace, "a.md", "pear tree")
+    sync(workspace)
+    assert embed(workspace).state == "succeeded"
+    assert (ask(workspace, "pear tree", Mode.HYBRID).degraded, dims(workspace)) == (("vector",), {})
+
+    if by_verb:
+        begin_reembedding(workspace, embedder=SECOND)
+    else:
+        workspace = store_settings(workspace, {"embedder": SECOND})
+        request_embedding(workspace.pk)
+    assert work(open_job()).state == "succeeded"
+    workspace.refresh_from_db()
+    found = ask(workspace, "pear tree", Mode.HYBRID)
+    assert (found.degraded, found.hits[0].retrieval.vector_rank, dims(workspace)) == ((), 1, {"live": 512})
+
+    workspace = store_settings(workspace, {"embedder": "none"})
+    write(workspace, "b.md", "pear cake")
+    sync(workspace)
+    assert embed(workspace).state == "succeeded"
+    found = ask(workspace, "pear cake", Mode.HYBRID)
+    assert (found.degraded, found.hits[0].doc_path) == (("vector",), "b.md")
+    # The vectors are kept: back again only what came meanwhile is embedded.
+    workspace = store_settings(workspace, {"embedder": SECOND})
+    job = embed(workspace)
+    assert (job.state, job.calls, ask(workspace, "pear cake", Mode.HYBRID).degraded) == ("succeeded", 1, ())
+
+
+def test_a_first_build_that_waits_or_is_given_up_holds_nothing_up(workspace):
+    workspace = store_settings(workspace, {"embedder": "none"})
+    write(workspace, "a.md", "pear tree")
+    sync(workspace)
+    embed(workspace)
+    building = begin_reembedding(workspace, embedder=SECOND, hold=True)
+    assert work(open_job()).state == "succeeded"
+    assert dims(workspace) == {"building": 512}
+    end_space(workspace, building.pk)
+    workspace.refresh_from_db()
+    assert ask(workspace, "pear tree", Mode.HYBRID).degraded == ()
+    assert work(open_job()).state == "succeeded"
+    assert dims(workspace) == {"live": 512}
+    assert count_without_vector(EmbeddingSpace.objects.get()) == 0

@@ -1,0 +1,134 @@
+"""Changing the model when an embedder is lost, silent, refused or none."""
+
+import threading
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from ingest.models import Job
+from ingest.reembedding import begin_reembedding
+from kebab.people.workspaces import store_settings
+from kebab.tenancy.acting import acting_everywhere
+from search.embedders.hashing import HashEmbedder
+from search.errors import SpaceConflict, UnknownEmbedder
+from search.retrieval.errors import EmbedderUnavailable
+from search.retrieval.types import Mode
+from search.vectors.fill import count_without_vector
+from tests.integration.search.embedders.conftest import FIRST, SECOND
+from tests.integration.search.embedders.spaces import dims, open_job, space_in
+from tests.support.corpus import write
+from tests.support.jobs import embed, work
+from tests.support.searching import ask, sync
+
+
+def test_only_one_space_is_built_at_a_time(filled, embedders):
+    embedders(FIRST, SECOND, "hash:16")
+    building = begin_reembedding(filled, embedder=SECOND)
+    assert begin_reembedding(filled, embedder=SECOND).pk == building.pk
+    with pytest.raises(SpaceConflict, match="retire that space first"):
+        begin_reembedding(filled, embedder="hash:16")
+    filled.refresh_from_db()
+    with pytest.raises(SpaceConflict, match="already"):
+        begin_reembedding(filled, embedder=FIRST)
+
+
+def test_an_embedder_that_is_not_allowed_is_not_built_for(filled):
+    with pytest.raises(UnknownEmbedder, match=r"hash:8.*allows hash, hash:512, none"):
+        begin_reembedding(filled, embedder="hash:8")
+    assert dims(filled) == {"live": 64}
+
+
+def test_the_operators_change_is_no_outage_while_the_old_embedder_is_known(filled, embedders):
+    embedders(SECOND, FIRST)
+    result = ask(filled, "pear tree", Mode.HYBRID)
+    assert (result.degraded, result.warnings) == ((), ())
+    write(filled, "b.md", "cherry")
+    assert embed(filled).state == "succeeded"
+    assert dims(filled) == {"live": 64}
+    begin_reembedding(filled)
+    work(open_job())
+    assert dims(filled) == {"live": 512, "retired": 64}
+
+
+def test_another_space_is_built_where_the_live_ones_embedder_is_lost(filled, embedders):
+    embedders(SECOND)
+    write(filled, "b.md", "cherry")
+    begin_reembedding(filled)
+    assert work(open_job()).state == "succeeded"
+    assert dims(filled) == {"live": 512, "retired": 64}
+    sync(filled)
+    assert ask(filled, "cherry", Mode.VECTOR).hits[0].doc_path == "b.md"
+
+
+def test_another_space_is_built_while_the_live_ones_embedder_does_not_answer(filled, monkeypatch):
+    real = HashEmbedder.embed_passages
+
+    def dead(self, texts):
+        if self.space.dim == 64 and texts:
+            raise EmbedderUnavailable("The embedder answered 503.")
+        return real(self, texts)
+
+    monkeypatch.setattr(HashEmbedder, "embed_passages", dead)
+    write(filled, "b.md", "cherry")
+    begin_reembedding(filled, embedder=SECOND)
+    work(open_job())
+    assert dims(filled) == {"live": 512, "retired": 64}
+    assert count_without_vector(space_in(filled, "live")) == 0
+
+
+def test_a_job_whose_embedder_does_not_answer_waits_for_it_however_long_that_takes(filled, monkeypatch):
+    def dead(self, texts):
+        raise EmbedderUnavailable("The embedder answered 429.", retry_after_s=1_000)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(HashEmbedder, "embed_passages", dead)
+        write(filled, "b.md", "cherry")
+        job = embed(filled)
+        for _ in range(12):
+            assert (job.state, job.error) == ("running", "The embedder answered 429.")
+            assert timedelta(seconds=900) < job.due_at - timezone.now() < timedelta(seconds=1_100)
+            Job.objects.update(due_at=Now())
+            job = work(job)
+    Job.objects.update(due_at=Now())
+    job = work(job)
+    assert (job.state, job.error, job.stalled_attempts) == ("succeeded", "", 0)
+
+
+def test_a_lasting_fault_ends_the_job_with_its_reason(filled, monkeypatch):
+    def refused(self, texts):
+        raise EmbedderUnavailable("The embedder answered 401. Check its key.", is_lasting=True)
+
+    monkeypatch.setattr(HashEmbedder, "embed_passages", refused)
+    write(filled, "b.md", "cherry")
+    job = embed(filled)
+    assert (job.state, job.error) == ("failed", "The embedder answered 401. Check its key.")
+
+
+def test_a_job_that_waits_for_an_answer_is_cancelled_at_once(filled, monkeypatch):
+    released = threading.Event()
+
+    @acting_everywhere()
+    def slow(self, texts):
+        Job.objects.update(cancel_requested=True)
+        connection.close()
+        released.wait(60)
+        return HashEmbedder(self.space.dim).embed_passages([])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(HashEmbedder, "embed_passages", slow)
+        write(filled, "b.md", "cherry")
+        job = embed(filled)
+        assert not released.is_set()
+        released.set()
+    assert job.state == "cancelled"
+
+
+def test_none_builds_nothing_and_searches_words_alone(filled):
+    with pytest.raises(SpaceConflict, match="none"):
+        begin_reembedding(filled, embedder="none")
+    workspace = store_settings(filled, {"embedder": "none"})
+    result = ask(workspace, "pear tree", Mode.HYBRID)
+    assert (result.degraded, bool(result.hits)) == (("vector",), True)

@@ -1,0 +1,30 @@
+"""A workspace of three documents, and callers with and without groups."""
+
+import pytest
+
+from tests.integration.search.engine.conftest import patience, workspace  # noqa: F401 - fixtures
+from tests.integration.search.evaluation.callers import operator_of
+from tests.support.corpus import write
+from tests.support.searching import embed, sync
+
+TEXTS = {
+    "apples.md": ("apple harvest in autumn", "apple pie with cinnamon"),
+    "pears.md": ("pear harvest in late summer",),
+    "plums.md": ("plum jam needs sugar and patience",),
+}
+
+
+@pytest.fixture
+def orchard(workspace):  # noqa: F811 - the fixture
+    """The workspace with its documents, lexically and by vectors; the source is `docs`."""
+    for path, texts in TEXTS.items():
+        write(workspace, path, *texts)
+    sync(workspace)
+    embed(workspace)
+    return workspace
+
+
+@pytest.fixture
+def access(orchard):
+    """Who reads everything."""
+    return operator_of(orchard)

@@ -1,0 +1,164 @@
+"""What callers say of hits, and the topics that come of it."""
+
+import pytest
+
+from kebab.api.errors import NotFound
+from kebab.people.models import Group
+from search.corpus import delete_documents
+from search.evaluation.feedback import give_feedback, topics_from_feedback, visible_feedback
+from search.evaluation.judged import Qrel
+from search.evaluation.topic_sets import Kept, judged_topics
+from search.models import Document, Feedback, Source
+from search.retrieval.errors import InvalidCitation, InvalidQuery
+from tests.integration.search.evaluation.callers import operator_of, token_of
+from tests.support.corpus import make_workspace, restrict, write
+
+
+@pytest.fixture
+def place(db):
+    workspace = make_workspace()
+    for path in ("apples.md", "pears.md"):
+        write(workspace, path, path)
+    write(workspace, "apples.md", "apples", version="v2")
+    write(workspace, "secret.md", "secrets", source="vault")
+    legal = Group.objects.create(workspace=workspace, name="legal")
+    restrict(Source.objects.get(workspace=workspace, key="vault"), legal)
+    return workspace, legal
+
+
+def say(access, query="apple harvest", citation="apples.md#L1-L9", *, relevant=True, source="docs", **fields):
+    return give_feedback(
+        access, query=query, citation=citation, source=source, is_relevant=relevant, **fields
+    )
+
+
+def test_feedback_is_kept_with_who_gave_it_and_the_place(place):
+    access = token_of(place[0])
+    given = say(access)
+    assert (given.query, given.path, given.fragment, given.is_relevant) == (
+        "apple harvest",
+        "apples.md",
+        "L1-L9",
+        True,
+    )
+    assert (given.actor, given.creator, given.source.key) == (access.actor, access.identity, "docs")
+
+
+def test_the_last_word_on_a_document_counts(place):
+    access = token_of(place[0])
+    first = say(access)
+    for query in ("apple harvest", "  Apple\u00a0 HARVEST "):
+        again = say(access, query, "apples.md", relevant=False)
+        assert (again.pk, again.is_relevant, again.fragment) == (first.pk, False, "")
+    assert again.created_at > first.created_at
+    say(access, "another query")
+    say(access, citation="pears.md")
+    say(access, citation="apples.md", version="v2")
+    say(token_of(place[0]))
+    assert Feedback.objects.count() == 5
+
+
+@pytest.mark.parametrize(
+    ("citation", "source", "version"),
+    [
+        ("secret.md", "vault", ""),
+        ("gone.md", "docs", ""),
+        ("apples.md", "gone", ""),
+        ("apples.md", "docs", "v9"),
+        ("", "docs", ""),
+        ("a\x00", "docs", ""),
+        ("apples.md", "docs\ud800", ""),
+    ],
+)
+def test_what_one_may_not_read_is_not_there(place, citation, source, version):
+    with pytest.raises(NotFound):
+        say(token_of(place[0]), citation=citation, source=source, version=version)
+    assert not Feedback.objects.exists()
+
+
+def test_who_may_read_it_may_say_so(place):
+    assert say(token_of(*place), citation="secret.md", source="vault").source.key == "vault"
+
+
+@pytest.mark.parametrize("query", ["", " \n", "q\x00", "\ud800", "q" * 20_001])
+def test_a_query_that_nobody_asked_is_refused(place, query):
+    with pytest.raises(InvalidQuery, match="give what was asked"):
+        say(token_of(place[0]), query)
+
+
+def test_a_place_that_can_not_be_cited_is_refused(place):
+    with pytest.raises(InvalidCitation):
+        say(token_of(place[0]), citation="apples.md#L0")
+
+
+def test_feedback_is_shown_to_who_reads_all_and_to_who_gave_it_while_they_read_it(place):
+    workspace, legal = place
+    insider, outsider = token_of(workspace, legal), token_of(workspace)
+    say(insider, citation="secret.md", source="vault")
+    say(outsider)
+    assert visible_feedback(operator_of(workspace)).count() == 2
+    assert visible_feedback(insider).count() == 2  # nothing is hidden from them
+    assert [each.path for each in visible_feedback(outsider)] == ["apples.md"]
+    assert not visible_feedback(token_of(workspace)).exists()
+    restrict(Source.objects.get(workspace=workspace, key="docs"))
+    assert not visible_feedback(outsider).exists()
+
+
+def test_a_topic_is_what_most_found_relevant(place):
+    workspace, _ = place
+    first, second, third = (token_of(workspace) for _ in range(3))
+    for access in (first, second):
+        say(access, citation="apples.md#L1-L9")
+    say(third, relevant=False)
+    say(first, citation="pears.md", relevant=False)
+    say(second, "undecided")
+    say(third, "undecided", relevant=False)
+    say(first, "only wrong ones", relevant=False)
+    access = operator_of(workspace)
+    assert topics_from_feedback(access) == Kept(added=1)
+    (found,) = judged_topics(access, "feedback")
+    assert found.text == "apple harvest"
+    assert set(found.qrels) == {
+        Qrel(path="apples.md", source="docs", fragment="L1-L9"),
+        Qrel(path="pears.md", source="docs", grade=0),
+    }
+    assert topics_from_feedback(access) == Kept(unchanged=1)
+
+
+def test_places_that_differ_make_the_document_relevant(place):
+    for citation in ("apples.md#L1-L9", "apples.md#L11-L19"):
+        say(token_of(place[0]), citation=citation)
+    topics_from_feedback(operator_of(place[0]))
+    (found,) = judged_topics(operator_of(place[0]), "feedback")
+    assert found.qrels == (Qrel(path="apples.md", source="docs"),)
+
+
+def test_a_topic_goes_when_nothing_is_relevant_any_more(place):
+    teller, access = token_of(place[0]), operator_of(place[0])
+    say(teller)
+    topics_from_feedback(access)
+    say(teller, relevant=False)
+    assert topics_from_feedback(access) == Kept()
+    assert judged_topics(access, "feedback") == []
+
+
+def test_topics_are_made_of_what_the_caller_sees(place):
+    workspace, legal = place
+    say(token_of(workspace, legal), citation="secret.md", source="vault")
+    outsider = token_of(workspace)
+    assert topics_from_feedback(outsider) == Kept()
+    say(outsider)
+    assert topics_from_feedback(outsider) == Kept(added=1)
+    assert [each.qrels for each in judged_topics(outsider, "feedback")] == [
+        (Qrel(path="apples.md", source="docs", fragment="L1-L9"),)
+    ]
+
+
+def test_feedback_outlives_its_document_and_goes_with_its_source(place):
+    workspace, _ = place
+    say(token_of(workspace))
+    document = Document.objects.get(workspace=workspace, path="apples.md", version__tag="")
+    delete_documents(workspace, [document.doc_id])
+    assert Feedback.objects.exists()
+    Source.objects.get(workspace=workspace, key="docs").delete()
+    assert not Feedback.objects.exists()

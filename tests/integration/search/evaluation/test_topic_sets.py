@@ -1,0 +1,249 @@
+"""Topics and judgements as a workspace keeps them, and who sees them."""
+
+import pytest
+
+from kebab.api.errors import Conflict, NotFound
+from kebab.people.models import AuditEvent, Group
+from search.corpus import delete_documents
+from search.errors import UnknownSource
+from search.evaluation import topic_sets
+from search.evaluation.formats.golden import parse_golden, write_golden
+from search.evaluation.judged import Qrel, TopicCollection
+from search.evaluation.topic_sets import (
+    Kept,
+    SetSummary,
+    delete_topic,
+    delete_topics,
+    judged_topics,
+    keep_topics,
+    sets_of,
+    topic_named,
+    topic_of,
+    visible_topics,
+)
+from search.models import Document, Judgement, Source, Topic, TopicOrigin
+from search.retrieval.errors import InvalidJudgedSet
+from tests.integration.search.evaluation.callers import operator_of, token_of, topic
+from tests.support.corpus import make_workspace, restrict, write
+
+LINES = Qrel(path="apples.md", source="docs", fragment="L1-L9", grade=2)
+
+
+@pytest.fixture
+def place(db):
+    """A workspace with an open source and one that the group `legal` reads."""
+    workspace = make_workspace()
+    write(workspace, "apples.md", "apples")
+    write(workspace, "secret.md", "secrets", source="vault")
+    legal = Group.objects.create(workspace=workspace, name="legal")
+    restrict(Source.objects.get(workspace=workspace, key="vault"), legal)
+    return workspace, legal
+
+
+@pytest.fixture
+def access(place):
+    return operator_of(place[0])
+
+
+def ids(access, topic_set=None):
+    return sorted(visible_topics(access, topic_set).values_list("topic_id", flat=True))
+
+
+def test_what_is_kept_is_there_again(access):
+    asked = [
+        topic("a", "apple", LINES, "apples.md", filters={"lang": ["en"]}),
+        topic("b", "nothing", is_unanswerable=True),
+        topic("c", "unjudged"),
+    ]
+    assert keep_topics(access, asked) == Kept(added=3)
+    found = judged_topics(access)
+    assert [each.topic_id for each in found] == ["a", "b", "c"]
+    assert set(found[0].qrels) == set(asked[0].qrels)
+    assert (found[0].text, found[0].filters) == ("apple", {"lang": ["en"]})
+    assert found[1:] == asked[1:]
+
+
+def test_keeping_again_changes_what_is_other_and_nothing_else(access):
+    keep_topics(access, [topic("a", "apple", LINES), topic("b", "pear", "apples.md")])
+    pks = dict(Topic.objects.values_list("topic_id", "pk"))
+    again = [topic("a", "apple", LINES), topic("b", "pears", Qrel(path="apples.md", source="docs", grade=0))]
+    assert keep_topics(access, [*again, topic("c", "new")]) == Kept(added=1, changed=1, unchanged=1)
+    assert Topic.objects.get(topic_id="b").pk == pks["b"]
+    found = {each.topic_id: each for each in judged_topics(access)}
+    assert found["b"].text == "pears"
+    assert [each.grade for each in found["b"].qrels] == [0]
+    assert keep_topics(access, found.values()) == Kept(unchanged=3)
+
+
+def test_an_export_imported_elsewhere_is_the_same_export(access):
+    keep_topics(access, [topic("a", "apple", LINES), topic("n", "none", is_unanswerable=True)])
+    exported = write_golden(TopicCollection(topics=tuple(judged_topics(access)), topic_set="golden"))
+    twin = make_workspace()
+    write(twin, "apples.md", "apples")
+    keep_topics(operator_of(twin), parse_golden(exported).topics)
+    again = judged_topics(operator_of(twin))
+    assert write_golden(TopicCollection(topics=tuple(again), topic_set="golden")) == exported
+
+
+def test_sets_are_apart(access):
+    keep_topics(access, [topic("a", "apple", LINES)])
+    keep_topics(access, [topic("a", "other"), topic("n", "none", is_unanswerable=True)], topic_set="nightly")
+    assert sets_of(access) == [
+        SetSummary(topic_set="golden", topics=1, judged=1, unanswerable=0),
+        SetSummary(topic_set="nightly", topics=2, judged=0, unanswerable=1),
+    ]
+    assert delete_topics(access, "nightly") == 2
+    assert ids(access) == ["a"]
+    with pytest.raises(NotFound):
+        delete_topics(access, "nightly")
+
+
+def test_a_topic_is_found_and_deleted_by_its_id(access):
+    keep_topics(access, [topic("a", "apple", LINES), topic("b", "pear")], origin=TopicOrigin.GOLDEN)
+    row = topic_named(access, "golden", "a")
+    assert (row.origin, row.created_by) == ("golden", access.actor)
+    assert topic_of(access, row.pk) == row
+    delete_topic(access, row.pk)
+    assert not Judgement.objects.exists()
+    for find in (
+        lambda: topic_of(access, row.pk),
+        lambda: topic_named(access, "golden", "a"),
+        lambda: delete_topic(access, row.pk),
+    ):
+        with pytest.raises(NotFound):
+            find()
+
+
+def test_acts_are_in_the_audit_log(access):
+    keep_topics(access, [topic("a", "apple"), topic("b", "pear")])
+    keep_topics(access, [topic("a", "apple")])  # changes nothing
+    delete_topic(access, topic_named(access, "golden", "a").pk)
+    delete_topics(access, "golden")
+    events = AuditEvent.objects.filter(action__startswith="topics.").order_by("at")
+    assert [(each.action, each.subject, each.detail) for each in events] == [
+        ("topics.kept", "golden", {"added": 2, "changed": 0}),
+        ("topics.deleted", "golden", {"topic": "a", "topics": 1}),
+        ("topics.deleted", "golden", {"topics": 1}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [("apples.md", "docs"), ("secret.md", "vault"), ("nowhere.md", None), ("both.md", None)],
+)
+def test_a_judgement_without_a_source_is_of_the_one_that_has_the_document(place, access, path, source):
+    for key in ("docs", "vault"):
+        write(place[0], "both.md", "both", source=key)
+    keep_topics(access, [topic("a", "apple", Qrel(path=path))])
+    (found,) = judged_topics(access)[0].qrels
+    assert found.source == source
+
+
+def test_it_is_of_the_only_source_that_the_caller_may_read(place):
+    keep_topics(token_of(place[0]), [topic("a", "apple", Qrel(path="secret.md"))])
+    (found,) = judged_topics(token_of(place[0]))[0].qrels
+    assert found.source == "docs"
+
+
+def test_paths_are_as_documents_have_them(access):
+    keep_topics(access, [topic("a", "apple", Qrel(path="u\u0308bung.md", source="docs"))])
+    assert judged_topics(access)[0].qrels[0].path == "übung.md"
+    for path in ("/apples.md", "apples.md#L1"):
+        with pytest.raises(InvalidJudgedSet, match="begin without `/`, and cite lines as a citation"):
+            keep_topics(access, [topic("b", "apple", Qrel(path=path, source="docs"))])
+
+
+def test_a_source_that_is_hidden_is_refused_like_one_that_is_not_there(place):
+    said = []
+    for key in ("vault", "gone"):
+        with pytest.raises(UnknownSource) as error:
+            keep_topics(token_of(place[0]), [topic("a", "x", Qrel(path="secret.md", source=key))])
+        said.append(str(error.value).replace(key, "KEY"))
+    assert said[0] == said[1]
+    assert not Topic.objects.exists()
+
+
+def test_a_judgement_that_is_there_twice_once_its_source_is_known_is_refused(access):
+    twice = topic("a", "apple", Qrel(path="apples.md"), Qrel(path="apples.md", source="docs", grade=2))
+    with pytest.raises(InvalidJudgedSet, match=r"judges 'apples\.md' twice"):
+        keep_topics(access, [twice])
+
+
+def test_who_reads_less_sees_topics_of_readable_sources_alone(place, access):
+    workspace, legal = place
+    keep_topics(
+        access,
+        [
+            topic("open", "apple", "apples.md"),
+            topic("hidden", "secret", Qrel(path="secret.md", source="vault")),
+            topic("both", "x", "apples.md", Qrel(path="secret.md", source="vault", grade=0)),
+            topic("anywhere", "x", Qrel(path="nowhere.md")),
+            topic("unjudged", "what does the director earn"),
+            topic("filtered", "x", "apples.md", filters={"source": ["vault"]}),
+        ],
+    )
+    outsider, insider = token_of(workspace), token_of(workspace, legal)
+    assert ids(outsider) == ["open"]
+    assert [each.topic_id for each in judged_topics(outsider)] == ["open"]
+    assert sets_of(outsider) == [SetSummary(topic_set="golden", topics=1, judged=1, unanswerable=0)]
+    assert ids(insider) == ids(access) and len(ids(access)) == 6
+    with pytest.raises(NotFound):
+        topic_of(outsider, Topic.objects.get(topic_id="hidden").pk)
+
+
+def test_a_topic_without_judgements_is_there_for_who_made_it(place):
+    maker, other = token_of(place[0]), token_of(place[0])
+    keep_topics(maker, [topic("mine", "apple")])
+    assert (ids(maker), ids(other)) == (["mine"], [])
+
+
+def test_an_id_that_a_hidden_topic_has_is_taken(place, access):
+    keep_topics(access, [topic("a", "secret", Qrel(path="secret.md", source="vault"))])
+    with pytest.raises(Conflict, match="'a' is taken"):
+        keep_topics(token_of(place[0]), [topic("a", "mine")])
+    assert Topic.objects.get().text == "secret"
+
+
+def test_deleting_a_set_leaves_what_the_caller_does_not_see(place, access):
+    keep_topics(
+        access, [topic("a", "apple", "apples.md"), topic("h", "x", Qrel(path="secret.md", source="vault"))]
+    )
+    assert delete_topics(token_of(place[0]), "golden") == 1
+    assert ids(access) == ["h"]
+
+
+def test_judgements_outlive_their_document_and_go_with_their_source(place, access):
+    keep_topics(access, [topic("a", "apple", LINES), topic("h", "x", Qrel(path="secret.md", source="vault"))])
+    workspace = place[0]
+    delete_documents(workspace, [Document.objects.get(path="apples.md").doc_id])
+    assert not Document.objects.filter(path="apples.md").exists()
+    assert judged_topics(access)[0].qrels == (LINES,)
+    write(workspace, "apples.md", "apples again")
+    assert judged_topics(access)[0].qrels == (LINES,)
+    Source.objects.get(workspace=workspace, key="vault").delete()
+    assert judged_topics(access)[1].qrels == ()
+    assert not judged_topics(access)[1].is_unanswerable
+    assert ids(token_of(workspace)) == ["a", "h"]
+
+
+def test_two_who_add_the_same_topic_at_once_end_with_one(access, monkeypatch):
+    """The second comes between the first one's look and its writing."""
+    real = topic_sets._add
+
+    def after_the_other(*arguments):
+        monkeypatch.setattr(topic_sets, "_add", real)
+        keep_topics(access, [topic("a", "theirs", LINES)])
+        return real(*arguments)
+
+    monkeypatch.setattr(topic_sets, "_add", after_the_other)
+    keep_topics(access, [topic("a", "mine", "apples.md")])
+    (found,) = judged_topics(access)
+    assert (found.text, [each.fragment for each in found.qrels]) == ("mine", [""])
+
+
+def test_a_set_does_not_grow_without_end(access, monkeypatch):
+    monkeypatch.setattr(topic_sets, "MAX_TOPICS", 2)
+    keep_topics(access, [topic("a", "x"), topic("b", "x")])
+    with pytest.raises(InvalidJudgedSet, match="would have 3 topics; give 2 at most"):
+        keep_topics(access, [topic("c", "x")])
+    assert ids(access) == ["a", "b"]

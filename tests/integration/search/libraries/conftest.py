@@ -1,0 +1,13 @@
+"""A workspace whose libraries can be searched from the test's own transaction."""
+
+import pytest
+
+from tests.support.corpus import make_workspace
+from tests.support.mirrors import sync_in_this_thread
+
+
+@pytest.fixture
+def workspace(db, mirrors, settings, monkeypatch):
+    settings.KEBAB_LEG_LIMIT_MS = 60_000
+    sync_in_this_thread(monkeypatch)
+    return make_workspace()

@@ -1,0 +1,16 @@
+"""A workspace, and the files of its mirror on this node."""
+
+import pytest
+
+from search.mirror.files import MirrorFiles
+from tests.support.corpus import make_workspace
+
+
+@pytest.fixture
+def workspace(transactional_db):
+    return make_workspace()
+
+
+@pytest.fixture
+def files(workspace, mirrors):
+    return MirrorFiles.of(mirrors, workspace.pk)

@@ -1,0 +1,110 @@
+"""A mirror that the disk lets nobody read now: searches answer without it and say so, and the file stays."""
+
+import os
+import subprocess
+import sys
+
+import apsw
+import pytest
+from django.conf import settings as django_settings
+
+from search import node
+from search.mirror import connections
+from search.mirror.connections import ReaderPool
+from search.mirror.errors import MirrorBusy
+from search.mirror.sync import sync_mirror
+from search.retrieval.errors import NotSearchableYet
+from search.retrieval.types import Mode
+from tests.integration.search.mirror.looking import texts
+from tests.support.corpus import write
+from tests.support.searching import ask, embed, finish_syncs, paths
+
+# Whose process may write no byte finds what a full disk has for it: no room for the file of the locks.
+READER = """
+import resource, signal, sys, django
+django.setup()
+from pathlib import Path
+from search.mirror.connections import ReaderPool
+from search.mirror.errors import MirrorBusy
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+try:
+    with ReaderPool().reader(Path(sys.argv[1])) as reader:
+        print(reader.execute("SELECT count(*) FROM chunks").fetchone())
+except MirrorBusy as error:
+    print("busy:", error)
+"""
+
+
+@pytest.fixture
+def mirrored(workspace, files, settings):
+    """A workspace whose mirror nobody has open."""
+    settings.KEBAB_LEG_LIMIT_MS = 60_000
+    write(workspace, "a.md", "apple")
+    embed(workspace)
+    sync_mirror(files, workspace.pk)
+    node.reader_pool().close()
+    yield workspace
+    finish_syncs()
+
+
+@pytest.fixture
+def full_disk(mirrored, monkeypatch):
+    """Whoever opens a mirror to read it is told what a full disk says."""
+    real = connections._checked
+
+    def refused(path, flags):
+        if flags == apsw.SQLITE_OPEN_READONLY:
+            raise apsw.IOError("disk I/O error")
+        return real(path, flags)
+
+    monkeypatch.setattr(connections, "_checked", refused)
+    return mirrored
+
+
+def test_who_opens_a_mirror_first_on_a_full_disk_is_told_that_it_is_not_to_be_read_now(mirrored, files):
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "kebab.settings"}
+    asked = subprocess.run(
+        [sys.executable, "-c", READER, str(files.current())],
+        env=environment,
+        cwd=django_settings.BASE_DIR,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert asked.stdout.startswith("busy: "), asked.stdout + asked.stderr
+    assert texts(files) == {"a.md": ["apple"]}
+
+
+def test_a_search_answers_by_meaning_and_says_what_was_missing(full_disk, files):
+    generation = files.current()
+    found = ask(full_disk, "apple", Mode.HYBRID)
+    assert (paths(found), found.degraded) == (["a.md"], ("lexical",))
+    assert ask(full_disk, "apple").degraded == ("lexical",)
+    assert files.current() == generation
+
+
+def test_a_change_that_is_waited_for_is_not_searchable_yet(full_disk, settings):
+    settings.KEBAB_WAIT_LIMIT_S = 0
+    with pytest.raises(NotSearchableYet):
+        ask(full_disk, "apple", min_seq=1)
+
+
+@pytest.mark.parametrize("refusal", [apsw.IOError, apsw.FullError])
+def test_a_disk_that_refuses_in_the_middle_of_a_search_is_no_damage(mirrored, files, refusal):
+    pool = ReaderPool()
+    with pytest.raises(MirrorBusy), pool.reader(files.current()):
+        raise refusal("disk I/O error")
+    assert files.current().exists()
+    pool.close()
+
+
+def test_a_use_that_can_not_be_noted_costs_no_search(mirrored, files, monkeypatch):
+    def full(path, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.touch", full)
+    files.note_use()
+    node.recent_use.cache_clear()
+    assert paths(ask(mirrored, "apple")) == ["a.md"]

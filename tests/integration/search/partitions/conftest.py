@@ -1,0 +1,43 @@
+"""Filled tables that are cut into parts, and are whole again when the test is over."""
+
+import pytest
+
+from search.partitions import cut_tables, table_sizes
+from search.vectors.index import drop_index, ensure_index
+from tests.support.corpus import make_workspace, write
+from tests.support.searching import embed, sync
+
+MEMORY_BYTES = 64 * 2**20
+
+
+def cut(parts: int) -> bool:
+    """Cut the tables into so many parts."""
+    return cut_tables(parts, memory_bytes=MEMORY_BYTES, progress=lambda words, more: None)
+
+
+@pytest.fixture
+def whole_again(transactional_db):
+    """The tables are whole when the test is over; that they were before it is not a matter of course."""
+    former = table_sizes()[0].parts
+    yield
+    cut(former)
+
+
+@pytest.fixture
+def filled(whole_again, mirrors, settings):
+    """Three workspaces with documents, vectors, mirrors; the first has an HNSW index."""
+    settings.KEBAB_LEG_LIMIT_MS = 60_000
+    settings.KEBAB_EXACT_SCAN_LIMIT = 100
+    workspaces = [make_workspace() for _ in range(3)]
+    for place, workspace in enumerate(workspaces):
+        for number in range(4):
+            texts = [
+                f"apple number{n} of {number} in {workspace.slug}" for n in range(50 if place == 0 else 5)
+            ]
+            write(workspace, f"{number}.md", *texts)
+        embed(workspace)
+        sync(workspace)
+    space = embed(workspaces[0])
+    assert ensure_index(space)
+    yield workspaces
+    drop_index(space)

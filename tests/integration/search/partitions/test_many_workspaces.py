@@ -1,0 +1,107 @@
+"""Many workspaces on one node: what a process holds open, and what following costs, has an end.
+
+KEBAB_TEST_WORKSPACES makes it more of them than the few that show it.
+"""
+
+import gc
+import os
+import threading
+
+import psutil
+import pytest
+from django.db import connection
+
+from kebab.people.models import Workspace
+from search import node
+from search.checks import _MOST_ROWS, mirror_rows
+from search.insight.keeping import prune_queries
+from search.mirror import sync
+from search.mirror.connections import _IDLE_READERS
+from search.mirror.files import MirrorFiles
+from search.mirror.follow import MirrorFollower
+from search.mirror.sync import sync_mirror
+from tests.pages.insight.making import make_query
+from tests.support.corpus import make_workspace, write
+from tests.support.searching import ask, paths
+
+NUMBER = int(os.environ.get("KEBAB_TEST_WORKSPACES", "250"))
+# The file, its log, its index in shared memory.
+FILES_OF_A_READER = 3
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def many(transactional_db, mirrors, settings):
+    settings.KEBAB_LEG_LIMIT_MS = 60_000
+    workspaces = [make_workspace() for _ in range(NUMBER)]
+    for workspace in workspaces:
+        write(workspace, "a.md", "apple")
+        sync_mirror(MirrorFiles.of(mirrors, workspace.pk), workspace.pk)
+    return workspaces
+
+
+@pytest.fixture
+def queries():
+    """How many statements were sent within."""
+    sent = []
+
+    def note(execute, sql, params, many, context):
+        sent.append(sql)
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(note):
+        yield sent
+
+
+def test_searching_all_of_them_leaves_few_files_open_and_no_thread(many):
+    process = psutil.Process()
+    ask(many[0], "apple")
+    files, threads = process.num_fds(), threading.active_count()
+    for workspace in many:
+        assert paths(ask(workspace, "apple")) == ["a.md"]
+    assert process.num_fds() <= files + FILES_OF_A_READER * _IDLE_READERS
+    assert threading.active_count() <= threads
+    node.reader_pool().close()
+    assert process.num_fds() <= files
+
+
+def test_following_them_leaves_nothing_open_and_costs_one_statement_while_nobody_writes(
+    many, mirrors, monkeypatch, queries
+):
+    process = psutil.Process()
+    follower = MirrorFollower(mirrors, threading.Event())
+    while follower.catch_up():
+        pass
+    gc.collect()
+    files, threads = process.num_fds(), threading.active_count()
+    queries.clear()
+    follower.catch_up()
+    assert len(queries) == 1
+
+    write(many[7], "b.md", "pear")
+    synced = []
+    real = sync.sync_mirror
+    monkeypatch.setattr(
+        sync, "sync_mirror", lambda *given, **named: (synced.append(given[1]), real(*given, **named))[1]
+    )
+    follower.catch_up()
+    assert synced == [many[7].pk]
+    assert process.num_fds() <= files
+    assert threading.active_count() <= threads
+
+
+def test_status_shows_some_of_very_many_mirrors(many, settings):
+    rows = mirror_rows()
+    assert len(rows) == min(NUMBER, _MOST_ROWS)
+    assert all(row["lag"] == 0 for row in rows)
+
+
+def test_pruning_looks_only_at_workspaces_that_have_something_old(many, queries):
+    make_query(many[3], "old", days_ago=400)
+    make_query(many[4], "new", days_ago=1)
+    queries.clear()
+    assert prune_queries() == 1
+    assert len(queries) < 12
+    Workspace.objects.filter(pk=many[4].pk).update(settings={"queries_kept_days": 0})
+    assert prune_queries() == 1

@@ -1,0 +1,110 @@
+"""What is cut into parts is migrated like what is whole: by any operation, and by all present migrations."""
+
+import pytest
+from django.core.management import call_command
+from django.db import connections, models
+from django.db.migrations import AddConstraint, AddField, AddIndex, RemoveField, RunSQL
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.state import ProjectState
+
+from kebab.tenancy.roles import OWNER, grant_truncate
+from search.models import Document
+from search.partitions import TABLES, table_sizes
+from search.retrieval.types import Mode
+from tests.integration.search.partitions.catalog import described, rows_of
+from tests.integration.search.partitions.conftest import cut
+from tests.support.searching import ask
+
+pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
+
+# Before row-level security, generated titles, evaluation, kept answers.
+EARLIER = ("search", "0010_source_readers")
+OPERATIONS = [
+    AddField("chunk", "weight", models.FloatField(default=1.5)),
+    AddField("chunk", "remark", models.TextField(null=True)),
+    AddIndex("chunk", models.Index(fields=["workspace", "weight"], name="chunk_by_weight")),
+    AddConstraint("chunk", models.CheckConstraint(condition=models.Q(weight__gt=0), name="chunk_weighs")),
+    AddConstraint(
+        "chunk", models.UniqueConstraint(fields=["workspace", "chunk_id", "weight"], name="chunk_w")
+    ),
+    RunSQL("UPDATE search_chunk SET remark = 'seen'", "UPDATE search_chunk SET remark = NULL"),
+    RemoveField("chunk", "remark"),
+]
+
+
+def migrate_forward():
+    """Migrate, and let tables that were made anew be emptied between tests, as all others may be."""
+    call_command("migrate", verbosity=0)
+    grant_truncate()
+
+
+def apply(operations):
+    """Apply operations to the models as they are, one after the other; give each with both its states."""
+    executor = MigrationExecutor(connections[OWNER])
+    states = [executor.loader.project_state()]
+    for operation in operations:
+        after = states[-1].clone()
+        operation.state_forwards("search", after)
+        states.append(after)
+    steps = list(zip(operations, states, states[1:], strict=False))
+    for operation, before, after in steps:
+        _do(operation.database_forwards, before, after)
+    return steps
+
+
+def _do(move, before: ProjectState, after: ProjectState) -> None:
+    with connections[OWNER].schema_editor() as editor:
+        move("search", editor, before, after)
+
+
+def test_columns_indexes_and_constraints_are_added_and_taken_back(filled):
+    cut(4)
+    before = {table: (described(table), rows_of(table)) for table in TABLES}
+    steps = apply(OPERATIONS)
+    found = described("search_chunk")
+    assert {"chunk_weighs", "chunk_w"} <= {row[0] for row in found["constraints"]}
+    assert "chunk_by_weight" in {row[0] for row in found["indexes"]}
+    assert "weight" in {row[0] for row in found["columns"]}
+    cut(2)
+    assert described("search_chunk")["indexes"] == found["indexes"]
+
+    for operation, state, after in reversed(steps):
+        _do(operation.database_backwards, after, state)
+    assert {table: (described(table), rows_of(table)) for table in TABLES}.keys() == before.keys()
+    assert described("search_chunk")["indexes"] == before["search_chunk"][0]["indexes"]
+    assert described("search_chunk")["constraints"] == before["search_chunk"][0]["constraints"]
+
+
+def test_the_migrations_there_are_go_back_and_forward_on_parts(filled):
+    workspace = filled[1]
+    found = [hit.chunk_id for hit in ask(workspace, "apple number3", Mode.HYBRID).hits]
+    whole = {table: described(table) for table in TABLES}
+    documents = Document.objects.count()
+    cut(4)
+    try:
+        call_command("migrate", *EARLIER, verbosity=0)
+    finally:
+        migrate_forward()
+    assert {each.parts for each in table_sizes()} == {4}
+    assert Document.objects.count() == documents
+    assert [hit.chunk_id for hit in ask(workspace, "apple number3", Mode.HYBRID).hits] == found
+    cut(0)
+    # Columns that were taken away and added again come last.
+    assert {table: _without_columns(described(table)) for table in TABLES} == {
+        table: _without_columns(each) for table, each in whole.items()
+    }
+
+
+def _without_columns(description):
+    return {name: rows for name, rows in description.items() if name != "columns"}
+
+
+@pytest.mark.parametrize("parts", [2, 0])
+def test_what_was_migrated_can_be_cut_and_put_together(filled, parts):
+    cut(0 if parts else 2)
+    try:
+        call_command("migrate", *EARLIER, verbosity=0)
+        assert cut(parts)
+    finally:
+        migrate_forward()
+    assert ask(filled[1], "apple number3").hits

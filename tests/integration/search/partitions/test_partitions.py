@@ -1,0 +1,226 @@
+"""Tables are cut into parts and put together again, and nothing of them is lost on the way."""
+
+import psycopg
+import pytest
+from django.db import IntegrityError, connection, connections, models, transaction
+from django.db.migrations.loader import MigrationLoader
+
+from kebab.tenancy.acting import acting_in, acting_nowhere
+from kebab.tenancy.checks import unwalled_tables
+from kebab.tenancy.expanding import AddIndexBeside
+from kebab.tenancy.owner import owner_connection
+from kebab.tenancy.partitions import moving
+from kebab.tenancy.partitions.layout import table_of
+from kebab.tenancy.partitions.locks import TablesBusy
+from search.models import Change, Chunk, ChunkVector, Document, EmbeddingSpace
+from search.partitions import TABLES, table_sizes
+from search.retrieval.types import Mode
+from search.statistics import refresh_statistics
+from search.vectors.index import drop_index_beside, ensure_index, index_name
+from tests.integration.search.partitions.catalog import described, rows_of
+from tests.integration.search.partitions.conftest import cut
+from tests.support.corpus import make_workspace, write
+from tests.support.searching import ask, embed, paths, sync
+
+pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
+
+
+def everything():
+    return {table: (described(table), rows_of(table)) for table in TABLES}
+
+
+def answers(workspaces):
+    """All but those of the graph, which is another one each time that it is built."""
+    indexed, *scanned = workspaces
+    asked = [(indexed, Mode.LEXICAL), *((workspace, mode) for workspace in scanned for mode in Mode)]
+    return [
+        [(hit.chunk_id, hit.score) for hit in ask(workspace, "apple number3", mode).hits]
+        for workspace, mode in asked
+    ]
+
+
+def execute(statement, *values):
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return cursor.fetchall()
+
+
+def test_all_that_makes_up_a_table_is_carried_over_and_back(filled):
+    whole, found = everything(), answers(filled)
+
+    assert cut(4)
+    assert {each.parts for each in table_sizes()} == {4}
+    assert everything() == whole
+    assert answers(filled) == found
+
+    assert cut(3)
+    assert {each.parts for each in table_sizes()} == {3}
+    assert everything() == whole
+
+    assert cut(0)
+    assert everything() == whole
+    assert answers(filled) == found
+    assert not execute("SELECT 1 FROM pg_namespace WHERE nspname LIKE 'kebab\\_%%'")
+
+
+def test_cutting_them_as_they_are_changes_nothing(filled):
+    assert cut(4)
+    before = execute("SELECT oid FROM pg_class WHERE relname = 'search_chunk'")
+    assert not cut(4)
+    assert execute("SELECT oid FROM pg_class WHERE relname = 'search_chunk'") == before
+
+
+def test_a_violation_names_what_the_key_is_called(filled):
+    cut(4)
+    some = Document.objects.filter(workspace=filled[0].pk)[0]
+    with pytest.raises(IntegrityError, match="document_id_once"), transaction.atomic():
+        Document.objects.filter(workspace=filled[0].pk).update(doc_id=some.doc_id)
+
+
+def test_rows_go_on_being_numbered_and_referred_to(filled):
+    workspace = filled[0]
+    last = max(Document.objects.values_list("id", flat=True))
+    cut(4)
+    written = write(workspace, "new.md", "a pear")
+    assert Document.objects.get(path="new.md").pk > last
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Chunk.objects.filter(workspace=workspace.pk).update(document_id=0)
+    Document.objects.filter(workspace=workspace.pk, path="new.md").delete()
+    assert not Chunk.objects.filter(workspace=workspace.pk, text="a pear").exists()
+    assert written is not None
+
+
+def test_a_deleted_workspace_takes_its_rows_out_of_all_parts(filled):
+    cut(4)
+    gone = filled[1].pk
+    filled[1].delete()
+    for model in (Document, Chunk, ChunkVector, Change):
+        assert not model.objects.filter(workspace=gone).exists()
+        assert model.objects.filter(workspace=filled[0].pk).exists()
+
+
+def test_the_walls_stand_and_a_leaf_is_out_of_reach(filled):
+    cut(4)
+    assert unwalled_tables() == []
+    with acting_nowhere():
+        assert not Chunk.objects.exists()
+    with acting_in(filled[1].pk):
+        assert {id_ for (id_,) in Chunk.objects.values_list("workspace_id")} == {filled[1].pk}
+    with owner_connection() as owner:
+        leaf = table_of(owner, "search_chunk", filled[0].pk)
+    with pytest.raises(Exception, match="permission denied for schema"):
+        execute(f"TABLE {leaf}")
+
+
+def test_vectors_have_their_index_on_the_leaf(filled):
+    workspace = filled[0]
+    cut(4)
+    space = EmbeddingSpace.objects.get(workspace=workspace.pk)
+    with owner_connection() as owner:
+        leaf = table_of(owner, "search_chunkvector", workspace.pk).partition(".")[2]
+    index = "SELECT tablename, schemaname FROM pg_indexes WHERE indexname = %s"
+    assert execute(index, index_name(space)) == [(leaf, "kebab_parts")]
+
+    drop_index_beside(space)
+    assert execute(index, index_name(space)) == []
+    space.refresh_from_db()
+    assert ensure_index(space)
+    assert execute(index, index_name(space)) == [(leaf, "kebab_parts")]
+    assert ask(workspace, "apple number3", Mode.VECTOR).hits
+
+    workspace.delete()
+
+
+def test_an_index_that_is_dropped_with_its_workspace_is_dropped_on_the_leaf(filled):
+    cut(4)
+    space = EmbeddingSpace.objects.get(workspace=filled[0].pk)
+    execute("SELECT kebab_drop_vector_index(%s)", space.pk)
+    assert execute("SELECT 1 FROM pg_class WHERE relname = %s", index_name(space)) == []
+
+
+def test_parts_that_outgrow_their_statistics_are_counted(filled):
+    cut(4)
+    assert refresh_statistics() == []
+    fresh = make_workspace()
+    write(fresh, "long.md", *(f"pear {n} {'plum ' * 60}" for n in range(800)))
+    assert any(name.startswith("search_chunk_") for name in refresh_statistics())
+    assert refresh_statistics() == []
+
+
+@pytest.mark.parametrize("step", ["_prepare", "_refer", "_change_places", "_put_leaves"])
+@pytest.mark.parametrize("parts", [4, 0])
+def test_what_breaks_it_off_leaves_the_old_tables(filled, monkeypatch, step, parts):
+    cut(0 if parts else 4)
+    before = everything()
+
+    def break_off(*_):
+        raise RuntimeError(step)
+
+    monkeypatch.setattr(moving, step, break_off)
+    with pytest.raises(RuntimeError, match=step):
+        cut(parts)
+    monkeypatch.undo()
+    assert everything() == before
+    assert not execute("SELECT 1 FROM pg_namespace WHERE nspname = 'kebab_new'")
+    assert cut(parts)
+
+
+def test_a_reader_with_an_older_snapshot_sees_the_rows_after_the_move(filled):
+    given = connection.get_connection_params()
+    address = {name: given[name] for name in ("host", "port", "user", "dbname") if name in given}
+    with psycopg.connect(**address, options="-c kebab.workspace_id=*") as reader:
+        reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        reader.execute("SELECT 1")  # from here on it sees what was committed by now
+        assert cut(4)
+        assert reader.execute("SELECT count(*) FROM search_chunk").fetchone() == (Chunk.objects.count(),)
+
+
+def test_a_lock_that_is_not_to_be_had_changes_nothing(filled, monkeypatch):
+    monkeypatch.setattr(moving, "_LOCK_LIMIT_S", 0.0)
+    before = everything()
+    with transaction.atomic():
+        Chunk.objects.filter(workspace=filled[0].pk).update(ordinal=1)
+        with pytest.raises(TablesBusy, match="Nothing was changed"):
+            cut(4)
+        transaction.set_rollback(True)
+    assert everything() == before
+
+
+def test_mirrors_follow_across_the_move(filled):
+    workspace = filled[1]
+    cut(4)
+    write(workspace, "late.md", "a quince")
+    sync(workspace)
+    assert paths(ask(workspace, "quince")) == ["late.md"]
+    embed(workspace)
+    assert paths(ask(workspace, "quince", Mode.VECTOR))[0]
+
+
+def test_a_migration_builds_an_index_beside_all_on_every_part(filled):
+    cut(3)
+    loader = MigrationLoader(None)
+    state = loader.project_state(loader.graph.leaf_nodes("search"))
+    operation = AddIndexBeside("chunk", models.Index(fields=("workspace", "ordinal"), name="chunk_tried"))
+    after = state.clone()
+    operation.state_forwards("search", after)
+
+    def run(build):
+        with connections["owner"].schema_editor(atomic=False) as editor:
+            build("search", editor, state, after)
+
+    of_index = (
+        "SELECT indexrelid::regclass::text, indisvalid FROM pg_index WHERE indexrelid::regclass::text LIKE %s"
+    )
+    run(operation.database_forwards)
+    leaves = [f"kebab_parts.chunk_tried_{number}" for number in range(3)]
+    assert sorted(execute(of_index, "%chunk\\_tried%")) == [
+        ("chunk_tried", True),
+        *((leaf, True) for leaf in leaves),
+    ]
+    with owner_connection() as owner:  # broken off between two parts
+        owner.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'chunk_tried'::regclass")
+    run(operation.database_forwards)
+    cut(2)
+    assert len(execute(of_index, "%chunk\\_tried%")) == 3
+    run(operation.database_backwards)
+    assert execute(of_index, "%chunk\\_tried%") == []

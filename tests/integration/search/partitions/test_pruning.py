@@ -1,0 +1,92 @@
+"""What is asked for one workspace looks into its part alone: reading doesn't grow with the parts."""
+
+import re
+
+import pytest
+from django.db import connection
+
+from kebab.people.reader import OPERATOR
+from kebab.tenancy.acting import acting_in
+from search.corpus.remove import delete_documents
+from search.mirror.checksum import postgres_checksum
+from search.models import Document
+from search.partitions import TABLES
+from search.retrieval.types import Mode
+from search.suggest import suggest
+from tests.integration.search.partitions.conftest import cut
+from tests.support.actors import token_client
+from tests.support.jobs import upload, work
+from tests.support.searching import ask, embed, sync
+
+PARTS = 8
+# Behind it comes what the plan calls it, which may look like another part.
+_LEAF = re.compile(rf" on (?:{'|'.join(TABLES)})_(\d+)\b")
+
+
+@pytest.fixture
+def parted(filled, settings):
+    settings.KEBAB_PLAN_ONCE = False  # so that the statements are seen as they are
+    cut(PARTS)
+    return filled[1]
+
+
+def sent_by(action):
+    """The statements that `action` sends to the cut tables, with their values, each once."""
+    found = []
+
+    def note(execute, sql, params, many, context):
+        *options, query = sql.split(";")  # `SET LOCAL`, each with one value
+        is_statement = query.startswith(("SELECT", "WITH", "INSERT", "UPDATE", "DELETE"))
+        if is_statement and any(table in query for table in TABLES):
+            found.append(context["cursor"].cursor.mogrify(query, (params or [])[len(options) :]))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(note):
+        action()
+    return list(dict.fromkeys(found))
+
+
+def parts_in(workspace, statement):
+    """The parts that the plan of a statement looks into."""
+    with acting_in(workspace.pk), connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (COSTS OFF) {statement}")
+        return set(_LEAF.findall("\n".join(line for (line,) in cursor.fetchall())))
+
+
+def job_of(workspace):
+    work(upload(workspace, "late.md", b"# Late\n\na quince\n"))
+
+
+def documents_of(workspace):
+    client = token_client(workspace, "search")
+    base = f"/api/v1/workspaces/{workspace.slug}/documents"
+    some = Document.objects.filter(workspace=workspace.pk).values_list("doc_id", flat=True)[0].hex
+    for tail in ("", f"/{some}", f"/{some}/chunks"):
+        assert client.get(base + tail).status_code == 200
+
+
+def deletion_in(workspace):
+    some = Document.objects.filter(workspace=workspace.pk).values_list("doc_id", flat=True)[:1]
+    delete_documents(workspace, list(some))
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        lambda workspace: [ask(workspace, "apple number3", mode) for mode in Mode],
+        lambda workspace: ask(workspace, "apple", Mode.HYBRID, source=("docs",), lang=("en",)),
+        lambda workspace: suggest(workspace, "app", reader=OPERATOR),
+        sync,
+        embed,
+        lambda workspace: postgres_checksum(workspace.pk),
+        job_of,
+        documents_of,
+        deletion_in,
+    ],
+    ids=["search", "filters", "suggest", "mirror", "vectors", "checksum", "job", "documents", "deletion"],
+)
+def test_the_statements_of_one_workspace_look_into_one_part(parted, blobs, action):
+    statements = sent_by(lambda: action(parted))
+    assert statements
+    for statement in statements:
+        assert len(parts_in(parted, statement)) <= 1, statement

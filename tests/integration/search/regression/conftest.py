@@ -1,0 +1,89 @@
+"""What is measured, made once a module: the judged set, and two workspaces of different size."""
+
+from collections.abc import Callable, Mapping
+
+import pytest
+from django.conf import settings as django_settings
+from django.test import override_settings
+
+from kebab.people.deletion import delete_workspace
+from kebab.people.operator import the_operator
+from search import embedding, node
+from tests.integration.search.regression import judged_set
+from tests.integration.search.regression.corpora import made_workspaces
+from tests.integration.search.regression.guards import figure_lines
+from tests.integration.search.regression.python_work import InCallingThread
+from tests.support.actors import make_workspace
+from tests.support.api import forget_acts
+
+_PATIENCE_MS = 120_000
+_FIGURES = pytest.StashKey[dict[str, dict[str, float]]]()
+
+
+def _own_places(folder):
+    """Settings with which nothing is shared with other tests, and no leg is stopped, however busy it is."""
+    blobs = {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {"location": folder / "blobs"},
+    }
+    return {
+        "KEBAB_MIRROR_DIR": folder / "mirrors",
+        "KEBAB_LEG_LIMIT_MS": _PATIENCE_MS,
+        # What is planned once does not mind what planners are told later.
+        "KEBAB_PLAN_ONCE": False,
+        "KEBAB_SEARCH_STATEMENT_LIMIT_MS": _PATIENCE_MS,
+        "STORAGES": {**django_settings.STORAGES, "default": blobs},
+    }
+
+
+@pytest.fixture(scope="module")
+def judged(django_db_setup, django_db_blocker, tmp_path_factory):
+    """The judged set in a workspace, embedded by the default model; searches use that model, too."""
+    folder = tmp_path_factory.mktemp("judged")
+    with django_db_blocker.unblock(), override_settings(KEBAB_EMBEDDER="default", **_own_places(folder)):
+        embedding.forget_queries()
+        workspace = make_workspace()
+        judged_set.load(workspace, folder / "set")
+        yield workspace
+        delete_workspace(the_operator(workspace))
+        forget_acts()
+        node.reader_pool().close()
+    embedding.forget_queries()
+
+
+@pytest.fixture(scope="module")
+def sizes(django_db_setup, django_db_blocker, tmp_path_factory):
+    """The small and the large workspace."""
+    folder = tmp_path_factory.mktemp("sizes")
+    with django_db_blocker.unblock(), override_settings(**_own_places(folder)):
+        embedding.forget_queries()
+        with made_workspaces() as made:
+            yield made
+        node.reader_pool().close()
+    embedding.forget_queries()
+
+
+@pytest.fixture
+def one_thread(monkeypatch):
+    """Legs run one after the other."""
+    monkeypatch.setattr(node, "leg_executor", InCallingThread)
+
+
+@pytest.fixture
+def noted(request) -> Callable[[str, Mapping[str, float]], Mapping[str, float]]:
+    """Note figures under a name, for `pytest -v` to show them beside their budgets, and give them."""
+
+    def note(name, figures):
+        request.config.stash.setdefault(_FIGURES, {}).setdefault(name, {}).update(figures)
+        return figures
+
+    return note
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Show what was measured where the session was asked to say more than usual."""
+    if config.get_verbosity() > 0 and _FIGURES in config.stash:
+        terminalreporter.section("figures and their budgets")
+        for name, figures in config.stash[_FIGURES].items():
+            for line in figure_lines(name, figures):
+                terminalreporter.write_line(line)

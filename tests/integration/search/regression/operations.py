@@ -1,0 +1,160 @@
+"""The hot paths of searching, each as something to call, and what one call of it costs."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import redis
+from django.conf import settings
+
+from kebab.people.models import Group, Workspace
+from kebab.people.reader import Reader
+from kebab.stack.addresses import redis_client_url
+from search import node
+from search.context import ContextRequest, Surroundings, build_context_pack
+from search.engine import search
+from search.models import EmbeddingSpace
+from search.retrieval.filters import SearchFilters
+from search.retrieval.types import Fusion, Mode, SearchQuery
+from search.suggest import suggest
+from tests.integration.search.regression.corpora import KEEPERS, NAME, QUERY
+from tests.integration.search.regression.mirror_work import watched_mirrors
+from tests.integration.search.regression.postgres_work import postgres_work
+from tests.integration.search.regression.python_work import python_work
+from tests.support.actors import token_client
+from tests.support.api import address
+
+Action = Callable[[], Any]
+
+_FILTERS = SearchFilters(
+    lang=("en",), tags_any=("t1", "t2"), path_glob=("logs/*.md",), source=("docs", "notes")
+)
+
+
+def _asking(workspace: Workspace, mode: Mode, reader: Reader = Reader(), **options: Any) -> Action:  # noqa: B008
+    query = SearchQuery(**{"text": QUERY, "mode": mode, **options})
+
+    def ask() -> Any:
+        result = search(workspace, query, reader=reader)
+        assert result.hits and not result.degraded
+        return result
+
+    return ask
+
+
+def _with_index(workspace: Workspace) -> Action:
+    EmbeddingSpace.objects.in_workspace(workspace).update(is_indexed=True)
+    return _asking(workspace, Mode.VECTOR)
+
+
+def _under_rights(workspace: Workspace) -> Action:
+    keepers = Group.objects.get(workspace=workspace, name=KEEPERS)
+    return _asking(workspace, Mode.HYBRID, Reader(groups=frozenset({keepers.pk})))
+
+
+def _posting(workspace: Workspace, tail: str, body: Mapping[str, Any]) -> Action:
+    client = token_client(workspace, "search")
+
+    def post() -> bytes:
+        response = client.post(address(workspace, tail), body, format="json")
+        assert response.status_code == 200, response.content
+        return bytes(response.content)
+
+    return post
+
+
+def _over_http(workspace: Workspace) -> Action:
+    return _posting(workspace, "/search", {"q": QUERY})
+
+
+def _next_page(workspace: Workspace) -> Action:
+    client = token_client(workspace, "search")
+    cursor = client.post(address(workspace, "/search"), {"q": QUERY}, format="json").json()["next_cursor"]
+    assert cursor is not None
+
+    def turn() -> bytes:
+        response = client.post(address(workspace, "/search"), {"cursor": cursor}, format="json")
+        assert response.status_code == 200 and response.json()["hits"], response.content
+        return bytes(response.content)
+
+    return turn
+
+
+def _suggesting(workspace: Workspace) -> Action:
+    def complete() -> Any:
+        suggestions = suggest(workspace, "harb", reader=Reader()).suggestions
+        assert suggestions
+        return suggestions
+
+    return complete
+
+
+def _packing(workspace: Workspace) -> Action:
+    around = Surroundings(neighbours=1)
+    request = ContextRequest.asking(SearchQuery(text=QUERY), surroundings=around)
+
+    def pack() -> Any:
+        made = build_context_pack(workspace, Reader(), request)
+        assert made.files
+        return made
+
+    return pack
+
+
+#: What is measured, by the name that it has in the budgets.
+OPERATIONS: Mapping[str, Callable[[Workspace], Action]] = {
+    "lexical search": lambda workspace: _asking(workspace, Mode.LEXICAL),
+    "vector search": lambda workspace: _asking(workspace, Mode.VECTOR),
+    "vector search by index": _with_index,
+    "hybrid search": lambda workspace: _asking(workspace, Mode.HYBRID),
+    "hybrid search by rrf": lambda workspace: _asking(workspace, Mode.HYBRID, fusion=Fusion.RRF),
+    "hybrid search by convex": lambda workspace: _asking(workspace, Mode.HYBRID, fusion=Fusion.CONVEX),
+    "filtered search": lambda workspace: _asking(workspace, Mode.HYBRID, filters=_FILTERS),
+    "search under rights": _under_rights,
+    "search for a name": lambda workspace: _asking(workspace, Mode.HYBRID, text=f"{NAME}()"),
+    "search over HTTP": _over_http,
+    "next page over HTTP": _next_page,
+    "suggestions": _suggesting,
+    "context pack": _packing,
+}
+
+
+def costs(action: Action) -> dict[str, float]:
+    """Give what one call costs, by measure. The calls before it fill the caches, as those of others would."""
+    node.reader_pool().close()
+    with watched_mirrors() as mirrors, _redis() as redis_:
+        action()
+        action()
+        mirrors.begin()
+        commands = _commands(redis_)
+        with postgres_work() as postgres:
+            answer = action()
+        asked = _commands(redis_) - commands - 1  # to ask for their number is one
+        found = {**postgres.figures, **mirrors.figures(), "Redis commands": asked}
+    node.reader_pool().close()
+    action()
+    with python_work() as python:
+        action()
+    return {**found, **python.figures, **_size(answer)}
+
+
+def _redis() -> redis.Redis:
+    return redis.Redis.from_url(redis_client_url(settings.REDIS_URL))
+
+
+def _commands(client: redis.Redis) -> int:
+    stats: Any = client.info("stats")
+    return int(stats["total_commands_processed"])
+
+
+def _size(answer: Any) -> dict[str, int]:
+    if not isinstance(answer, bytes):
+        return {}
+    return {"bytes of the answer": len(answer), "values in the answer": _values(json.loads(answer))}
+
+
+def _values(node_: Any) -> int:
+    """How many objects, lists and plain values there are."""
+    if isinstance(node_, dict):
+        return 1 + sum(map(_values, node_.values()))
+    return 1 + sum(map(_values, node_)) if isinstance(node_, list) else 1

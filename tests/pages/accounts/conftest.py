@@ -1,0 +1,59 @@
+import itertools
+
+import pytest
+from django.core import mail
+from django.test import Client
+
+from kebab.people.models import AuditEvent, Membership, Role, User, Workspace
+from tests.pages.accounts.people import PASSWORD
+
+_hosts = itertools.count(1)
+
+
+@pytest.fixture
+def address():
+    """Give a network address that no other test sends requests from: limits are counted by it."""
+    number = next(_hosts)
+    return f"203.0.{number // 250}.{number % 250 + 1}"
+
+
+@pytest.fixture
+def visitor(address):
+    """A browser in which nobody has signed in."""
+    return Client(REMOTE_ADDR=address)
+
+
+@pytest.fixture
+def ada(db):
+    return User.objects.create_user("ada@example.org", PASSWORD, display_name="Ada")
+
+
+@pytest.fixture
+def workspace(db):
+    return Workspace.objects.create(slug="handbook", name="Team handbook")
+
+
+@pytest.fixture
+def owner(workspace):
+    user = User.objects.create_user("olga@example.org", PASSWORD)
+    Membership.objects.create(workspace=workspace, user=user, role=Role.OWNER)
+    return user
+
+
+@pytest.fixture
+def outbox(monkeypatch):
+    """Give the mails that were sent; those that are sent later are sent at once."""
+    monkeypatch.setattr("kebab.accounts.views.mail_link_later", _mail_link_now)
+    return mail.outbox
+
+
+def _mail_link_now(email, site):
+    from kebab.accounts import reset
+
+    reset.mail_link(email, site)
+
+
+@pytest.fixture
+def acts(db):
+    """Give what was written down, in order: the action, whom it is about, and from where."""
+    return lambda: list(AuditEvent.objects.order_by("at").values_list("action", "subject", "address"))

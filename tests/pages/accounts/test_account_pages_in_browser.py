@@ -1,0 +1,74 @@
+"""The account pages in a real browser: they fit, work by keyboard, and complain of nothing."""
+
+import pytest
+from playwright.sync_api import expect
+
+from kebab.people.access import Caller, member_access, readable_memberships
+from kebab.people.invitations import invite
+from kebab.people.models import Role, User
+from tests.pages.accounts.people import OTHER_PASSWORD, PASSWORD
+from tests.support.browsing import browser, needs_browser, open_page  # noqa: F401
+
+pytestmark = needs_browser
+
+
+@pytest.fixture
+def invited(transactional_db, owner):
+    access = member_access(Caller(user=owner), readable_memberships(owner).get())
+    return invite(access, "ada@example.org", Role.EDITOR)
+
+
+def check_fit(page):
+    for width in (320, 390, 1440):
+        page.set_viewport_size({"width": width, "height": 844})
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), width
+
+
+def test_an_invited_person_makes_an_account_by_keyboard_and_changes_the_password(open_page, invited, mirrors):  # noqa: F811
+    page = open_page()
+    page.goto(invited.path)
+    check_fit(page)
+    expect(page.get_by_label("Your name")).to_be_focused()
+    page.keyboard.type("Ada")
+    for text in (PASSWORD, PASSWORD):
+        page.keyboard.press("Tab")
+        page.keyboard.type(text)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("searchbox")).to_be_visible()
+
+    page.get_by_text("Ada", exact=True).click()
+    page.get_by_role("link", name="Change your password").click()
+    check_fit(page)
+    page.get_by_label("Current password").fill(PASSWORD)
+    page.get_by_label("New password").fill(OTHER_PASSWORD)
+    page.get_by_label("The same again").fill(OTHER_PASSWORD)
+    page.get_by_role("button", name="Change it").click()
+    expect(page.get_by_role("status")).to_contain_text("Your password is changed.")
+
+    page.get_by_text("Ada", exact=True).click()
+    page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_role("status")).to_have_text("You have signed out.")
+
+
+def test_a_password_is_set_anew_from_the_mails_link(open_page, transactional_db, ada, outbox):  # noqa: F811
+    page = open_page()
+    page.goto("/login")
+    check_fit(page)
+    page.get_by_role("link", name="Forgotten your password?").click()
+    check_fit(page)
+    page.keyboard.type(ada.email)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Look into your mail")).to_be_visible()
+    check_fit(page)
+
+    page.goto(next(word for word in outbox[0].body.split() if word.startswith("http")))
+    check_fit(page)
+    page.get_by_label("New password").fill("short but not too short")
+    page.get_by_label("The same again").fill("something else entirely")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_be_visible()
+    page.get_by_label("New password").fill(OTHER_PASSWORD)
+    page.get_by_label("The same again").fill(OTHER_PASSWORD)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status")).to_have_text("Your new password is set. Log in with it.")
+    assert User.objects.get(pk=ada.pk).check_password(OTHER_PASSWORD)

@@ -1,0 +1,159 @@
+"""Accepting an invitation, from its link on."""
+
+import pytest
+from django.test import Client
+
+from kebab.people.access import Caller, member_access, readable_memberships
+from kebab.people.invitations import find_invitation, invite, withdraw_invitation
+from kebab.people.models import Membership, Role, User
+from tests.pages.accounts.people import PASSWORD, is_signed_in, sign_in
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def access(owner):
+    return member_access(Caller(user=owner), readable_memberships(owner).get())
+
+
+@pytest.fixture
+def invited(access):
+    return invite(access, "ada@example.org", Role.EDITOR)
+
+
+def join(client, password=PASSWORD, again=None, name="Ada L."):
+    form = {"display_name": name, "new_password1": password, "new_password2": again or password}
+    return client.post("/invitation", form)
+
+
+def roles_of(email):
+    return list(Membership.objects.filter(user__email=email).values_list("role", flat=True))
+
+
+def test_the_link_moves_its_secret_out_of_the_address(visitor, invited):
+    response = visitor.get(invited.path)
+    cookie = response.cookies["kebab_invitation"]
+
+    assert response["Location"] == "/invitation"
+    assert cookie["httponly"] and cookie["samesite"] == "Lax" and cookie["path"] == "/invitation"
+    assert "no-store" in response["Cache-Control"]
+    assert response["Referrer-Policy"] == "same-origin"
+
+
+def test_opening_the_link_does_nothing_yet(visitor, invited):
+    page = visitor.get(invited.path, follow=True).content.decode()
+
+    assert "Join Team handbook" in page
+    assert "olga@example.org invites you" in page
+    assert invited.secret not in page
+    assert roles_of("ada@example.org") == []
+
+
+def test_who_has_no_account_gets_one_and_is_in(visitor, invited, acts, address):
+    visitor.get(invited.path)
+    response = join(visitor)
+
+    assert response["Location"] == "/w/handbook/search"
+    assert response.cookies["kebab_invitation"]["max-age"] == 0
+    assert is_signed_in(visitor)
+    assert roles_of("ada@example.org") == [Role.EDITOR]
+    assert User.objects.get(email="ada@example.org").display_name == "Ada L."
+    assert acts()[-3:] == [
+        ("account.created", "ada@example.org", address),
+        ("invitation.accepted", "ada@example.org", address),
+        ("sign_in.succeeded", "ada@example.org", address),
+    ]
+
+
+def test_an_account_that_is_not_written_down_is_not_made(visitor, invited, monkeypatch):
+    def fail(actor, action, *_, **__):
+        raise ConnectionError(action)
+
+    visitor.get(invited.path)
+    monkeypatch.setattr("kebab.people.audit.record_person", fail)
+    with pytest.raises(ConnectionError, match=r"account\.created"):
+        join(visitor)
+
+    assert not User.objects.filter(email="ada@example.org").exists()
+    assert find_invitation(invited.secret) is not None
+
+
+def test_the_link_works_once(visitor, invited):
+    visitor.get(invited.path)
+    join(visitor)
+    other = Client()
+
+    assert other.get(invited.path, follow=True).status_code == 404
+    assert join(other).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("password", "again", "said"),
+    [
+        ("short", None, "at least 12 characters"),
+        ("ada@example.org", None, "too similar"),
+        (PASSWORD, "another password", "The two password fields didn’t match."),
+    ],
+)
+def test_a_bad_password_is_told_and_nothing_done(visitor, invited, password, again, said):
+    visitor.get(invited.path)
+    page = join(visitor, password, again).content.decode()
+
+    assert said in page
+    assert 'value="Ada L."' in page
+    assert not User.objects.filter(email="ada@example.org").exists()
+
+
+def test_who_has_an_account_signs_in_first(visitor, ada, invited):
+    page = visitor.get(invited.path, follow=True).content.decode()
+    assert 'href="/login?next=/invitation"' in page
+    assert 'type="password"' not in page
+
+    assert sign_in(visitor, next="/invitation")["Location"] == "/invitation"
+    assert visitor.post("/invitation")["Location"] == "/w/handbook/search"
+    assert roles_of(ada.email) == [Role.EDITOR]
+
+
+def test_an_account_is_not_taken_over_by_an_invitation_to_its_address(visitor, ada, invited):
+    visitor.get(invited.path)
+    join(visitor, password="a password of the guest")
+
+    ada.refresh_from_db()
+    assert ada.check_password(PASSWORD)
+    assert roles_of(ada.email) == []
+
+
+def test_somebody_else_can_not_accept(visitor, invited):
+    User.objects.create_user("eve@example.org", PASSWORD)
+    sign_in(visitor, "eve@example.org")
+    visitor.get(invited.path)
+
+    assert "You are logged in as eve@example.org" in join(visitor).content.decode()
+    assert roles_of("eve@example.org") == roles_of("ada@example.org") == []
+
+
+def test_a_withdrawn_invitation_is_like_none(visitor, access, invited):
+    visitor.get(invited.path)
+    withdraw_invitation(access, invited.invitation.pk)
+    gone = visitor.get("/invitation")
+    never = Client().get("/invitation")
+
+    assert gone.status_code == never.status_code == 404
+    assert gone.content == never.content
+
+
+def test_accepting_takes_the_forms_token(invited):
+    client = Client(enforce_csrf_checks=True)
+    client.get(invited.path)
+
+    assert join(client).status_code == 403
+
+
+def test_names_are_shown_as_text(visitor, access, workspace):
+    workspace.name = "<script>alert(1)</script>"
+    workspace.save()
+    access.workspace.refresh_from_db()
+    page = visitor.get(invite(access, "bob@example.org", Role.VIEWER).path, follow=True).content.decode()
+
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)" in page

@@ -1,0 +1,358 @@
+"""Signing in through an OpenID Connect provider, against a real one of the tests' own."""
+
+from functools import partial
+from threading import Barrier
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from django.contrib.auth import get_user
+from django.contrib.auth.models import Permission
+from django.test import Client
+
+from kebab.accounts.oidc import adapters
+from kebab.people.invitations import invite, withdraw_invitation
+from kebab.people.models import AuditEvent, Role, User
+from kebab.people.operator import the_operator
+from tests.pages.accounts.people import PASSWORD, is_signed_in, sign_in
+from tests.pages.accounts.provider import CLIENT_ID, CLIENT_SECRET, running_provider
+from tests.support.concurrency import at_once
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def provider(settings):
+    with running_provider() as provider:
+        settings.KEBAB_OIDC_ISSUER = provider.issuer
+        settings.KEBAB_OIDC_CLIENT_ID, settings.KEBAB_OIDC_CLIENT_SECRET = CLIENT_ID, CLIENT_SECRET
+        settings.KEBAB_OIDC_NAME = "Harbour ID"
+        yield provider
+
+
+def come_back(client, provider, **query):
+    """Go to the provider and come back with what it says."""
+    sent = client.get("/login/oidc", query)
+    assert sent.status_code == 302, sent.content
+    return client.get("/login/oidc/callback", provider.approve(sent["Location"]))
+
+
+def check_refused(client, response, status=403):
+    assert response.status_code == status
+    assert "Kebab</title>" in response.content.decode()  # a page of ours
+    assert not is_signed_in(client)
+
+
+def test_without_a_provider_there_is_no_button_and_no_way(visitor, db):
+    assert "/login/oidc" not in visitor.get("/login").content.decode()
+    assert visitor.get("/login/oidc").status_code == 404
+    assert visitor.get("/login/oidc/callback", {"code": "x", "state": "y"}).status_code == 404
+
+
+def test_the_login_page_has_a_button(visitor, provider):
+    page = visitor.get("/login", {"next": "/w/a/search?q=b&mode=c"}).content.decode()
+
+    assert "Log in with Harbour ID" in page
+    assert 'href="/login/oidc?next=%2Fw%2Fa%2Fsearch%3Fq%3Db%26mode%3Dc"' in page
+
+
+def test_a_known_person_comes_in_and_is_known_again(visitor, ada, provider, acts, address):
+    response = come_back(visitor, provider, next="/w/handbook/search")
+
+    assert response["Location"] == "/w/handbook/search"
+    assert get_user(visitor) == ada
+    assert acts() == [("account.linked", ada.email, address), ("sign_in.succeeded", ada.email, address)]
+
+    provider.claims["email"] = "ada.new@example.org"  # the subject counts, once it is linked
+    again = Client()
+    come_back(again, provider)
+    assert get_user(again) == ada
+
+
+def test_linking_keeps_the_password_of_who_has_shown_the_address_to_be_theirs(visitor, ada, provider):
+    ada.prove_email()
+    elsewhere = Client()
+    sign_in(elsewhere)
+    come_back(visitor, provider)
+
+    ada.refresh_from_db()
+    assert ada.check_password(PASSWORD)
+    assert is_signed_in(elsewhere)
+    assert AuditEvent.objects.get(action="account.linked").detail["password_ended"] is False
+
+
+def test_who_took_an_account_in_anothers_name_is_out_when_its_owner_comes(visitor, ada, provider):
+    thief = Client()
+    sign_in(thief)
+    assert is_signed_in(thief)
+    come_back(visitor, provider)
+
+    assert get_user(visitor) == ada
+    assert not is_signed_in(thief)
+    assert sign_in(thief).status_code == 200
+    assert not is_signed_in(thief)
+    assert AuditEvent.objects.get(action="account.linked").detail["password_ended"] is True
+    ada.refresh_from_db()
+    assert ada.has_proved_email
+
+
+def test_an_invited_person_comes_in_and_can_join(visitor, provider, workspace):
+    invited = invite(the_operator(workspace), "neu@example.org", Role.EDITOR)
+    provider.claims["email"] = "neu@example.org"
+    visitor.get(invited.path)
+    come_back(visitor, provider, next="/invitation")
+
+    assert get_user(visitor).email == "neu@example.org"
+    assert visitor.post("/invitation")["Location"] == "/w/handbook/search"
+    assert AuditEvent.objects.filter(action="account.created", detail__by="oidc").count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_first_sign_ins_at_once_are_one_account(provider, settings, monkeypatch):
+    settings.KEBAB_OIDC_SIGNUP = True
+    provider.claims["email"] = "neu@example.org"
+    clients, both_are_here = [Client(), Client()], Barrier(2, timeout=30)
+    said = [provider.approve(client.get("/login/oidc")["Location"]) for client in clients]
+    verified_email = adapters._verified_email
+
+    def wait_for_the_other(sociallogin):
+        both_are_here.wait()
+        return verified_email(sociallogin)
+
+    monkeypatch.setattr(adapters, "_verified_email", wait_for_the_other)
+    ways = zip(clients, said, strict=True)
+    answers = at_once([partial(client.get, "/login/oidc/callback", query) for client, query in ways])
+
+    assert [answer.status_code for answer in answers] == [302, 302]
+    user = User.objects.get(email="neu@example.org")
+    assert [get_user(client) for client in clients] == [user, user]
+    assert user.socialaccount_set.count() == 1
+
+
+def test_a_withdrawn_invitation_lets_nobody_in(visitor, provider, workspace):
+    operator = the_operator(workspace)
+    invited = invite(operator, "neu@example.org", Role.EDITOR)
+    withdraw_invitation(operator, invited.invitation.pk)
+    provider.claims["email"] = "neu@example.org"
+
+    check_refused(visitor, come_back(visitor, provider))
+    assert not User.objects.filter(email="neu@example.org").exists()
+
+
+def test_who_is_linked_to_an_issuer_of_before_is_linked_to_the_one_of_now(visitor, ada, provider, settings):
+    come_back(Client(), provider)
+    with running_provider() as other:
+        settings.KEBAB_OIDC_ISSUER = other.issuer
+        come_back(visitor, other)
+
+    assert get_user(visitor) == ada
+
+
+def test_an_operator_can_undo_a_link(visitor, ada, provider, acts):
+    come_back(Client(), provider)
+    provider.claims["sub"] = "8"  # made anew over there
+    check_refused(visitor, come_back(visitor, provider))
+    office = Client()
+    office.force_login(User.objects.create_superuser("root@example.org"))
+    address = f"/admin/people/user/{ada.pk}/act/unlink/"
+    assert address in office.get(f"/admin/people/user/{ada.pk}/change/").content.decode()
+    elsewhere = Client()
+    elsewhere.force_login(User.objects.get(pk=ada.pk))
+    assert is_signed_in(elsewhere)
+    office.post(address, {"sure": "1"})
+
+    assert not is_signed_in(elsewhere)
+    event = AuditEvent.objects.get(action="account.unlinked")
+    assert (event.actor, event.subject) == ("root@example.org", ada.email)
+    come_back(visitor, provider)
+    assert get_user(visitor) == ada
+
+
+def test_staff_do_not_unlink_an_operator(provider):
+    root = User.objects.create_superuser("ada@example.org")
+    come_back(Client(), provider)
+    clerk = User.objects.create_user("clerk@example.org", is_staff=True)
+    clerk.user_permissions.set(
+        Permission.objects.filter(codename__in=("change_user", "view_user"), content_type__app_label="people")
+    )
+    office = Client()
+    office.force_login(clerk)
+    address = f"/admin/people/user/{root.pk}/act/unlink/"
+    assert address not in office.get(f"/admin/people/user/{root.pk}/change/").content.decode()
+    assert office.post(address, {"sure": "1"}).status_code == 403
+    ticked = {"action": "unlink", "_selected_action": root.pk, "sure": "1"}
+    answer = office.post("/admin/people/user/", ticked, follow=True)
+
+    assert "You may not do this to it." in answer.content.decode()
+    assert root.socialaccount_set.exists()
+    assert not AuditEvent.objects.filter(action="account.unlinked").exists()
+
+
+def test_the_session_has_a_new_key(visitor, ada, provider):
+    sent = visitor.get("/login/oidc")
+    before = visitor.cookies["sessionid"].value
+    visitor.get("/login/oidc/callback", provider.approve(sent["Location"]))
+
+    assert visitor.cookies["sessionid"].value != before
+    assert not Client().session.exists(before)
+
+
+@pytest.mark.parametrize("place", ["https://evil.example/", "//evil.example", "javascript:alert(1)"])
+def test_it_leads_to_no_other_site(visitor, ada, provider, place):
+    assert come_back(visitor, provider, next=place)["Location"] == "/"
+
+
+@pytest.mark.parametrize("verified", [False, None, "false", 1, "yes"])
+def test_an_address_that_the_provider_has_not_verified_links_nothing(visitor, ada, provider, verified):
+    provider.claims["email_verified"] = verified
+
+    check_refused(visitor, come_back(visitor, provider))
+    assert not ada.socialaccount_set.exists()
+
+
+def test_an_unknown_person_is_refused_without_a_row(visitor, provider, acts):
+    provider.claims["email"] = "nobody@example.org"
+    check_refused(visitor, come_back(visitor, provider))
+
+    assert not User.objects.exists()
+    assert [act for act, *_ in acts()] == ["sign_in.failed"]
+
+
+def test_unknown_people_get_an_account_when_that_is_switched_on(visitor, provider, settings):
+    settings.KEBAB_OIDC_SIGNUP = True
+    provider.claims |= {"email": "Neu@Example.org", "given_name": "Neu", "family_name": "Mann"}
+    come_back(visitor, provider)
+    user = get_user(visitor)
+
+    assert (user.email, user.display_name) == ("neu@example.org", "Neu Mann")
+    assert not user.has_usable_password()
+    assert not user.is_staff
+
+
+def test_the_address_of_somebody_linked_already_does_not_let_another_subject_in(visitor, ada, provider):
+    come_back(Client(), provider)
+    provider.claims["sub"] = "8"
+
+    check_refused(visitor, come_back(visitor, provider))
+
+
+def test_a_subject_of_another_issuer_is_somebody_else(visitor, ada, provider, settings):
+    come_back(Client(), provider)
+    with running_provider() as other:
+        settings.KEBAB_OIDC_ISSUER = other.issuer
+        other.claims["email"] = "eve@example.org"
+        check_refused(visitor, come_back(visitor, other))
+
+
+def test_an_inactive_person_is_refused(visitor, ada, provider):
+    come_back(Client(), provider)
+    User.objects.update(is_active=False)
+
+    check_refused(visitor, come_back(visitor, provider))
+
+
+def test_an_inactive_person_is_not_linked_in_either(visitor, ada, provider):
+    User.objects.update(is_active=False)
+
+    check_refused(visitor, come_back(visitor, provider))
+    assert not ada.socialaccount_set.exists()
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"iss": "https://evil.example"},
+        {"aud": "another client"},
+        {"exp": 1_000_000_000},
+        {"sub": None},
+        {"aud": None},
+        {"exp": None},
+    ],
+)
+def test_an_id_token_for_another_use_is_refused(visitor, ada, provider, forged):
+    provider.forged = forged
+
+    check_refused(visitor, come_back(visitor, provider), status=400)
+
+
+@pytest.mark.parametrize("algorithm", ["none", "HS256", "RS512"])
+def test_an_id_token_signed_otherwise_is_refused(visitor, ada, provider, algorithm):
+    provider.signing_key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    provider.algorithm = algorithm
+
+    check_refused(visitor, come_back(visitor, provider), status=400)
+
+
+def test_the_user_info_is_asked_for_a_missing_address_and_must_mean_the_same_person(visitor, ada, provider):
+    provider.claims = {"sub": "7"}
+    provider.user_info = {"sub": "8", "email": ada.email, "email_verified": True}
+    check_refused(visitor, come_back(visitor, provider), status=400)
+
+    provider.user_info["sub"] = "7"
+    come_back(visitor, provider)
+    assert get_user(visitor) == ada
+
+
+def test_a_way_back_that_nobody_has_begun_is_refused(visitor, ada, provider):
+    sent = Client().get("/login/oidc")
+    response = visitor.get("/login/oidc/callback", provider.approve(sent["Location"]))
+
+    check_refused(visitor, response, status=400)
+    assert provider.token_requests == 0
+
+
+def test_a_way_back_works_once(visitor, ada, provider):
+    sent = visitor.get("/login/oidc")
+    answer = provider.approve(sent["Location"])
+    visitor.get("/login/oidc/callback", answer)
+    visitor.post("/logout")
+
+    check_refused(visitor, visitor.get("/login/oidc/callback", answer), status=400)
+
+
+def test_another_code_than_ours_is_refused(visitor, ada, provider):
+    answer = provider.approve(visitor.get("/login/oidc")["Location"])
+    provider.challenges = dict.fromkeys(provider.challenges, "of another way")
+
+    check_refused(visitor, visitor.get("/login/oidc/callback", answer), status=400)
+
+
+def test_breaking_off_leads_to_a_page(visitor, ada, provider):
+    state = provider.approve(visitor.get("/login/oidc")["Location"])["state"]
+    response = visitor.get("/login/oidc/callback", {"error": "access_denied", "state": state})
+
+    check_refused(visitor, response, status=400)
+
+
+@pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/token", "/keys"])
+@pytest.mark.parametrize("answer", [(500, b"{}"), (200, b"not json"), (200, b"{}"), (200, b"[]")])
+def test_a_provider_out_of_order_leads_to_a_page(visitor, ada, provider, path, answer):
+    if path.startswith("/.well-known"):
+        provider.broken[path] = answer
+        response = visitor.get("/login/oidc")
+    else:
+        way = provider.approve(visitor.get("/login/oidc")["Location"])
+        provider.broken[path] = answer
+        response = visitor.get("/login/oidc/callback", way)
+
+    assert response.status_code in (400, 502)
+    check_refused(visitor, response, status=response.status_code)
+
+
+def test_a_provider_that_is_away_leads_to_a_page(visitor, settings):
+    settings.KEBAB_OIDC_ISSUER = "http://127.0.0.1:1"
+
+    check_refused(visitor, visitor.get("/login/oidc"), status=502)
+
+
+def test_another_site_can_not_begin_it(visitor, provider):
+    response = visitor.get("/login/oidc", headers={"Sec-Fetch-Site": "cross-site"})
+
+    assert response["Location"] == "/login"
+
+
+def test_who_has_signed_in_as_somebody_else_becomes_who_the_provider_says(visitor, ada, provider):
+    User.objects.create_user("eve@example.org", PASSWORD)
+    sign_in(visitor, "eve@example.org")
+    come_back(visitor, provider)
+
+    assert get_user(visitor) == ada

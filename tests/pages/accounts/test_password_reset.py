@@ -1,0 +1,172 @@
+"""Setting a forgotten password by a link that comes by mail."""
+
+import re
+from datetime import datetime, timedelta
+from unittest.mock import patch
+
+import pytest
+from django.contrib.auth.tokens import PasswordResetTokenGenerator
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from kebab.people.models import User
+from tests.pages.accounts.people import OTHER_PASSWORD, PASSWORD, is_signed_in, sign_in
+
+pytestmark = pytest.mark.django_db
+
+
+def ask(client, email="ada@example.org"):
+    return client.post("/password/reset", {"email": email})
+
+
+def link_in(message):
+    return re.search(r"http://testserver(/\S+)", message.body).group(1)
+
+
+def set_password(client, link, password=OTHER_PASSWORD):
+    client.get(link)
+    return client.post("/password/reset/form", {"new_password1": password, "new_password2": password})
+
+
+def test_a_link_sets_a_password_once_and_ends_all_sessions(visitor, ada, outbox, acts):
+    elsewhere = Client()
+    sign_in(elsewhere)
+    ask(visitor, "Ada@Example.org")
+    link = link_in(outbox[0])
+
+    assert set_password(visitor, link)["Location"] == "/login"
+    assert not is_signed_in(elsewhere)
+    assert not is_signed_in(visitor)
+    assert sign_in(visitor, password=OTHER_PASSWORD).status_code == 302
+    assert set_password(Client(), link, PASSWORD).status_code == 404
+    assert [act for act, *_ in acts()][1:3] == ["password.reset_asked", "password.changed"]
+
+
+def test_a_new_password_that_is_not_written_down_is_not_set(visitor, ada, outbox):
+    ask(visitor)
+    with (
+        patch("kebab.accounts.audit.record_password_change", side_effect=ConnectionError),
+        pytest.raises(ConnectionError),
+    ):
+        set_password(visitor, link_in(outbox[0]))
+
+    ada.refresh_from_db()
+    assert ada.check_password(PASSWORD)
+
+
+def test_who_opens_the_link_has_shown_the_address_to_be_theirs(visitor, ada, outbox):
+    ask(visitor)
+    set_password(visitor, link_in(outbox[0]))
+
+    ada.refresh_from_db()
+    assert ada.has_proved_email
+    ada.email = "ada.new@example.org"
+    assert not ada.has_proved_email
+
+
+@pytest.mark.parametrize("host", ["testserver:9999", "testserver:22"])
+def test_no_link_leads_to_a_port_that_somebody_made_up(visitor, ada, outbox, host):
+    response = visitor.post("/password/reset", {"email": ada.email}, headers={"Host": host})
+
+    assert response.status_code == 400
+    assert outbox == []
+
+
+def test_links_begin_with_the_address_of_the_settings(visitor, ada, outbox, settings):
+    settings.KEBAB_URL = "https://kebab.example.org:8443"
+    visitor.post("/password/reset", {"email": ada.email}, headers={"Host": "testserver:9999"})
+
+    assert "https://kebab.example.org:8443/password/reset/" in outbox[0].body
+
+
+def test_the_links_secret_does_not_stand_in_the_address_of_the_form(visitor, ada, outbox):
+    ask(visitor)
+    response = visitor.get(link_in(outbox[0]))
+    cookie = response.cookies["kebab_reset"]
+
+    assert response["Location"] == "/password/reset/form"
+    assert cookie["httponly"] and cookie["path"] == "/password/reset/form" and cookie["samesite"] == "Lax"
+
+
+def test_nothing_tells_whether_there_is_an_account(visitor, ada, acts):
+    User.objects.create_user("gone@example.org", PASSWORD, is_active=False)
+    told = []
+    with patch("kebab.accounts.views.mail_link_later"):
+        for email in (ada.email, "nobody@example.org", "gone@example.org"):
+            with CaptureQueriesContext(connection) as queries:
+                response = ask(visitor, email)
+            told.append((response.status_code, response["Location"], len(queries)))
+
+    assert len(set(told)) == 1
+    assert [act for act, *_ in acts()] == ["password.reset_asked"] * 3
+
+
+def test_only_who_signs_in_with_a_password_gets_a_link(visitor, ada, outbox):
+    User.objects.create_user("gone@example.org", PASSWORD, is_active=False)
+    User.objects.create_user("sso@example.org", None)
+    for email in ("nobody@example.org", "gone@example.org", "sso@example.org"):
+        ask(visitor, email)
+
+    assert outbox == []
+
+
+def test_a_link_ends_after_two_hours(visitor, ada, outbox):
+    ask(visitor)
+    with patch.object(PasswordResetTokenGenerator, "_now", autospec=True) as now:
+        now.return_value = datetime.now() + timedelta(hours=2, minutes=1)
+        assert visitor.get(link_in(outbox[0]), follow=True).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "held", ["", "x", "MQ.x-y", "LTE.a-b", "OTk5OTk5OTk5OTk5OTk5OTk5OTk5.a-b", "é.\x00", "." * 9]
+)
+def test_what_is_no_link_opens_nothing(visitor, ada, held):
+    visitor.cookies["kebab_reset"] = held
+
+    assert visitor.get("/password/reset/form").status_code == 404
+
+
+def test_a_weak_password_leaves_the_link_good(visitor, ada, outbox):
+    ask(visitor)
+    link = link_in(outbox[0])
+
+    assert "at least 12 characters" in set_password(visitor, link, "short").content.decode()
+    assert set_password(visitor, link).status_code == 302
+
+
+def test_the_mail_is_sent_outside_of_the_request(transactional_db, visitor, ada, mailoutbox):
+    from kebab.accounts import reset
+
+    ask(visitor)
+    reset._mail_room().shutdown()
+    reset._mail_room.cache_clear()
+
+    assert [message.to for message in mailoutbox] == [["ada@example.org"]]
+
+
+def test_mails_are_limited_by_account_without_a_word_and_by_address(visitor, ada, outbox, settings):
+    settings.KEBAB_MAIL_LIMITS = {"account": "2/hour", "address": "4/hour"}
+    answers = [ask(visitor).status_code for _ in range(4)]
+    refused = ask(visitor, "else@example.org")
+
+    assert answers == [302] * 4
+    assert len(outbox) == 2
+    assert refused.status_code == 429
+    assert int(refused["Retry-After"]) > 0
+
+
+def test_a_mail_server_that_is_away_is_logged_without_the_link(
+    transactional_db, visitor, ada, settings, caplog
+):
+    from kebab.accounts import reset
+
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
+    answer = ask(visitor)
+    reset._mail_room().shutdown()
+    reset._mail_room.cache_clear()
+
+    assert answer.status_code == 302
+    assert "ConnectionRefusedError" in caplog.text
+    assert "/password/reset/" not in caplog.text

@@ -1,0 +1,277 @@
+"""Signing in and out: sessions, where it leads, what is written down."""
+
+from unittest.mock import patch
+
+import pytest
+from django.contrib.auth.hashers import check_password, identify_hasher, make_password
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.test import Client
+
+from kebab.people.models import AuditEvent, User
+from tests.pages.accounts.people import OTHER_PASSWORD, PASSWORD, is_signed_in, sign_in
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_session_has_a_new_key_after_signing_in(visitor, ada):
+    session = visitor.session
+    session["seen"] = 1
+    session.save()
+    before = session.session_key
+    visitor.cookies["sessionid"] = before
+
+    sign_in(visitor)
+
+    assert is_signed_in(visitor)
+    assert visitor.cookies["sessionid"].value != before
+    assert not Client().session.exists(before)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "https://evil.example/",
+        "//evil.example/",
+        "/\\evil.example",
+        "javascript:alert(1)",
+        "http:///evil.example",
+        "https://testserver@evil.example/",
+        "http://testserver.evil.example/",
+        "\x00//evil.example",
+    ],
+)
+@pytest.mark.parametrize("where", ["form", "address"])
+def test_signing_in_leads_to_no_other_site(visitor, ada, place, where):
+    form = {"username": ada.email, "password": PASSWORD, **({"next": place} if where == "form" else {})}
+    query = {"next": place} if where == "address" else {}
+
+    response = visitor.post("/login", form, query_params=query)
+
+    assert response["Location"] == "/"
+
+
+def test_who_has_signed_in_is_sent_on_from_the_login(visitor, ada):
+    sign_in(visitor)
+
+    assert visitor.get("/login", {"next": "/w/handbook/search"})["Location"] == "/w/handbook/search"
+    assert visitor.get("/login", {"next": "https://evil.example"})["Location"] == "/"
+    assert visitor.get("/login", {"next": "/login"}, follow=True).status_code == 200
+
+
+def test_a_deactivated_person_is_out_at_once_and_does_not_come_in(visitor, ada):
+    sign_in(visitor)
+    User.objects.filter(pk=ada.pk).update(is_active=False)
+
+    assert not is_signed_in(visitor)
+    assert visitor.get("/api/v1/workspaces").status_code == 401
+    assert sign_in(Client()).status_code == 200
+
+
+def test_a_person_who_is_back_has_to_sign_in_again(visitor, ada):
+    sign_in(visitor)
+    ada.is_active = False
+    ada.save()
+    visitor.get("/")
+    ada.is_active = True
+    ada.save()
+
+    assert not is_signed_in(visitor)
+
+
+def test_what_happens_is_written_down_with_the_address_and_without_the_password(visitor, ada, acts, address):
+    sign_in(visitor, password="wrong wrong wrong")
+    sign_in(visitor)
+    visitor.post("/logout")
+
+    assert acts() == [
+        ("sign_in.failed", ada.email, address),
+        ("sign_in.succeeded", ada.email, address),
+        ("sign_out", ada.email, address),
+    ]
+
+
+def test_a_password_in_the_place_of_the_address_is_not_written_down(visitor, acts):
+    sign_in(visitor, PASSWORD, "ada@example.org")
+
+    assert [who for _, who, _ in acts()] == ["no address"]
+
+
+@pytest.mark.parametrize("typed", ["p@ssword of mine", "operator:root@ship", "kbb_abcdefghijkl", "@", "a@b"])
+def test_only_what_has_the_form_of_an_address_is_written_down(visitor, typed):
+    sign_in(visitor, typed)
+
+    event = AuditEvent.objects.get()
+    assert (event.actor, event.subject) == ("nobody", "no address")
+
+
+def test_who_fails_to_sign_in_is_nobody(visitor, ada):
+    sign_in(visitor, password="wrong wrong wrong")
+    visitor.post("/password/reset", {"email": "kbb_abcdefghijkl@example.org"})
+
+    events = AuditEvent.objects.order_by("at").values_list("actor", "subject")
+    assert list(events) == [("nobody", ada.email), ("nobody", "kbb_abcdefghijkl@example.org")]
+
+
+def test_an_address_that_is_none_can_be_written_down(visitor, acts):
+    for email in ("x" * 254, "ädä@example.org", "a\x00b@example.org", "ﬀ@example.org"):
+        assert sign_in(visitor, email).status_code == 200
+
+    assert len(acts()) == 3  # the one with a NUL is no address, and was never tried
+
+
+@pytest.mark.parametrize("kind", ["known", "unknown", "inactive", "without a password"])
+def test_a_refusal_costs_the_same_whoever_is_named(visitor, ada, kind):
+    User.objects.create_user("gone@example.org", PASSWORD, is_active=False)
+    User.objects.create_user("sso@example.org", None)
+    emails = {"known": ada.email, "inactive": "gone@example.org", "without a password": "sso@example.org"}
+
+    with patch(
+        "django.contrib.auth.hashers.MD5PasswordHasher.encode", autospec=True, return_value="x"
+    ) as encode:
+        page = sign_in(visitor, emails.get(kind, "nobody@example.org"), "wrong wrong wrong")
+
+    assert encode.call_count == 1
+    assert "match an account" in page.content.decode()
+
+
+def test_passwords_are_hashed_with_argon2(settings):
+    settings.PASSWORD_HASHERS = settings.PASSWORD_HASHERS[1:]
+    hashed = make_password(PASSWORD)
+
+    assert hashed.startswith("argon2$argon2id$v=19$m=19456,t=2,p=1$")
+    assert check_password(PASSWORD, hashed)
+
+
+def test_a_password_of_before_is_hashed_anew_when_it_is_used(visitor, ada, settings):
+    settings.PASSWORD_HASHERS = settings.PASSWORD_HASHERS[1:]
+    ada.password = make_password(PASSWORD, hasher="pbkdf2_sha256")
+    ada.save()
+
+    sign_in(visitor)
+
+    ada.refresh_from_db()
+    assert is_signed_in(visitor)
+    assert identify_hasher(ada.password).algorithm == "argon2"
+
+
+def change_password(client, old=PASSWORD, new=OTHER_PASSWORD):
+    form = {"old_password": old, "new_password1": new, "new_password2": new}
+    return client.post("/password/change", form)
+
+
+def test_a_password_of_a_megabyte_is_refused_unlooked_at(visitor, ada):
+    huge = "x" + "1" * 499_000 + "x"
+    sign_in(visitor)
+
+    assert "at most 256 characters" in change_password(visitor, new=huge).content.decode()
+    with patch("kebab.accounts.forms.user_by_password") as tried:
+        assert "at most 256 characters" in change_password(visitor, old=huge).content.decode()
+        assert sign_in(Client(), password=huge).status_code == 200
+    tried.assert_not_called()
+
+
+@pytest.mark.parametrize("password", ["long" * 64 + "!", "x" + "1" * 999_999 + "x"])
+def test_a_password_that_is_too_long_is_refused_at_every_door(password):
+    with pytest.raises(ValidationError) as refusal:
+        validate_password(password)
+
+    assert [error.code for error in refusal.value.error_list] == ["password_too_long"]
+
+
+def test_a_password_of_256_characters_is_good(visitor, ada):
+    longest = ("ebb tide, lantern over water; " * 9)[:256].replace("tide", "Tide", 1)
+    sign_in(visitor)
+    change_password(visitor, new=longest)
+
+    assert sign_in(Client(), password=longest).status_code == 302
+
+
+def test_a_change_that_is_not_written_down_is_not_made(visitor, ada):
+    sign_in(visitor)
+    with (
+        patch("kebab.accounts.audit.record_password_change", side_effect=ConnectionError),
+        pytest.raises(ConnectionError),
+    ):
+        change_password(visitor)
+
+    ada.refresh_from_db()
+    assert ada.check_password(PASSWORD)
+
+
+def test_a_changed_password_ends_the_other_sessions(visitor, ada, acts):
+    elsewhere = Client()
+    sign_in(visitor)
+    sign_in(elsewhere)
+    before = visitor.cookies["sessionid"].value
+
+    change_password(visitor)
+
+    assert is_signed_in(visitor)
+    assert visitor.cookies["sessionid"].value != before
+    assert not is_signed_in(elsewhere)
+    assert acts()[-1][0] == "password.changed"
+
+
+def test_a_changed_password_is_said_on_a_page_that_changes_nothing_when_it_is_loaded_again(visitor, ada):
+    sign_in(visitor)
+    answer = change_password(visitor)
+
+    assert (answer.status_code, answer["Location"]) == (302, "/password/change")
+    assert "Your password is changed." in visitor.get(answer["Location"]).content.decode()
+
+
+def test_who_has_no_password_is_offered_no_change_of_it(visitor, ada, acts):
+    ada.set_unusable_password()
+    ada.save()
+    visitor.force_login(ada)
+
+    assert "/password/change" not in visitor.get("/", follow=True).content.decode()
+    for answer in (visitor.get("/password/change"), change_password(visitor)):
+        assert (answer.status_code, answer["Location"]) == (302, "/")
+    assert acts() == []
+
+
+def test_changing_the_password_takes_the_one_of_now(visitor, ada):
+    sign_in(visitor)
+
+    page = change_password(visitor, old="wrong wrong wrong")
+
+    assert "This is not your password." in page.content.decode()
+    ada.refresh_from_db()
+    assert ada.check_password(PASSWORD)
+
+
+@pytest.mark.parametrize(
+    ("password", "said"),
+    [
+        ("elevenchars", "at least 12 characters"),
+        ("123456789012", "too common"),
+        ("2026Password!!", "too common"),
+        ("ada@example.org", "too similar"),
+        ("passwordpassword", "too common"),
+    ],
+)
+def test_weak_passwords_are_refused(visitor, ada, password, said):
+    sign_in(visitor)
+
+    assert said in change_password(visitor, new=password).content.decode()
+    ada.refresh_from_db()
+    assert ada.check_password(PASSWORD)
+
+
+def test_the_password_page_is_for_who_has_signed_in(visitor, db):
+    assert visitor.get("/password/change")["Location"] == "/login?next=/password/change"
+
+
+@pytest.mark.parametrize("secure", [False, True])
+def test_the_session_cookie_is_out_of_reach_of_scripts_and_other_sites(visitor, ada, settings, secure):
+    settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = secure
+    response = visitor.get("/login")
+    assert response.cookies["csrftoken"]["samesite"] == "Lax"
+    assert bool(response.cookies["csrftoken"]["secure"]) is secure
+
+    cookie = sign_in(visitor).cookies["sessionid"]
+
+    assert cookie["httponly"] and cookie["samesite"] == "Lax"
+    assert bool(cookie["secure"]) is secure

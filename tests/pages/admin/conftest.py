@@ -1,0 +1,34 @@
+import pytest
+
+from kebab.people.models import Role, User
+from tests.pages.admin.filling import Filled
+from tests.support.actors import make_member, make_workspace
+from tests.support.browsing import browser, open_page  # noqa: F401  fixtures
+
+
+@pytest.fixture
+def workspace(db, mirrors):
+    return make_workspace("handbook")
+
+
+@pytest.fixture
+def operator(db):
+    return User.objects.create_superuser("root@example.org")
+
+
+@pytest.fixture
+def office(client, operator):
+    """A client in which an operator is logged in."""
+    client.force_login(operator)
+    return client
+
+
+@pytest.fixture
+def viewer(workspace):
+    return make_member(workspace, Role.VIEWER)
+
+
+@pytest.fixture
+def filled(workspace):
+    """Rows of every kind with hostile text in them."""
+    return Filled(workspace)

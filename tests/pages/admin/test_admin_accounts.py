@@ -1,0 +1,198 @@
+"""Accounts changed by operators: whose they may change, and what is written of it."""
+
+import io
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from ingest.cli.demo.people import ensure_administrator
+from kebab.operating.management.commands import changepassword
+from kebab.people import audit
+from kebab.people.models import AuditEvent, Membership, Role, User
+from tests.support.actors import make_member, make_person, make_workspace
+
+PASSWORDS = {"password1": "correct horse 77", "password2": "correct horse 77", "usable_password": "true"}
+
+
+@pytest.fixture
+def clerk(db):
+    """Staff who may change people, and nothing else."""
+    return make_staff("people.view_user", "people.change_user")
+
+
+@pytest.fixture
+def desk(clerk):
+    client = Client()
+    client.force_login(clerk)
+    return client
+
+
+def make_staff(*permissions):
+    person = make_person()
+    person.is_staff = True
+    person.save()
+    names = [permission.partition(".")[2] for permission in permissions]
+    person.user_permissions.set(Permission.objects.filter(codename__in=names))
+    return person
+
+
+def change(client, person, **fields):
+    form = {"email": person.email, "display_name": person.display_name, "is_active": "on", **fields}
+    return client.post(f"/admin/people/user/{person.pk}/change/", form)
+
+
+def set_password(client, person):
+    return client.post(f"/admin/people/user/{person.pk}/password/", PASSWORDS)
+
+
+def test_staff_change_accounts_without_rights_and_their_own(desk, clerk):
+    ada = make_person("ada@example.org")
+    assert change(desk, ada, email="ada@example.com").status_code == 302
+    assert set_password(desk, ada).status_code == 302
+    assert change(desk, clerk, display_name="Clerk").status_code == 302
+
+    assert User.objects.get(pk=ada.pk).email == "ada@example.com"
+    assert User.objects.get(pk=ada.pk).check_password("correct horse 77")
+
+
+def test_staff_take_over_no_account_of_other_staff(desk, operator):
+    powerful = make_staff("people.delete_membership")
+    for other in (powerful, operator):
+        assert change(desk, other, email="mine@example.org").status_code == 403
+        assert set_password(desk, other).status_code == 403
+        other.refresh_from_db()
+        assert other.email != "mine@example.org"
+        assert not other.check_password("correct horse 77")
+
+
+def test_a_superuser_changes_any_account(office):
+    other = make_staff("people.delete_membership")
+
+    assert change(office, other, is_staff="on", email="other@example.org").status_code == 302
+    assert set_password(office, other).status_code == 302
+
+
+def test_rights_that_are_given_and_taken_are_written_with_what_was_before(office):
+    ada = make_person("ada@example.org")
+    ada.display_name = "root@example.org"  # people choose what they are called
+    ada.save()
+    may_see = Permission.objects.get(codename="view_job")
+    change(office, ada, is_staff="on", is_superuser="on", user_permissions=[may_see.pk])
+    event = AuditEvent.objects.get(action="user.changed")
+
+    assert (event.actor, event.subject, event.detail["id"]) == (
+        "root@example.org",
+        "ada@example.org",
+        str(ada.pk),
+    )
+    assert event.detail["values"] == [
+        {"field": "is_staff", "before": False, "after": True},
+        {"field": "is_superuser", "before": False, "after": True},
+        {"field": "user_permissions", "before": [], "after": [str(may_see)]},
+    ]
+
+
+def test_a_new_address_and_a_deactivation_are_written_with_what_was_before(office):
+    ada = make_person("ada@example.org")
+    office.post(f"/admin/people/user/{ada.pk}/change/", {"email": "Bea@example.org"})
+    event = AuditEvent.objects.get(action="user.changed")
+
+    assert event.subject == "bea@example.org"
+    assert event.detail["values"] == [
+        {"field": "email", "before": "ada@example.org", "after": "bea@example.org"},
+        {"field": "is_active", "before": True, "after": False},
+    ]
+
+
+def test_a_password_set_by_an_operator_is_written_without_it(office):
+    ada = make_person("ada@example.org")
+    set_password(office, ada)
+    event = AuditEvent.objects.get(action="user.changed")
+
+    assert (event.subject, event.detail["fields"], event.detail["values"]) == (
+        "ada@example.org",
+        ["password"],
+        [],
+    )
+    assert "correct horse" not in str(event.detail)
+
+
+def test_a_password_that_could_not_be_written_down_is_not_set(office, monkeypatch):
+    ada = make_person("ada@example.org")
+    monkeypatch.setattr(audit, "record_person", _fail)
+    with pytest.raises(OSError, match="no audit"):
+        set_password(office, ada)
+
+    assert not User.objects.get(pk=ada.pk).check_password("correct horse 77")
+
+
+def test_an_operator_made_on_the_command_line_is_written_down(db, monkeypatch):
+    monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", "correct horse 77")
+    call_command("createsuperuser", "--noinput", "--email", "root@example.org", stdout=io.StringIO())
+    event = AuditEvent.objects.get()
+
+    assert User.objects.get().is_superuser
+    assert (event.actor, event.action, event.subject) == (audit.operator(), "user.added", "root@example.org")
+    assert event.detail == {"id": str(User.objects.get().pk), "is_superuser": True}
+    make_person()
+    assert AuditEvent.objects.count() == 1
+
+
+def test_a_password_set_on_the_command_line_is_written_down(db, monkeypatch):
+    ada = make_person("ada@example.org")
+    monkeypatch.setattr(changepassword.Command, "_get_pass", lambda *_, **__: "correct horse 77")
+    call_command("changepassword", "ada@example.org", stdout=io.StringIO())
+    event = AuditEvent.objects.get()
+
+    assert User.objects.get(pk=ada.pk).check_password("correct horse 77")
+    assert (event.actor, event.action, event.subject) == (
+        audit.operator(),
+        "password.changed",
+        "ada@example.org",
+    )
+    assert event.detail == {"by": "operator", "id": str(ada.pk), "is_superuser": False}
+
+
+@pytest.mark.parametrize("email", ["ada@example.org", "nobody@example.org"])
+def test_a_password_that_is_refused_is_not_written_down(db, monkeypatch, email):
+    make_person("ada@example.org")
+    monkeypatch.setattr(changepassword.Command, "_get_pass", lambda *_, **__: "short")
+    with pytest.raises(CommandError):
+        call_command("changepassword", email, stdout=io.StringIO(), stderr=io.StringIO())
+
+    assert not AuditEvent.objects.exists()
+
+
+def test_an_account_that_could_not_be_written_down_is_not_made(db, monkeypatch):
+    monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", "correct horse 77")
+    monkeypatch.setattr(audit, "record_person", _fail)
+    with pytest.raises(OSError, match="no audit"):
+        call_command("createsuperuser", "--noinput", "--email", "root@example.org", stdout=io.StringIO())
+
+    assert not User.objects.exists()
+
+
+def test_the_administrator_of_the_demonstration_is_written_down(db):
+    made = ensure_administrator()
+    ensure_administrator()
+    event = AuditEvent.objects.get(action="user.added")
+
+    assert (event.actor, event.subject) == (audit.operator(), made.user.email)
+
+
+def _fail(*_, **__):
+    raise OSError("no audit")
+
+
+def test_deactivating_the_only_owner_of_a_workspace_is_warned_of(office):
+    ada, shared, orphaned = make_person("ada@example.org"), make_workspace(), make_workspace()
+    for workspace in (shared, orphaned):
+        Membership.objects.create(workspace=workspace, user=ada, role=Role.OWNER)
+    make_member(shared, Role.OWNER)
+    answer = office.post(f"/admin/people/user/{ada.pk}/change/", {"email": ada.email}, follow=True)
+
+    page = answer.content.decode()
+    assert f"{orphaned} has no other active owner than ada@example.org." in page
+    assert f"{shared} has no other active owner" not in page

@@ -1,0 +1,85 @@
+"""All pages of the admin in a real browser, under their policy: nothing is complained about or fetched."""
+
+import pytest
+
+from tests.pages.admin.filling import HOSTILE
+from tests.support.actors import make_workspace
+from tests.support.browsing import needs_browser
+
+pytestmark = needs_browser
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1440)])
+def test_every_page_opens_without_a_complaint_and_fits(
+    open_page, transactional_db, operator, filled, scheme, width
+):
+    page = open_page(operator, color_scheme=scheme, viewport={"width": width, "height": 900})
+
+    for address in filled.pages(searched=False):
+        response = page.goto(address)
+        assert response.status == 200, address
+        assert page.title() != "pwned", address
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), address
+
+
+def test_the_policy_refuses_scripts_and_style_elements_in_the_page(client, operator, filled):
+    client.force_login(operator)
+    for address in filled.pages():
+        policy = client.get(address, follow=True)["Content-Security-Policy"]
+        assert "script-src 'self' 'unsafe-eval'; style-src 'self';" in policy, address
+    client.logout()
+    assert "unsafe" not in client.get("/admin/")["Content-Security-Policy"]
+
+
+def test_a_workspace_is_chosen_by_typing(open_page, transactional_db, operator, filled):
+    make_workspace("zoo")
+    page = open_page(operator)
+    page.goto("/admin/ingest/job/")
+    page.locator("a", has_text="Filters").click()
+    page.locator(".select2-selection").first.click()
+    page.locator(".select2-search__field").last.press_sequentially("hand")
+    page.locator(".select2-results__option", has_text="handbook").click()
+    page.get_by_role("button", name="Apply filters").click()
+
+    page.wait_for_url(f"**/admin/ingest/job/?*workspace__id__exact={filled.workspace.pk}*")
+    assert page.locator("#result_list tbody").count() == 2
+
+
+def test_a_job_is_cancelled_on_its_page(open_page, transactional_db, operator, filled):
+    page = open_page(operator)
+    page.goto(f"/admin/ingest/job/{filled.job.pk}/change/")
+    page.get_by_role("link", name="Cancel").click()
+    page.get_by_role("button", name="Cancel").click()
+
+    page.get_by_text(f"Job {filled.job.pk} ends within seconds.").wait_for()
+    filled.job.refresh_from_db()
+    assert filled.job.cancel_requested
+
+
+def test_ticked_rows_are_acted_on(open_page, transactional_db, operator, filled):
+    page = open_page(operator)
+    page.goto("/admin/ingest/job/")
+    page.locator("input.action-select").first.check()
+    page.locator("select[name=action]").select_option(label="Cancel")
+    page.get_by_role("button", name="Run").click()
+
+    page.get_by_text("End this work?").wait_for()
+
+
+def test_hostile_text_is_read_as_it_was_written(open_page, transactional_db, operator, filled):
+    page = open_page(operator)
+    page.goto(f"/admin/search/document/{filled.document.pk}/passages/")
+
+    assert page.locator("pre").inner_text() == HOSTILE
+
+
+def test_the_theme_and_the_menu_of_the_person_work(open_page, transactional_db, operator, filled):
+    page = open_page(operator)
+    page.goto("/admin/")
+    page.keyboard.press("Control+e")
+    page.keyboard.press("Control+e")
+    page.locator("html.dark").wait_for()
+    page.locator("#nav-sidebar").get_by_text("root@example.org").first.click()
+    page.get_by_role("button", name="Log out").click()
+
+    page.wait_for_url("**/login")

@@ -1,0 +1,53 @@
+"""The list of members: each can be reached, however many there are."""
+
+import pytest
+
+from kebab.operating import lists, paging
+from kebab.people.models import Membership, Role
+from tests.support.actors import make_member, make_person, make_workspace
+
+
+@pytest.fixture
+def narrow(monkeypatch):
+    """Let lists look at three rows."""
+    monkeypatch.setattr(lists, "WINDOW", 3)
+    monkeypatch.setattr(paging, "WINDOW", 3)
+
+
+@pytest.fixture
+def old(workspace):
+    """Somebody of the workspace, older than many members of another one."""
+    ada = make_person("ada@example.org")
+    membership = Membership.objects.create(workspace=workspace, user=ada, role=Role.EDITOR)
+    elsewhere = make_workspace("elsewhere")
+    for _ in range(5):
+        make_member(elsewhere, Role.VIEWER)
+    return membership
+
+
+def page_of(office, query):
+    answer = office.get(f"/admin/people/membership/?{query}")
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def test_the_window_of_a_workspace_holds_its_members_alone(office, workspace, old, narrow):
+    assert "ada@example.org" not in page_of(office, "")
+    assert "ada@example.org" in page_of(office, f"workspace__id__exact={workspace.pk}")
+    assert "ada@example.org" in page_of(office, f"workspace__id__exact={workspace.pk}&role__exact=editor")
+
+
+@pytest.mark.parametrize("asked", ["ada@example.org", "ADA", "handbook", "ada handbook", "handbook ad"])
+def test_a_member_is_found_by_address_and_workspace(office, old, narrow, asked):
+    assert "ada@example.org" in page_of(office, f"q={asked}")
+
+
+@pytest.mark.parametrize("asked", ["ada elsewhere", "nobody", "handbook elsewhere", "example.org", "hand"])
+def test_what_fits_no_member_finds_none(office, old, asked):
+    assert "ada@example.org" not in page_of(office, f"q={asked}")
+
+
+def test_the_question_says_whom_it_is_about(office, old):
+    asked = office.get(f"/admin/people/membership/{old.pk}/act/remove/").content.decode()
+
+    assert "ada@example.org is editor of handbook" in asked

@@ -1,0 +1,114 @@
+"""Who opens the admin, and what of it."""
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.test import Client
+
+from kebab.people.models import Role, User
+from tests.support.actors import make_member, make_person
+
+
+def client_of(user):
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def staff(*permissions):
+    user = make_person()
+    user.is_staff = True
+    user.save()
+    for permission in permissions:
+        app, _, codename = permission.partition(".")
+        user.user_permissions.add(Permission.objects.get(content_type__app_label=app, codename=codename))
+    return user
+
+
+def test_nobody_is_sent_to_the_login_page_that_everybody_uses(client, filled):
+    for address in filled.pages():
+        answer = client.get(address)
+        assert answer.status_code == 302, address
+        assert answer["Location"].startswith("/admin/login/?next=/admin/"), address
+        assert client.get(answer["Location"])["Location"].startswith("/login?next=/admin/")
+        assert client.post(address, {"sure": "yes"}).status_code == 302
+
+
+@pytest.mark.parametrize("role", Role)
+def test_members_without_staff_status_see_nothing_of_it(filled, role):
+    client = client_of(make_member(filled.workspace, role))
+    for address in filled.pages():
+        answer = client.get(address)
+        assert answer.status_code == 302, address
+        assert b"hostile" not in answer.content
+    assert client.get("/admin/login/?next=/admin/").status_code == 404
+
+
+def test_a_deactivated_operator_is_out_at_once(office, operator, filled):
+    operator.is_active = False
+    operator.save()
+
+    assert office.get("/admin/ingest/job/").status_code == 302
+
+
+def test_the_login_form_of_the_admin_itself_takes_no_password(client, operator):
+    operator.set_password("correct horse 77")
+    operator.save()
+    answer = client.post("/admin/login/", {"username": operator.email, "password": "correct horse 77"})
+
+    assert answer["Location"].startswith("/login")
+    assert "_auth_user_id" not in client.session
+
+
+def test_staff_see_what_their_permissions_give(filled):
+    client = client_of(staff("ingest.view_job"))
+
+    assert client.get(f"/admin/ingest/job/{filled.job.pk}/change/").status_code == 200
+    assert client.get(f"/admin/search/document/{filled.document.pk}/change/").status_code == 403
+    assert client.get(f"/admin/search/document/{filled.document.pk}/passages/").status_code == 404
+    assert "Documents" not in client.get("/admin/").content.decode()
+
+
+def test_staff_act_only_with_the_permission_to(filled):
+    client = client_of(staff("ingest.view_job"))
+
+    assert client.post(f"/admin/ingest/job/{filled.job.pk}/act/cancel/").status_code == 403
+    assert "act/cancel" not in client.get(f"/admin/ingest/job/{filled.job.pk}/change/").content.decode()
+    may = client_of(staff("ingest.view_job", "ingest.change_job"))
+    assert may.post(f"/admin/ingest/job/{filled.job.pk}/act/cancel/").status_code == 302
+
+
+def test_staff_who_may_delete_but_not_see_do_neither(filled):
+    client = client_of(staff("search.delete_source"))
+
+    assert client.post(f"/admin/search/source/{filled.source.pk}/act/delete/").status_code == 403
+
+
+def test_staff_who_may_change_people_make_nobody_an_operator(operator, filled):
+    client = client_of(staff("people.view_user", "people.change_user"))
+    form = {"email": "ada@example.org", "is_active": "on", "is_staff": "on", "is_superuser": "on"}
+    client.post(f"/admin/people/user/{filled.person.pk}/change/", form)
+    person = User.objects.get(pk=filled.person.pk)
+
+    assert not person.is_superuser
+    assert not person.is_staff
+    passwords = {"password1": "correct horse 77", "password2": "correct horse 77"}
+    assert client.post(f"/admin/people/user/{operator.pk}/password/", passwords).status_code == 403
+    assert client.post(f"/admin/people/user/{operator.pk}/change/", form).status_code == 403
+
+
+@pytest.mark.parametrize("act", ["add", "{}/change", "{}/delete"])
+def test_rows_with_rules_of_their_own_are_only_shown(office, filled, act):
+    for name, row in filled.rows().items():
+        if name in ("people/user", "people/workspace"):
+            continue
+        answer = office.post(f"/admin/{name}/{act.format(row.pk)}/", {"post": "yes", "name": "x"})
+        assert answer.status_code == 403, name
+
+
+def test_neither_people_nor_workspaces_are_deleted_here(office, filled):
+    for name in ("people/user", "people/workspace"):
+        row = filled.rows()[name]
+        assert office.post(f"/admin/{name}/{row.pk}/delete/", {"post": "yes"}).status_code == 403
+        ticked = {"action": "delete_selected", "_selected_action": [row.pk], "post": "yes"}
+        office.post(f"/admin/{name}/", ticked)
+        assert type(row).objects.filter(pk=row.pk).exists()

@@ -1,0 +1,151 @@
+"""A small filled workspace: something of everything that pages show, for tests and screenshots."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.auth.tokens import default_token_generator
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client, override_settings
+from django.utils import timezone
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
+
+from kebab.people.access import Caller, member_access, readable_memberships
+from kebab.people.deletion import delete_workspace
+from kebab.people.invitations import invite
+from kebab.people.models import Group, GroupMember, Membership, Role, User, Workspace
+from kebab.people.operator import the_operator
+from kebab.people.tokens import mint_token
+from search import node
+from search.models import Source
+from tests.pages.every_page.fillings import fill_evaluation, fill_sources, shelve_hostile, shelve_picture
+from tests.support.actors import person_client
+from tests.support.api import address, embed, forget_acts, run
+from tests.unit.ingest.real_files import content_of
+
+_SLUG = "harbour"
+# What is uploaded, through the pipeline that people's files go through, by the name of its id.
+_FILES = {
+    "doc_id": "markdown/moorings.md",
+    "code": "code/ledger.py",
+    "pdf": "pdf/printed.pdf",
+    "transcript": "transcript/harbour.srt",
+    "office": "office/handbook.docx",
+    "mail": "email/report.eml",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ground:
+    """Who belongs to the workspace, and the ids of what is in it by the names of addresses' arguments."""
+
+    people: Mapping[Role, User]
+    #: A member of another workspace alone.
+    stranger: User
+    #: The sessions in which they are logged in.
+    sessions: Mapping[Role, str]
+    ids: Mapping[str, str]
+
+
+@contextmanager
+def prepared_ground(root: Path) -> Iterator[Ground]:
+    """Commit the ground, with mirrors and blobs below `root`; what was made goes when the context ends."""
+    files = {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {"location": root / "blobs"},
+    }
+    limits = {"KEBAB_LEG_LIMIT_MS": 60_000, "KEBAB_SEARCH_STATEMENT_LIMIT_MS": 60_000}
+    storages = {**settings.STORAGES, "default": files}
+    known = set(User.objects.values_list("pk", flat=True))
+    with override_settings(KEBAB_MIRROR_DIR=root / "mirrors", STORAGES=storages, **limits):
+        names = {
+            _SLUG: "Harbour office",
+            f"{_SLUG}-empty": "Harbour archive",
+            f"{_SLUG}-other": "Board papers",
+        }
+        spaces = [Workspace.objects.create(slug=slug, name=name) for slug, name in names.items()]
+        try:
+            yield _filled(*spaces)
+        finally:
+            node.reader_pool().close()
+            for workspace in spaces:
+                delete_workspace(the_operator(workspace))
+            User.objects.exclude(pk__in=known).delete()
+            forget_acts()
+
+
+def _filled(workspace: Workspace, empty: Workspace, other: Workspace) -> Ground:
+    people = {role: _person(role.value, {workspace: role, empty: role}) for role in Role}
+    # Before the link to a new password is made, which logging in makes useless.
+    sessions = {role: _session(person) for role, person in people.items()}
+    stranger = _person("stranger", {other: Role.OWNER})
+    ids = {"slug": workspace.slug, "empty_slug": empty.slug, "no_slug": "no-such-place"}
+    ids |= _documents(workspace, people[Role.EDITOR])
+    ids |= {"picture": shelve_picture(workspace), "hostile": shelve_hostile(workspace)}
+    ids |= (
+        fill_sources(workspace)
+        | fill_evaluation(workspace, people[Role.VIEWER])
+        | _people_ids(workspace, people)
+    )
+    embed(workspace)
+    workspace.refresh_from_db()
+    node.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=30)
+    return Ground(people=people, stranger=stranger, sessions=sessions, ids=ids)
+
+
+def _person(name: str, roles: Mapping[Workspace, Role]) -> User:
+    user = User.objects.create_user(
+        f"{name}@harbour.example", "seven knots at dusk", display_name=name.title()
+    )
+    for workspace, role in roles.items():
+        Membership.objects.create(workspace=workspace, user=user, role=role)
+    return user
+
+
+def _session(person: User) -> str:
+    client = Client()
+    client.force_login(person)
+    return client.cookies[settings.SESSION_COOKIE_NAME].value
+
+
+def _documents(workspace: Workspace, editor: User) -> dict[str, str]:
+    client, ids = person_client(editor), {}
+    for name, file in _FILES.items():
+        answer = client.post(
+            address(workspace, "/documents"),
+            {"file": SimpleUploadedFile(Path(file).name, content_of(file)), "source": "handbook"},
+            format="multipart",
+        )
+        assert answer.status_code == 202, answer.content
+        job = run(workspace, answer)
+        assert job.state == "succeeded", job.error
+        ids |= {name: answer.json()["document"]["id"], "job_id": str(job.pk)}
+    return ids
+
+
+def _people_ids(workspace: Workspace, people: Mapping[Role, User]) -> dict[str, str]:
+    owner = people[Role.OWNER]
+    memberships = readable_memberships(owner)
+    access = member_access(Caller(user=owner), memberships.get(workspace=workspace))
+    invitation = invite(access, "newcomer@harbour.example", Role.EDITOR)
+    token, _ = mint_token(workspace, scopes=["search"], name="Reading robot", created_by=owner)
+    mint_token(
+        workspace, scopes=["ingest"], name="Old importer", expires_at=timezone.now() - timedelta(days=1)
+    )
+    group = Group.objects.create(workspace=workspace, name="Pilots")
+    viewer = Membership.objects.get(workspace=workspace, user=people[Role.VIEWER])
+    GroupMember.objects.create(workspace=workspace, group=group, membership=viewer)
+    uid = urlsafe_base64_encode(force_bytes(owner.pk))
+    return {
+        "user_id": str(viewer.user_id),
+        "token_id": str(token.pk),
+        "group_id": str(group.pk),
+        "invitation_id": str(invitation.invitation.pk),
+        "invitation_link": invitation.path,
+        "reset_link": f"/password/reset/{uid}/{default_token_generator.make_token(owner)}",
+        "source_id": str(Source.objects.in_workspace(workspace).get(key="handbook").pk),
+    }

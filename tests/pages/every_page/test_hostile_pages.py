@@ -1,0 +1,123 @@
+"""Documents that are too much: pages stay as small as others, and nothing sticks out of them."""
+
+import tracemalloc
+from dataclasses import replace
+
+import pytest
+from django.test import Client
+
+from kebab.people.models import Role, Workspace
+from tests.pages.every_page.registry import PAGES
+from tests.pages.every_page.visiting import visit
+from tests.pages.search.shelf import Passage, index, passages_of, shelve
+from tests.support.actors import person_client
+from tests.support.api import address, post_text, run
+from tests.support.browsing import needs_browser
+
+pytestmark = pytest.mark.django_db
+_PAGE_LIMIT_BYTES = 150_000
+# Each link that asks the same again has the whole query in its address, in which a sign takes up to 12 bytes.
+_LONG_QUERY_LIMIT_BYTES = 1_000_000
+_MEMORY_LIMIT_BYTES = 15_000_000
+_LINE = "The tide runs out past the long pontoon until the bell at the wall has rung.\n"
+_BIG_BYTES = 30_000_000
+_SEARCH = next(entry for entry in PAGES if entry.label == "search")
+_DOCUMENT = next(entry for entry in PAGES if entry.label == "document")
+
+
+@pytest.fixture(scope="module")
+def too_much(ground):
+    """Give the ground with a heading of 200 KB, 10,000 passages that have one word, and 30 MB of text."""
+    workspace = Workspace.objects.get(slug=ground.ids["slug"])
+    heading = "Würgassen 🚢 הרציף " * 8_000
+    client = person_client(ground.people[Role.EDITOR])
+    answer = post_text(client, workspace, "heading.md", text=f"# {heading}\n\nUnder a colossal heading.\n")
+    assert run(workspace, answer).state == "succeeded"
+    for number in range(100):
+        texts = "\n\n".join(f"Foghorn {number}, blast {blast}." for blast in range(100))
+        shelve(workspace, f"foghorns/{number:03}.txt", texts, passages=passages_of(texts), title="Foghorns")
+    big = shelve(workspace, "big.log", _LINE * (_BIG_BYTES // len(_LINE)), passages=[Passage(text=_LINE)])
+    index(workspace)
+    ids = {"heading": answer.json()["document"]["id"], "big": big.doc_id.hex}
+    return replace(ground, ids=dict(ground.ids) | ids)
+
+
+@pytest.fixture
+def viewer(too_much):
+    client = Client()
+    client.force_login(too_much.people[Role.VIEWER])
+    return client
+
+
+def hits(*, shows=".hits article", status=200, **asked):
+    query = "&".join(f"{name}={value}" for name, value in asked.items())
+    return replace(_SEARCH, query=query, shows=shows, status=status)
+
+
+def document(name, query="", shows="article"):
+    return replace(_DOCUMENT, arguments={"doc_id": name}, query=query, shows=shows)
+
+
+_TOO_MUCH = {
+    "a-heading-of-200-kb": document("heading"),
+    "the-hits-of-it": hits(q="colossal+heading", mode="lexical"),
+    "10000-hits": hits(q="foghorn", mode="lexical", k="50"),
+    "30-mb": document("big", "start=200000&end=200001&view=source", shows=".cited"),
+    "30-mb-rendered": document("big", "start=200000&end=200001"),
+    "words-that-break-layouts": document("hostile"),
+    "the-hits-of-them": hits(q="%D7%94%D7%A8%D7%A6%D7%99%D7%A3", mode="lexical"),
+    "a-query-of-2000-signs": hits(q="%F0%9F%9A%A2%D7%94" * 1_000, mode="lexical", shows=".empty"),
+    "a-word-of-2000-signs": hits(q="w" * 2_000, mode="lexical", shows=".empty"),
+}
+each_too_much = pytest.mark.parametrize("entry", _TOO_MUCH.values(), ids=_TOO_MUCH)
+
+
+@each_too_much
+def test_a_page_stays_small(viewer, too_much, entry):
+    response = viewer.get(entry.address(too_much))
+
+    is_long = len(entry.query) > 1_000
+    assert response.status_code == entry.status
+    assert len(response.content) < (_LONG_QUERY_LIMIT_BYTES if is_long else _PAGE_LIMIT_BYTES)
+
+
+def test_of_10000_hits_a_page_shows_50(viewer, too_much):
+    page = viewer.get(_TOO_MUCH["10000-hits"].address(too_much)).content.decode()
+
+    assert page.count("<article") == 50
+
+
+def test_30_mb_are_not_held_in_memory_to_show_a_window_of_them(viewer, too_much):
+    where = _TOO_MUCH["30-mb"].address(too_much)
+    viewer.get(where)
+    tracemalloc.start()
+    try:
+        page = viewer.get(where).content.decode()
+        _, most_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert 'id="L200000" class="cited"' in page
+    assert page.count('<li id="L') == 400
+    assert most_bytes < _MEMORY_LIMIT_BYTES
+
+
+class TestInABrowser:
+    """What only a browser shows."""
+
+    pytestmark = needs_browser
+
+    @each_too_much
+    def test_nothing_is_wrong_with_it(self, browser, server, too_much, entry):
+        found = visit(browser, server, too_much, entry)
+
+        assert (found.status, found.is_shown) == (entry.status, True)
+        assert [*found.overflow, *found.violations, *found.complaints, *found.keyboard] == []
+
+
+def test_documents_that_are_too_much_are_listed_in_pages(too_much):
+    workspace = Workspace.objects.get(slug=too_much.ids["slug"])
+    client = person_client(too_much.people[Role.VIEWER])
+    listed = client.get(address(workspace, "/documents"))
+
+    assert len(listed.content) < _PAGE_LIMIT_BYTES

@@ -1,0 +1,68 @@
+import threading
+
+import pytest
+from django.db import connection
+
+from ingest.jobs.run import run_job
+from ingest.models import Job
+from kebab.people.models import Role, Workspace
+from kebab.tenancy.acting import acting_everywhere
+from tests.pages.search.shelf import make_member
+from tests.support.browsing import browser, open_page  # noqa: F401  fixtures
+
+
+@pytest.fixture(autouse=True)
+def _stores(blobs, mirrors):
+    """Bytes and mirrors are each test's own."""
+
+
+@pytest.fixture
+def workspace(db):
+    return Workspace.objects.create(slug="handbook", name="Team handbook")
+
+
+@pytest.fixture
+def viewer(workspace):
+    return make_member(workspace, "vera@example.org")
+
+
+@pytest.fixture
+def editor(workspace):
+    return make_member(workspace, "ed@example.org", Role.EDITOR)
+
+
+@pytest.fixture
+def admin(workspace):
+    return make_member(workspace, "ann@example.org", Role.ADMIN)
+
+
+@pytest.fixture
+def visit(client):
+    """Gives a browser without JavaScript in which a person is logged in."""
+
+    def visit(person):
+        client.force_login(person)
+        return client
+
+    return visit
+
+
+@pytest.fixture
+def worker(transactional_db):
+    """Runs the jobs that come, as a worker beside the web process."""
+    done = threading.Event()
+
+    def run():
+        try:
+            with acting_everywhere():
+                while not done.wait(0.05):
+                    for job in Job.objects.filter(state="queued", kind="ingest_document"):
+                        run_job(job.workspace_id, job.pk)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    yield
+    done.set()
+    thread.join()

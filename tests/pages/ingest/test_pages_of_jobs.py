@@ -1,0 +1,258 @@
+"""The list of jobs, a job's page, cancelling and trying again from it."""
+
+import re
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from ingest.models import Job, JobItem
+from kebab.people.models import Group
+from search.corpus import ensure_source
+from search.readers import restrict
+from tests.support.browsing import needs_browser
+
+LIST = "/w/handbook/jobs"
+
+
+def _in_browser(test):
+    for mark in needs_browser:
+        test = mark(test)
+    return test
+
+
+def make_job(workspace, **fields):
+    source = fields.pop("source", None) or ensure_source(workspace, "uploads", kind="upload")
+    fields = {"kind": "ingest_document", "payload": {"path": "a.md", "version": "", "blob": "0"}, **fields}
+    return Job.objects.create(workspace=workspace, source=source, **fields)
+
+
+@pytest.fixture
+def running(workspace):
+    return make_job(
+        workspace,
+        state="running",
+        items_total=40,
+        items_done=10,
+        chunks_done=1_234,
+        current_path="guide/<b>.md",
+        started_at=timezone.now() - timedelta(seconds=5),
+        lease_until=timezone.now() + timedelta(hours=1),
+    )
+
+
+@pytest.fixture
+def failed(workspace):
+    counts = {
+        "new": 3,
+        "updated": 2,
+        "unchanged": 1,
+        "deleted": 0,
+        "skipped": {"lock_file": 4},
+        "failed": {"damaged": 5},
+        "examples": {"damaged": ["a/<i>broken.pdf"], "lock_file": ["uv.lock"]},
+    }
+    ended = {"finished_at": timezone.now(), "started_at": timezone.now(), "counts": counts}
+    job = make_job(workspace, state="failed", error="It broke.", items_total=9, items_done=9, **ended)
+    JobItem.objects.create(
+        workspace=workspace, job=job, path="a.md", action="ingest", state="failed", outcome="failed"
+    )
+    return job
+
+
+def page_of(job):
+    return f"{LIST}/{job.pk}"
+
+
+def text_of(response):
+    assert response.status_code == 200, response.content
+    return " ".join(response.content.decode().split())
+
+
+def test_jobs_are_listed_newest_first_with_their_state(visit, viewer, running, failed):
+    page = text_of(visit(viewer).get(LIST))
+
+    assert page.index(page_of(failed)) < page.index(page_of(running))
+    for shown in ("running", "failed", "It broke.", "10 of 40", "uploads"):
+        assert shown in page
+
+
+def test_jobs_are_narrowed_to_a_state(visit, viewer, running, failed):
+    client = visit(viewer)
+
+    assert page_of(running) not in text_of(client.get(LIST, {"state": "failed"}))
+    assert "No job is queued" in text_of(client.get(LIST, {"state": "queued"}))
+    assert page_of(running) in text_of(client.get(LIST, {"state": "nonsense"}))
+
+
+def test_the_list_refreshes_itself_only_while_a_job_is_open(visit, viewer, running):
+    client = visit(viewer)
+    assert 'hx-trigger="every' in text_of(client.get(LIST))
+    Job.objects.update(state="succeeded", finished_at=timezone.now())
+
+    assert "hx-trigger" not in text_of(client.get(LIST))
+
+
+def test_htmx_is_given_the_list_alone(visit, viewer, running):
+    page = text_of(visit(viewer).get(LIST, headers={"HX-Request": "true"}))
+
+    assert page.startswith('<div id="job-list"')
+    assert "<html" not in page
+
+
+def test_a_workspace_without_jobs_says_how_one_comes_to_be(visit, viewer):
+    assert "Nothing has been done yet" in text_of(visit(viewer).get(LIST))
+
+
+def test_a_running_jobs_page_shows_how_far_it_is(visit, viewer, running):
+    page = text_of(visit(viewer).get(page_of(running)))
+
+    for shown in ('max="40" value="10"', "1,234", "guide/&lt;b&gt;.md", "Refresh"):
+        assert shown in page
+    assert f'data-job-events="/api/v1/workspaces/handbook/jobs/{running.pk}/events"' in page
+
+
+def test_an_ended_jobs_page_gives_each_reason_in_words(visit, viewer, failed):
+    page = text_of(visit(viewer).get(page_of(failed)))
+
+    assert "<strong>5</strong> It is damaged or cut off. Replace it with a whole copy." in page
+    assert "A lock file, written by a tool." in page
+    assert "a/&lt;i&gt;broken.pdf" in page
+    assert "data-job-events" not in page
+
+
+@pytest.fixture
+def synced(workspace):
+    """A sync that came to its end, with a file that failed and one that lies in quarantine."""
+    source = ensure_source(workspace, "docs", kind="folder", config={"path": "/d"})
+    counts = {"failed": {"damaged": 1, "quarantined": 1}, "skipped": {}, "examples": {}}
+    counts |= {"new": 0, "updated": 0, "unchanged": 0, "deleted": 0}
+    job = make_job(
+        workspace,
+        source=source,
+        kind="sync_source",
+        payload={},
+        state="succeeded",
+        finished_at=timezone.now(),
+        counts=counts,
+    )
+    JobItem.objects.create(
+        workspace=workspace, job=job, path="a.md", action="ingest", state="failed", outcome="failed"
+    )
+    return job
+
+
+def test_trying_again_is_offered_where_something_failed_that_can_be_tried(visit, editor, running, synced):
+    client = visit(editor)
+    assert "/retry" not in text_of(client.get(page_of(running)))
+    assert "/retry" in text_of(client.get(page_of(synced)))
+    JobItem.objects.all().delete()
+    page = text_of(client.get(page_of(synced)))
+
+    assert "/retry" not in page
+    assert 'href="/w/handbook/quarantine?source=docs"' in page
+    assert client.post(f"{page_of(synced)}/retry").status_code == 409
+
+
+def test_trying_again_is_refused_on_a_page_while_as_many_jobs_as_may_wait(visit, editor, running, synced):
+    running.workspace.quota = {"jobs": 1}
+    running.workspace.save(update_fields=["quota"])
+    page = visit(editor).post(f"{page_of(synced)}/retry")
+
+    assert (page.status_code, page["Retry-After"]) == (429, "30")
+    assert "1 jobs of this workspace wait or run" in page.content.decode()
+    assert not Job.objects.filter(state="queued").exists()
+
+
+def test_trying_again_is_not_offered_once_the_bytes_are_gone(visit, editor, failed):
+    client = visit(editor)
+
+    assert "/retry" not in text_of(client.get(page_of(failed)))
+    assert client.post(f"{page_of(failed)}/retry").status_code == 409
+
+
+def test_trying_again_is_not_offered_once_the_source_is_gone(visit, admin, editor, synced):
+    Job.objects.filter(pk=synced.pk).update(state="failed")
+    assert "/retry" in text_of(visit(editor).get(page_of(synced)))
+    synced.source.delete()
+
+    assert "/retry" not in text_of(visit(admin).get(page_of(synced)))
+
+
+def test_an_editor_cancels_a_job(visit, editor, running):
+    client = visit(editor)
+    answer = client.post(f"{page_of(running)}/cancel", follow=True)
+    running.refresh_from_db()
+
+    assert running.cancel_requested
+    assert "The job is being cancelled" in text_of(answer)
+    assert "Being cancelled" in text_of(answer)
+
+
+def test_an_ended_job_can_not_be_cancelled(visit, editor, failed):
+    answer = visit(editor).post(f"{page_of(failed)}/cancel")
+
+    assert answer.status_code == 409
+
+
+def test_viewers_are_offered_no_act_and_refused_it(visit, viewer, running, synced):
+    client = visit(viewer)
+
+    assert "/cancel" not in text_of(client.get(page_of(running)))
+    assert "/retry" not in text_of(client.get(page_of(synced)))
+    assert client.post(f"{page_of(running)}/cancel").status_code == 403
+    assert client.post(f"{page_of(synced)}/retry").status_code == 403
+    running.refresh_from_db()
+    assert not running.cancel_requested
+
+
+def test_what_failed_is_tried_again_in_a_new_job(visit, editor, workspace, settings, tmp_path):
+    settings.KEBAB_FOLDER_ROOTS = [tmp_path]
+    source = ensure_source(workspace, "docs", kind="folder", config={"path": str(tmp_path)})
+    ended = make_job(
+        workspace, source=source, kind="sync_source", payload={}, state="failed", finished_at=timezone.now()
+    )
+    answer = visit(editor).post(f"{page_of(ended)}/retry")
+    again = Job.objects.exclude(pk=ended.pk).get()
+
+    assert answer["Location"] == page_of(again)
+    assert again.requested_by == editor.email
+
+
+@pytest.mark.parametrize("act", ["", "/cancel", "/retry"])
+def test_the_job_of_a_hidden_source_is_answered_like_a_missing_one(visit, editor, workspace, act):
+    closed = ensure_source(workspace, "salaries", kind="upload")
+    restrict(closed, [Group.objects.create(workspace=workspace, name="Board").pk])
+    job = make_job(workspace, source=closed, payload={"path": "salaries.md"})
+    client = visit(editor)
+    ask = client.post if act else client.get
+    hidden, missing = ask(page_of(job) + act), ask(f"{LIST}/{uuid.uuid4()}{act}")
+
+    assert (hidden.status_code, hidden.content) == (404, missing.content)
+    assert "salaries" not in text_of(client.get(LIST))
+
+
+@_in_browser
+def test_the_list_shows_that_a_job_has_ended_without_being_reloaded(
+    open_page, transactional_db, viewer, running
+):
+    page = open_page(viewer)
+    page.goto(LIST)
+    expect(page.locator("#job-list .state")).to_have_text("running")
+    Job.objects.filter(pk=running.pk).update(state="succeeded", finished_at=timezone.now())
+
+    expect(page.locator("#job-list .state")).to_have_text("succeeded")
+    expect(page.locator("#job-list[hx-trigger]")).to_have_count(0)
+
+
+@_in_browser
+def test_who_was_logged_out_meanwhile_is_sent_to_log_in_from_the_list(
+    open_page, transactional_db, viewer, running
+):
+    page = open_page(viewer)
+    page.goto(f"{LIST}?state=running")
+    page.context.clear_cookies()
+
+    expect(page).to_have_url(re.compile(r"/login\?next=/w/handbook/jobs%3Fstate%3Drunning"))

@@ -1,0 +1,179 @@
+"""Files sent one by one: what the network, the server and a person's folders do meanwhile."""
+
+import pytest
+from playwright.sync_api import expect
+
+from ingest.models import Job
+from tests.support.browsing import needs_browser, session_cookie
+
+pytestmark = [*needs_browser, pytest.mark.django_db(transaction=True)]
+
+PAGE = "/w/handbook/upload"
+SENDING, LOOKING = "**/api/v1/workspaces/handbook/documents", "**/api/v1/workspaces/handbook/jobs/*"
+
+
+@pytest.fixture
+def page(browser, live_server, editor):
+    """The page of an editor; its console may complain of what a test has the server answer."""
+    context = browser.new_context(base_url=live_server.url)
+    context.add_cookies([session_cookie(editor, live_server.url)])
+    page, broken = context.new_page(), []
+    page.on("pageerror", lambda error: broken.append(str(error)))
+    page.goto(PAGE)
+    yield page
+    context.close()
+    assert broken == []
+
+
+def choose(page, *names, content=b"# Alpha\n\nfirst\n"):
+    page.locator("#file").set_input_files(
+        [{"name": name, "mimeType": "text/markdown", "buffer": content} for name in names]
+    )
+
+
+def rows(page):
+    return page.locator("[data-list] > li")
+
+
+def summary(page):
+    return page.locator("[data-summary]")
+
+
+def answer_once(page, addresses, *answers):
+    """Have the first requests answered so, None being no answer at all, and the others by the server."""
+    left = list(answers)
+
+    def answer(route):
+        if not left:
+            return route.continue_()
+        status = left.pop(0)
+        if status is None:
+            return route.abort()
+        return route.fulfill(status=status, body="<html>", headers={"Retry-After": "0.01"})
+
+    page.route(addresses, answer)
+
+
+def test_a_file_is_followed_to_its_end_whatever_happens_on_the_way(page, worker):
+    answer_once(page, LOOKING, 503, None, 429, 502)
+    choose(page, "a.md")
+
+    expect(summary(page)).to_have_text("1 of 1 searchable.", timeout=20_000)
+    expect(rows(page)).not_to_contain_text("refused")
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_file_whose_job_is_seen_no_more_is_not_called_refused(page, status):
+    page.route(LOOKING, lambda route: route.fulfill(status=status))
+    choose(page, "a.md")
+
+    expect(summary(page)).to_have_text("0 of 1 searchable, 1 sent, but not seen to the end.")
+    expect(rows(page).locator(".state")).to_have_text("sent")
+    expect(rows(page).get_by_role("link")).to_have_attribute(
+        "href", f"/w/handbook/jobs/{Job.objects.get().pk}"
+    )
+
+
+def test_a_busy_server_is_sent_the_file_again(page):
+    answer_once(page, SENDING, 429, 503)
+    choose(page, "a.md")
+
+    expect(rows(page).locator(".state")).to_have_text("being read")
+    assert Job.objects.get().payload["path"] == "a.md"
+
+
+def test_what_can_not_be_read_is_named_and_the_rest_of_a_folder_is_sent(page):
+    page.evaluate(
+        """() => {
+            const broken = (take, refuse) => refuse(new DOMException("locked", "NotReadableError"));
+            const file = new File(["# Good"], "good.md");
+            const inside = [
+                { isFile: true, fullPath: "/docs/bad.md", file: broken },
+                { isFile: false, fullPath: "/docs/shut", createReader: () => ({ readEntries: broken }) },
+                { isFile: true, fullPath: "/docs/good.md", file: (take) => take(file) },
+            ];
+            const folder = {
+                isFile: false,
+                fullPath: "/docs",
+                createReader: () => ({ readEntries: (take) => take(inside.splice(0)) }),
+            };
+            const items = [{ webkitGetAsEntry: () => folder }];
+            const event = Object.assign(new Event("drop", { bubbles: true, cancelable: true }), {
+                dataTransfer: { items, types: ["Files"], files: [] },
+            });
+            document.querySelector("[data-drop]").dispatchEvent(event);
+        }"""
+    )
+
+    expect(rows(page)).to_have_count(3)
+    for number, path in enumerate(("docs/bad.md", "docs/shut")):
+        expect(rows(page).nth(number)).to_contain_text(path)
+        expect(rows(page).nth(number)).to_contain_text("It can’t be read: locked")
+    expect(rows(page).nth(2).locator(".state")).to_have_text("being read")
+    assert Job.objects.get().payload["path"] == "docs/good.md"
+
+
+def test_files_are_sent_while_none_is_read_yet(page):
+    names = {f"{number}.md" for number in range(7)}
+    choose(page, *names)
+
+    expect(page.locator("[data-list] .state", has_text="waiting")).to_have_count(0)
+    expect(page.locator("[data-list] .state", has_text="being sent")).to_have_count(0)
+    assert {job.payload["path"] for job in Job.objects.all()} == names
+
+
+def test_leaving_is_asked_about_while_files_are_not_sent(page):
+    asked = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    page.route(SENDING, lambda route: None)
+    page.get_by_role("heading", level=1).click()  # a browser asks only those who have touched the page
+    choose(page, "a.md")
+    expect(rows(page).locator(".state")).to_have_text("being sent")
+    page.goto("/w/handbook/jobs")
+
+    assert asked == ["beforeunload"]
+
+
+def test_leaving_is_not_asked_about_once_all_is_sent(page):
+    asked = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    page.get_by_role("heading", level=1).click()
+    choose(page, "a.md")
+    expect(rows(page).locator(".state")).to_have_text("being read")
+    page.goto("/w/handbook/jobs")
+
+    assert asked == []
+
+
+@pytest.mark.parametrize("name", ["dragover", "drop"])
+def test_what_is_dropped_beside_the_box_is_not_opened(page, name):
+    is_opened = page.evaluate(
+        """(name) => {
+            const dataTransfer = new DataTransfer();
+            dataTransfer.items.add(new File(["x"], "x.html"));
+            const event = new DragEvent(name, { bubbles: true, cancelable: true, dataTransfer });
+            return document.querySelector("h1").dispatchEvent(event);
+        }""",
+        name,
+    )
+
+    assert not is_opened
+
+
+def test_files_go_into_a_new_source_that_is_named_and_nowhere_without_a_name(page):
+    page.get_by_label("Into the source").fill("No Key")
+    choose(page, "a.md")
+    expect(rows(page)).to_have_count(0)
+    page.get_by_label("Into the source").fill("minutes-2026")
+    choose(page, "b.md")
+
+    expect(rows(page).locator(".state")).to_have_text("being read")
+    assert Job.objects.get().source.key == "minutes-2026"
+
+
+def test_a_refused_file_is_named_however_many_came_before(page):
+    page.locator("form[data-upload]").evaluate("form => (form.dataset.limit = 3)")
+    choose(page, *(f"{number}.md" for number in range(501)))
+
+    expect(rows(page)).to_have_count(501)
+    expect(rows(page).last).to_contain_text("500.md")

@@ -1,0 +1,291 @@
+"""The evaluation pages: golden queries are added and deleted, runs started, read, compared, deleted."""
+
+import html
+import re
+
+import pytest
+
+from ingest.jobs.run import run_job
+from ingest.models import Job
+from kebab.people.models import AuditEvent, Role
+from search.models import Judgement, Run, Topic
+from tests.support.actors import make_workspace, member_client
+from tests.support.corpus import write
+
+# A worker's heartbeat and its mirror see what is committed.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def orchard(transactional_db, mirrors, settings):
+    settings.KEBAB_LEG_LIMIT_MS = 60_000
+    workspace = make_workspace()
+    write(workspace, "apples.md", "the apple harvest in autumn")
+    write(workspace, "pears.md", "the pear harvest in late summer")
+    workspace.refresh_from_db()
+    return workspace
+
+
+@pytest.fixture
+def admin(orchard):
+    return member_client(orchard, Role.ADMIN)
+
+
+def at(workspace, tail=""):
+    return f"/w/{workspace.slug}/evaluation{tail}"
+
+
+def text_of(response):
+    assert response.status_code == 200, response.content
+    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.content.decode())))
+
+
+def add(client, workspace, text="apple harvest", places="apples.md", **fields):
+    given = {"text": text, "places": places, "topic_set": "golden", **fields}
+    return client.post(at(workspace, "/topics/new"), given)
+
+
+def start(client, workspace, **fields):
+    answer = client.post(at(workspace, "/runs/new"), {"topic_set": "golden", "mode": "lexical", **fields})
+    assert answer.status_code == 302, answer.content
+    return Run.objects.latest("created_at"), answer["Location"]
+
+
+def carried_out(client, workspace, **fields):
+    run, _ = start(client, workspace, **fields)
+    run_job(workspace.pk, run.job_id)
+    run.refresh_from_db()
+    assert run.state == "succeeded"
+    return run
+
+
+class TestGoldenQueries:
+    def test_an_empty_workspace_says_how_to_begin(self, admin, orchard):
+        found = admin.get(at(orchard)).content.decode()
+
+        assert "There is no golden query yet" in found
+        assert f'href="{at(orchard, "/topics/new")}"' in found
+        assert at(orchard, "/runs/new") not in found
+
+    def test_a_query_is_added_with_what_answers_it(self, admin, orchard):
+        answer = add(admin, orchard, places="apples.md#L1-L9\n\npears.md\napples.md#L1-L9")
+
+        assert (answer.status_code, answer["Location"]) == (302, at(orchard) + "?set=golden")
+        listed = text_of(admin.get(answer["Location"]))
+        assert "The query was added." in listed
+        assert "apple harvest apples.md#L1-L9 pears.md Delete" in listed
+        assert Topic.objects.get().origin == "golden"
+        assert set(Judgement.objects.values_list("source__key", "path", "fragment", "grade")) == {
+            ("docs", "apples.md", "L1-L9", 1),
+            ("docs", "pears.md", "", 1),
+        }
+
+    def test_the_same_query_again_is_kept_anew(self, admin, orchard):
+        add(admin, orchard)
+        add(admin, orchard, text="Apple  Harvest", places="pears.md")
+
+        assert Topic.objects.get().text == "Apple  Harvest"
+        assert Judgement.objects.get().path == "pears.md"
+
+    def test_a_query_that_nothing_answers_is_added(self, admin, orchard):
+        add(admin, orchard, text="zebras", places="", is_unanswerable="on")
+
+        assert Topic.objects.get().is_unanswerable
+        assert "zebras Nothing here" in text_of(admin.get(at(orchard)))
+
+    @pytest.mark.parametrize(
+        ("fields", "status", "told"),
+        [
+            ({"text": " "}, 400, "This field is required."),
+            ({"places": ""}, 400, "Say which document answers it, or that nothing does."),
+            ({"places": "nowhere.md"}, 422, "There is no document nowhere.md"),
+            ({"places": "apples.md#nonsense"}, 400, "nonsense"),
+            ({"is_unanswerable": "on"}, 400, "answer"),
+            ({"topic_set": "x" * 65}, 400, "at most 64 characters"),
+        ],
+        ids=["no query", "no answer", "no such document", "no such place", "both", "long name"],
+    )
+    def test_wrong_input_is_told_and_nothing_is_lost(self, admin, orchard, fields, status, told):
+        answer = add(admin, orchard, **{"text": "the <b>harvest</b>", **fields})
+        found = answer.content.decode()
+
+        assert answer.status_code == status, found
+        assert told in html.unescape(found)
+        assert html.escape(fields.get("text", "the <b>harvest</b>")).strip() in found
+        assert fields.get("places", "apples.md") in found
+        assert not Topic.objects.exists()
+
+    def test_the_address_may_bring_the_query(self, admin, orchard):
+        found = admin.get(at(orchard, "/topics/new"), {"q": 'why "pears"?'}).content.decode()
+
+        assert 'value="why &quot;pears&quot;?"' in found
+
+    def test_a_query_is_deleted(self, admin, orchard):
+        add(admin, orchard)
+        add(admin, orchard, text="pear harvest", places="pears.md")
+        topic = Topic.objects.get(text="apple harvest")
+        answer = admin.post(at(orchard, f"/topics/{topic.pk}/delete"))
+
+        assert answer["Location"] == at(orchard) + "?set=golden"
+        assert [row.text for row in Topic.objects.all()] == ["pear harvest"]
+        assert AuditEvent.objects.filter(action="topics.deleted").count() == 1
+
+    def test_a_set_is_chosen(self, admin, orchard):
+        add(admin, orchard)
+        add(admin, orchard, text="pear harvest", places="pears.md", topic_set="summer")
+
+        assert "pear harvest" in text_of(admin.get(at(orchard), {"set": "summer"}))
+        assert "pear harvest" not in text_of(admin.get(at(orchard), {"set": "golden"}))
+        assert "There is no golden query in this set yet" in text_of(admin.get(at(orchard), {"set": "none"}))
+
+    @pytest.mark.parametrize("name", ["\x00", "a\x00b", "<script>", "x" * 5_000])
+    def test_a_set_that_nothing_can_be_called_is_empty(self, admin, orchard, name):
+        found = admin.get(at(orchard), {"set": name})
+
+        assert found.status_code == 200
+        assert "<script>" not in found.content.decode()
+
+    def test_a_long_list_has_a_next_page(self, admin, orchard):
+        for number in range(51):
+            Topic.objects.create(
+                workspace=orchard, topic_id=f"t{number:02}", text=f"query number {number:02}"
+            )
+        first = admin.get(at(orchard)).content.decode()
+        following = html.unescape(re.search(r'rel="next" href="([^"]+)"', first)[1])
+
+        assert "query number 49" in first and "query number 50" not in first
+        assert "query number 50" in admin.get(at(orchard) + following).content.decode()
+
+
+class TestRuns:
+    def test_a_run_is_started_and_says_how_far_it_is(self, admin, orchard):
+        add(admin, orchard)
+        run, address = start(admin, orchard, name="as <it> is")
+
+        assert address == at(orchard, f"/runs/{run.pk}")
+        assert (run.topic_set, run.settings["mode"], run.name) == ("golden", "lexical", "as <it> is")
+        assert Job.objects.get(pk=run.job_id).kind == "evaluate"
+        waiting = admin.get(address)
+        assert "queued 0 of 1 queries asked" in text_of(waiting)
+        assert f'data-run="{address}"' in waiting.content.decode()
+        polled = admin.get(address, headers={"HX-Request": "true"})
+        assert text_of(polled).split() == ["queued", "0", "of", "1", "queries", "asked"]
+        run_job(orchard.pk, run.job_id)
+        done = admin.get(address)
+        assert "nDCG@10 1.000" in text_of(done)
+        assert "hx-trigger" not in done.content.decode()
+        assert "as &lt;it&gt; is" in done.content.decode()
+
+    def test_each_query_says_what_was_found_and_wanted(self, admin, orchard):
+        add(admin, orchard, places="pears.md")
+        run = carried_out(admin, orchard)
+
+        assert "apple harvest apples.md pears.md 0.631" in text_of(admin.get(at(orchard, f"/runs/{run.pk}")))
+
+    def test_without_a_query_there_is_nothing_to_run(self, admin, orchard):
+        assert "There is nothing to ask yet" in text_of(admin.get(at(orchard, "/runs/new")))
+        refused = admin.post(at(orchard, "/runs/new"), {"topic_set": "golden", "mode": "lexical"})
+
+        assert refused.status_code == 400
+        assert not Run.objects.exists()
+
+    def test_an_unknown_mode_is_refused(self, admin, orchard):
+        add(admin, orchard)
+        refused = admin.post(at(orchard, "/runs/new"), {"topic_set": "golden", "mode": "magic", "name": "x1"})
+
+        assert refused.status_code == 400
+        assert 'value="x1"' in refused.content.decode()
+
+    def test_two_runs_are_compared(self, admin, orchard):
+        add(admin, orchard)
+        add(admin, orchard, text="pear harvest", places="pears.md")
+        first = carried_out(admin, orchard, name="before")
+        second = carried_out(admin, orchard, name="after")
+        worse = second.topics.get(text="pear harvest")
+        worse.measures = {**worse.measures, "nDCG@10": 0.5}
+        worse.save()
+        address = at(orchard, f"/runs/{second.pk}")
+        found = admin.get(address, {"baseline": first.pk, "measure": "nDCG@10"})
+        text = text_of(found)
+
+        assert "0 better, 1 worse, 1 the same." in text
+        assert "nDCG@10 1.000 → 0.750; that could be chance (p 1.00)" in text
+        assert "Lost most pear harvest -0.500" in text
+        assert "pear harvest: difference -0.5" in html.unescape(found.content.decode())
+        assert found.content.decode().count('<svg class="plot"') == 1
+        same = text_of(admin.get(address, {"baseline": first.pk, "measure": "RR@10"}))
+        assert "0 better, 0 worse, 2 the same." in same
+
+    def test_what_ought_to_be_low_is_lost_where_it_rises(self, admin, orchard):
+        add(admin, orchard)
+        add(admin, orchard, text="pear harvest", places="pears.md")
+        first = carried_out(admin, orchard, name="before")
+        second = carried_out(admin, orchard, name="after")
+        for run, text in ((first, "apple harvest"), (second, "pear harvest")):
+            topic = run.topics.get(text=text)
+            topic.measures = {**topic.measures, "empty_rate": 1.0}
+            topic.save()
+        asked = {"baseline": first.pk, "measure": "empty_rate"}
+        found = admin.get(at(orchard, f"/runs/{second.pk}"), asked)
+
+        assert "1 better, 1 worse, 0 the same." in text_of(found)
+        assert "Lost most pear harvest +1.000 Won most apple harvest -1.000" in text_of(found)
+        plotted = html.unescape(found.content.decode())
+        assert "pear harvest: fall -1" in plotted
+        assert "apple harvest: fall +1" in plotted
+
+    def test_a_run_that_has_not_ended_cannot_be_compared(self, admin, orchard):
+        add(admin, orchard)
+        done = carried_out(admin, orchard)
+        waiting, _ = start(admin, orchard)
+        refused = admin.get(at(orchard, f"/runs/{done.pk}"), {"baseline": waiting.pk})
+
+        assert refused.status_code == 422
+        assert "compare runs that have succeeded" in refused.content.decode()
+        for named in ("x", str(orchard.pk)):
+            assert admin.get(at(orchard, f"/runs/{done.pk}"), {"baseline": named}).status_code == 404
+
+    def test_a_run_is_repeated_and_deleted(self, admin, orchard):
+        add(admin, orchard)
+        run = carried_out(admin, orchard, name="first")
+        again = admin.post(at(orchard, f"/runs/{run.pk}/repeat"))
+        assert Run.objects.count() == 2
+        assert "The run was started again" in text_of(admin.get(again["Location"]))
+
+        assert admin.post(at(orchard, f"/runs/{run.pk}/delete"))["Location"] == at(orchard)
+        assert not Run.objects.filter(pk=run.pk).exists()
+
+    def test_what_went_wrong_is_told(self, admin, orchard):
+        run = Run.objects.create(
+            workspace=orchard, topic_set="golden", state="failed", error="The <index> burnt."
+        )
+
+        assert "The &lt;index&gt; burnt." in admin.get(at(orchard, f"/runs/{run.pk}")).content.decode()
+        assert "failed" in text_of(admin.get(at(orchard)))
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.EDITOR])
+def test_lesser_roles_may_do_none_of_it(admin, orchard, role):
+    add(admin, orchard)
+    run, topic = carried_out(admin, orchard), Topic.objects.get()
+    client = member_client(orchard, role)
+    for tail in ("", "/topics/new", "/runs/new", f"/runs/{run.pk}"):
+        assert client.get(at(orchard, tail)).status_code == 403
+    posts = ["/topics/new", "/runs/new", f"/runs/{run.pk}/repeat", f"/runs/{run.pk}/delete"]
+    for tail in (*posts, f"/topics/{topic.pk}/delete"):
+        assert client.post(at(orchard, tail)).status_code == 403
+
+    assert (Topic.objects.count(), Run.objects.count()) == (1, 1)
+    assert f'href="{at(orchard)}"' not in client.get(f"/w/{orchard.slug}/search").content.decode()
+
+
+def test_what_is_elsewhere_is_like_what_is_not_there(admin, orchard):
+    other = make_workspace()
+    run = Run.objects.create(workspace=other, topic_set="golden")
+    topic = Topic.objects.create(workspace=other, topic_id="x", text="x")
+    for tail in (f"/runs/{run.pk}/repeat", f"/runs/{run.pk}/delete", f"/topics/{topic.pk}/delete"):
+        assert admin.post(at(orchard, tail)).status_code == 404
+        assert admin.post(at(other, tail)).status_code == 404
+    assert admin.get(at(orchard, f"/runs/{run.pk}")).status_code == 404
+
+    assert (Run.objects.count(), Topic.objects.count()) == (1, 1)

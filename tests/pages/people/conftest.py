@@ -1,0 +1,68 @@
+import re
+
+import pytest
+from django.test import Client
+
+from kebab.people.models import Role, User, Workspace
+from tests.pages.search.shelf import make_member
+from tests.support.browsing import browser, open_page  # noqa: F401  fixtures
+
+
+@pytest.fixture
+def workspace(db):
+    return Workspace.objects.create(slug="handbook", name="Team handbook")
+
+
+@pytest.fixture
+def other_workspace(db):
+    return Workspace.objects.create(slug="secrets", name="Board papers")
+
+
+@pytest.fixture
+def owner(workspace):
+    return make_member(workspace, "olga@example.org", Role.OWNER)
+
+
+@pytest.fixture
+def admin(workspace):
+    return make_member(workspace, "adam@example.org", Role.ADMIN)
+
+
+@pytest.fixture
+def viewer(workspace):
+    return make_member(workspace, "vera@example.org")
+
+
+@pytest.fixture
+def operator_owner(owner):
+    """An owner who runs the machine, too."""
+    User.objects.filter(pk=owner.pk).update(is_staff=True, is_superuser=True)
+    return User.objects.get(pk=owner.pk)
+
+
+@pytest.fixture
+def as_person():
+    """Gives a browser in which somebody is logged in."""
+
+    def signed_in(person):
+        client = Client()
+        client.force_login(person)
+        return client
+
+    return signed_in
+
+
+@pytest.fixture
+def at(as_person, owner):
+    """A browser of the owner."""
+    return as_person(owner)
+
+
+@pytest.fixture
+def text_of():
+    """Gives what a page says, its tags gone."""
+
+    def text(response):
+        return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
+
+    return text

@@ -1,0 +1,96 @@
+"""The people's pages in a real browser: what is shown once is copied, and everything fits a phone."""
+
+import pytest
+from playwright.sync_api import expect
+
+from kebab.people.groups import create_group
+from kebab.people.invitations import invite
+from kebab.people.models import Role, User
+from kebab.people.operator import the_operator
+from kebab.people.tokens import mint_token
+from tests.pages.search.shelf import make_member
+from tests.support.browsing import needs_browser
+
+pytestmark = [*needs_browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def page(transactional_db, owner, open_page):
+    return open_page(owner)
+
+
+def test_a_new_token_is_copied_on_a_page_that_is_no_secure_context(page, live_server):
+    page.add_init_script("Object.defineProperty(window, 'isSecureContext', {value: false})")
+    page.goto("/w/handbook/tokens")
+    page.get_by_label("Name").fill("Wiki bot")
+    page.get_by_role("button", name="Make it").click()
+    secret = page.get_by_label("Token", exact=True).input_value()
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_role("status")).to_have_text("Copied")
+    page.get_by_label("Name").fill("")
+    page.get_by_label("Name").press("Control+V")
+
+    assert secret.startswith("kbb_")
+    expect(page.get_by_label("Name")).to_have_value(secret)
+
+
+def test_a_member_is_asked_about_once_more_and_removed_by_keyboard_alone(page, workspace):
+    person = make_member(workspace, "vera@example.org")
+    page.goto(f"/w/handbook/people/{person.pk}")
+    page.get_by_text("Remove vera@example.org").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Remove")).to_be_focused()
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("status")).to_have_text("The member is removed.")
+
+
+def test_a_token_is_made_without_javascript(transactional_db, owner, open_page):
+    page = open_page(owner, java_script_enabled=False)
+    page.goto("/w/handbook/tokens")
+    page.get_by_role("button", name="Make it").click()
+
+    assert page.get_by_label("Token", exact=True).input_value().startswith("kbb_")
+    expect(page.get_by_role("button", name="Copy")).to_be_hidden()
+
+
+def test_pages_of_people_fit_the_screen_whatever_things_are_called(page, workspace):
+    wide = make_member(workspace, f"{'w' * 60}@{'x' * 60}.example.org", Role.EDITOR)
+    User.objects.filter(pk=wide.pk).update(display_name="\u202e" + "🥙" * 100)
+    group = create_group(the_operator(workspace), "g" * 100)
+    token, _ = mint_token(workspace, scopes=["search", "ask", "ingest"], name="t" * 200, groups=[group])
+    invite(the_operator(workspace), f"{'i' * 60}@{'x' * 60}.example.org", Role.EDITOR)
+    below = (
+        *("people", f"people/{wide.pk}", f"people/{wide.pk}/access"),
+        *("groups", f"groups/{group.pk}"),
+        *("tokens", f"tokens/{token.pk}", f"tokens/{token.pk}/access"),
+        *("settings", "audit"),
+    )
+
+    for address in below:
+        page.goto(f"/w/handbook/{address}")
+        for width in (320, 390, 1440):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), (
+                address,
+                width,
+            )
+
+
+def test_the_menu_of_the_person_opens_and_closes_by_keyboard_and_logs_out(page, workspace):
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto("/w/handbook/people")
+    page.locator("details[data-menu] > summary").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="Your workspaces")).to_be_in_viewport()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("link", name="Your workspaces")).to_be_hidden()
+    expect(page.locator("details[data-menu] > summary")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.locator("h1").click()
+    expect(page.get_by_role("link", name="Your workspaces")).to_be_hidden()
+    page.locator("details[data-menu] > summary").click()
+    page.get_by_role("button", name="Log out").click()
+
+    expect(page.get_by_role("status")).to_have_text("You have signed out.")

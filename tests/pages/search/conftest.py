@@ -1,0 +1,57 @@
+import pytest
+
+from kebab.people.models import User, Workspace
+from tests.pages.search.shelf import index, make_member, shelve
+from tests.support.browsing import browser, open_page  # noqa: F401  fixtures
+
+PASSWORD = "correct horse 7"
+GUIDE = """# Deploy
+
+Push the image, then restart the workers one by one.
+
+Roll back with the tag of the release before.
+"""
+
+
+@pytest.fixture
+def workspace(db, mirrors):
+    return Workspace.objects.create(slug="handbook", name="Team handbook")
+
+
+@pytest.fixture
+def other_workspace(db, mirrors):
+    return Workspace.objects.create(slug="secrets", name="Board papers")
+
+
+@pytest.fixture
+def member(workspace):
+    return make_member(workspace, "ada@example.org")
+
+
+@pytest.fixture
+def password(member):
+    """Give the member a password."""
+    member.set_password(PASSWORD)
+    member.save()
+    return PASSWORD
+
+
+@pytest.fixture
+def visitor(client, member):
+    """A browser in which a member of `workspace` is logged in."""
+    client.force_login(member)
+    return client
+
+
+@pytest.fixture
+def operator_client(client, db):
+    client.force_login(User.objects.create_superuser("root@example.org"))
+    return client
+
+
+@pytest.fixture
+def guide(transactional_db, workspace):
+    """A searchable document. Committed: a mirror reads in a transaction of its own."""
+    document = shelve(workspace, "ops/deploy.md", GUIDE, title="Deploy guide")
+    index(workspace)
+    return document

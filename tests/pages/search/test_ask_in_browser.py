@@ -1,0 +1,97 @@
+"""Asking in a real browser: by keyboard, the passage beside the answer, on a phone, without JavaScript."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from search.models import KeptAnswer
+from tests.integration.search.answers.making import make_answer
+from tests.support.browsing import needs_browser
+
+pytestmark = needs_browser
+QUESTION = "How do I restart the workers?"
+
+
+@pytest.fixture
+def answer(guide, member):
+    """An answer of the member's that cites the guide's first line."""
+    quote = "Push the image, then restart the workers one by one."
+    return make_answer(guide, creator=f"user:{member.pk}", question=QUESTION, quote=quote)
+
+
+def test_a_question_is_asked_and_answered_without_javascript(open_page, member, guide):
+    page = open_page(member, java_script_enabled=False)
+    page.goto("/w/handbook/ask")
+    page.get_by_label("Your question").fill(QUESTION)
+    page.get_by_role("button", name="Ask").click()
+    expect(page.get_by_role("article", name=QUESTION)).to_contain_text("restart the workers one by one")
+
+    page.get_by_role("link", name="[#1]").click()
+    expect(page).to_have_url(re.compile(r"#cited-[0-9a-f-]+-1$"))
+    page.get_by_role("link", name="Read the passage 1").click()
+    expect(page.locator(".here")).to_contain_text("restart the workers one by one")
+    page.get_by_role("link", name="Open the document here").click()
+    expect(page.locator(".cited").first).to_be_in_viewport()
+
+
+def test_a_marker_opens_the_passage_beside_the_answer_by_keyboard(open_page, member, answer):
+    page = open_page(member, viewport={"width": 1440, "height": 900})
+    page.goto(f"/w/handbook/answers/{answer.pk}")
+    marker = page.get_by_role("link", name="[#1]")
+    marker.focus()
+    page.keyboard.press("Enter")
+    opened = page.locator(".beside .opened")
+
+    expect(opened).to_contain_text("restart the workers one by one")
+    assert opened.bounding_box()["x"] > marker.bounding_box()["x"]
+    expect(opened.get_by_role("heading")).to_be_focused()
+    expect(marker).to_have_attribute("aria-current", "true")
+    page.keyboard.press("Escape")
+    expect(opened).to_have_count(0)
+    expect(marker).to_be_focused()
+
+
+def test_the_passage_comes_below_the_answer_on_a_phone(open_page, member, answer):
+    page = open_page(member, viewport={"width": 390, "height": 844})
+    page.goto(f"/w/handbook/answers/{answer.pk}")
+    page.get_by_role("link", name="[#1]").click()
+    opened = page.locator(".beside .opened")
+
+    expect(opened.get_by_role("heading")).to_be_in_viewport()
+    opened.get_by_role("button", name="Close").click()
+    expect(page.get_by_role("link", name="[#1]")).to_be_focused()
+
+
+def test_pages_of_asking_fit_the_screen(open_page, member, guide):
+    long = "w" * 300
+    row = make_answer(
+        guide,
+        creator=f"user:{member.pk}",
+        question=f"Is {long}?",
+        text=f"{long} [#1]",
+        quote=long,
+        heading=long,
+    )
+    page = open_page(member)
+    for address in ("ask", f"answers/{row.pk}", f"answers/{row.pk}/citations/1"):
+        page.goto(f"/w/handbook/{address}")
+        for width in (320, 390, 1024, 1440):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), (
+                address,
+                width,
+            )
+
+
+def test_shift_and_enter_begin_a_line(open_page, member, guide):
+    page = open_page(member)
+    page.goto("/w/handbook/ask")
+    box = page.get_by_label("Your question")
+    expect(box).to_be_focused()
+    box.press_sequentially("How?")
+    page.keyboard.press("Shift+Enter")
+    box.press_sequentially("Why?")
+
+    expect(box).to_have_value("How?\nWhy?")
+    assert not KeptAnswer.objects.exists()

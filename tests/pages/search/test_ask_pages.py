@@ -1,0 +1,269 @@
+"""Asking on pages: the box, the answer with what it cites, and honest words where there is none."""
+
+import re
+import uuid
+
+import pytest
+
+from kebab.people.models import Group, Role
+from search.corpus import delete_documents
+from search.models import Document, KeptAnswer, Source
+from tests.integration.search.answers.making import make_answer
+from tests.integration.search.answers.stub import replies, says
+from tests.integration.search.answers.using import use  # noqa: F401  a fixture
+from tests.pages.search.shelf import Passage, index, make_member, shelve
+from tests.support.corpus import restrict
+
+ASK = "/w/handbook/ask"
+QUESTION = "How do I restart the workers?"
+
+
+@pytest.fixture
+def ask(visitor, guide):
+    """Post a question as the form does, and give the page that it leads to."""
+
+    def post(question=QUESTION, **fields):
+        return visitor.post(ASK, {"question": question, **fields}, follow=True)
+
+    return post
+
+
+def text_of(response):
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.content.decode()))
+
+
+def html_of(response):
+    return response.content.decode()
+
+
+def test_the_tab_leads_to_the_box(visitor, workspace, guide):
+    assert 'href="/w/handbook/ask"' in html_of(visitor.get("/w/handbook/search"))
+    page = html_of(visitor.get(ASK))
+    assert '<textarea id="question" name="question"' in page
+    assert 'aria-current="page">Ask<' in page
+
+
+def test_a_question_leads_to_its_kept_answer(ask, visitor):
+    response = ask()
+    row = KeptAnswer.objects.get()
+
+    assert response.redirect_chain == [(f"/w/handbook/answers/{row.pk}", 302)]
+    assert row.question == QUESTION
+    assert "Push the image, then restart the workers one by one." in text_of(response)
+    assert html_of(visitor.get(f"/w/handbook/answers/{row.pk}")).count(f'id="answer-{row.pk}"') == 1
+
+
+def test_a_marker_leads_to_its_citation_and_its_passage(ask, guide):
+    page = html_of(ask())
+    row = KeptAnswer.objects.get()
+    chunk = row.citations[0]["chunk_id"]
+
+    assert f'href="#cited-{row.pk}-1" hx-get="/w/handbook/answers/{row.pk}/citations/1"' in page
+    assert f'id="cited-{row.pk}-1"' in page
+    lines = row.citations[0]["citation"]
+    place = f"/w/handbook/documents/{guide.doc_id.hex}?start={lines['start']}&amp;end={lines['end']}"
+    assert f"{place}&amp;chunk={chunk}#L{lines['start']}" in page
+    assert "Deploy guide" in page
+    assert "ops/deploy.md#L" in page
+    assert "primary" in page
+
+
+def test_an_extractive_answer_says_so(ask):
+    assert "Quoted, not written" in text_of(ask())
+
+
+def test_what_a_model_wrote_stands_in_paragraphs_with_its_name(ask, use):  # noqa: F811
+    use(says("Restart them [#1].\n\nOne by one [#1]. Not [#9a] or [#01]."))
+    page = html_of(ask())
+
+    assert "Cited answer" in page or "Don’t rely on this" in page
+    assert page.count('class="marker"') == 2
+    assert re.search(r"<p>Restart them <a [^>]*>\[#1\]</a>\.</p>", page)
+    assert "[#9a]" in page
+    assert "written by parrot" in text_of(ask())
+
+
+def test_a_grounded_answer_is_told_from_one_that_is_not(ask, use):  # noqa: F811
+    use(says("Restart them [#1]."))
+    assert "Cited answer" in text_of(ask())
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("Restart them.", "It names no passage that it was taken from."),
+        ("Restart them [#7].", "It names a passage that the model was never given."),
+        ("", "The model wrote nothing."),
+    ],
+)
+def test_a_text_that_can_not_be_held_against_the_passages_says_so(ask, use, said, told):  # noqa: F811
+    use(says(said))
+    page = text_of(ask())
+
+    assert "Don’t rely on this" in page
+    assert told in page
+
+
+def test_a_failed_model_is_told_with_what_was_nearest(ask, use):  # noqa: F811
+    use(replies({}, status=429))
+    page = text_of(ask())
+
+    assert "No whole answer" in page
+    assert "The model is asked too often just now." in page
+    assert "Nearest passages" in page
+
+
+def test_a_refusal_says_why_shows_what_was_nearest_and_offers_to_search(ask):
+    response = ask("Who won the chess olympiad?")
+
+    assert "No answer in the documents" in text_of(response)
+    assert "What was found doesn’t speak of what you asked." in text_of(response)
+    assert "Nearest passages" in text_of(response)
+    assert 'href="/w/handbook/search?q=Who+won+the+chess+olympiad%3F"' in html_of(response)
+
+
+def test_a_question_is_narrowed_to_sources_and_goes_on_so(ask, workspace):
+    shelve(workspace, "other.md", "Restart the workers with the other tool.")
+    page = ask(source=["nowhere"])
+    assert "Nothing was found for this question" in text_of(page)
+    page = ask(source=["handbook"])
+
+    assert page.redirect_chain[0][0].endswith("?source=handbook")
+    assert 'name="source" value="handbook" checked' in html_of(page)
+    assert "Quoted, not written" in text_of(page)
+
+
+@pytest.mark.parametrize("question", ["", "  \r\n ", "x" * 4001])
+def test_what_can_not_be_asked_is_told_and_nothing_typed_is_lost(visitor, guide, question):
+    response = visitor.post(ASK, {"question": question, "source": "handbook"})
+
+    assert response.status_code == 400
+    assert "This can’t be asked." in text_of(response)
+    assert 'name="source" value="handbook" checked' in html_of(response)
+    assert question.strip() in html_of(response)
+    assert not KeptAnswer.objects.exists()
+
+
+def test_text_is_shown_and_never_run(ask, use, workspace):  # noqa: F811
+    hostile = "<script>alert(1)</script><b>restart</b>"
+    shelve(workspace, "hostile.md", f"To restart the mangle, {hostile}", title=hostile)
+    index(workspace)
+    use(says(f"{hostile} [#1]"))
+    page = html_of(ask(f"restart the mangle {hostile}"))
+
+    assert "<script>alert" not in page
+    assert "<b>restart" not in page
+    assert "&lt;script" in page
+
+
+def test_going_on_takes_ones_own_conversation_alone(ask, visitor, workspace, guide):
+    ask()
+    own = KeptAnswer.objects.get()
+    ask("And how do I roll back?", conversation_id=str(own.conversation_id))
+    assert {row.conversation_id for row in KeptAnswer.objects.all()} == {own.conversation_id}
+
+    strange = make_answer(guide)
+    for conversation in (strange.conversation_id, uuid.uuid4()):
+        response = visitor.post(ASK, {"question": QUESTION, "conversation_id": str(conversation)})
+        assert response.status_code == 404
+    assert visitor.post(ASK, {"question": QUESTION, "conversation_id": "x"}).status_code == 400
+
+
+def test_a_passage_stands_between_its_neighbours_with_the_quote_marked(ask, visitor):
+    ask()
+    row = KeptAnswer.objects.get()
+    address = f"/w/handbook/answers/{row.pk}/citations/1"
+    page, fragment = visitor.get(address), visitor.get(address, headers={"HX-Request": "true"})
+
+    assert "Back to the answer" in html_of(page)
+    assert "<html" not in html_of(fragment)
+    for response in (page, fragment):
+        assert "Push the image, then restart the workers one by one." in text_of(response)
+        assert "Roll back with the tag" in text_of(response)
+        assert f"chunk={row.citations[0]['chunk_id']}" in html_of(response)
+    assert visitor.get(f"/w/handbook/answers/{row.pk}/citations/2").status_code == 404
+
+
+def test_a_quoted_sentence_is_marked_in_its_passage(visitor, workspace, member, guide):
+    shelve(workspace, "long.md", "The ferry is slow. The marmalade siren sounds at noon. It is loud.")
+    index(workspace)
+    row = visitor.post(ASK, {"question": "When does the marmalade siren sound?"}, follow=True)
+    answer = KeptAnswer.objects.get()
+    page = html_of(visitor.get(f"/w/handbook/answers/{answer.pk}/citations/1"))
+
+    assert row.status_code == 200
+    assert re.search(r"<mark>[^<]*marmalade siren sounds at noon\.</mark> It is", page)
+
+
+def test_a_passage_that_has_changed_since_is_told_with_what_was_cited(ask, visitor, workspace):
+    ask()
+    row = KeptAnswer.objects.get()
+    shelve(workspace, "ops/deploy.md", "Nothing is left of it.", title="Deploy guide")
+    page = text_of(visitor.get(f"/w/handbook/answers/{row.pk}/citations/1"))
+
+    assert "The document has changed since" in page
+    assert "restart the workers one by one" in page
+
+
+def test_an_answer_is_of_who_asked_and_of_who_reviews(ask, client, workspace):
+    ask()
+    row = KeptAnswer.objects.get()
+    pages = [f"/w/handbook/answers/{row.pk}", f"/w/handbook/answers/{row.pk}/citations/1"]
+    for role, status in ((Role.VIEWER, 404), (Role.EDITOR, 404), (Role.ADMIN, 200), (Role.OWNER, 200)):
+        client.force_login(make_member(workspace, f"{role}@example.org", role))
+        for page in pages:
+            assert client.get(page).status_code == status, (role, page)
+    reviewed = client.get(pages[0])
+    assert "Asked by ada@example.org" in text_of(reviewed)
+    assert "<textarea" not in html_of(reviewed)
+
+
+def test_what_one_may_no_longer_read_takes_its_answer_along(ask, visitor, workspace):
+    ask()
+    row = KeptAnswer.objects.get()
+    restrict(Source.objects.get(key="handbook"), Group.objects.create(workspace=workspace, name="crew"))
+
+    for page in (f"/w/handbook/answers/{row.pk}", f"/w/handbook/answers/{row.pk}/citations/1"):
+        hidden = visitor.get(page)
+        missing = visitor.get(page.replace(str(row.pk), str(uuid.uuid4())))
+        assert hidden.status_code == 404
+        assert hidden.content == missing.content
+    assert "handbook</span>" not in html_of(visitor.get(ASK))
+
+
+def test_an_answer_whose_document_goes_meanwhile_is_shown_once(ask, use, workspace):  # noqa: F811
+    def behave(exchange):
+        from kebab.tenancy.acting import acting_everywhere
+
+        with acting_everywhere():
+            delete_documents(workspace, [Document.objects.get(path="ops/deploy.md").doc_id])
+        says("Restart them [#1].")(exchange)
+
+    use(behave)
+    response = ask()
+
+    assert response.redirect_chain == []
+    assert "Restart them" in text_of(response)
+    assert "has been deleted meanwhile" in text_of(response)
+    assert not KeptAnswer.objects.exists()
+
+
+def test_a_workspace_without_documents_says_so(visitor, workspace):
+    page = text_of(visitor.get(ASK))
+    assert "There is nothing to answer from yet." in page
+    refused = visitor.post(ASK, {"question": "Is there anything?"}, follow=True)
+    assert "Nothing was found for this question" in text_of(refused)
+
+
+def test_huge_titles_and_words_are_cut(visitor, workspace, member, guide):
+    passage = Passage(
+        text="The walrus " + "w" * 300 + " sings.",
+        heading_path=("h" * 200_000,),
+        spans=[{"kind": "line", "start": 1, "end": 1}],
+    )
+    shelve(workspace, "huge.md", passage.text, title="t" * 500, passages=[passage])
+    index(workspace)
+    response = visitor.post(ASK, {"question": "What does the walrus sing?"}, follow=True)
+
+    assert response.status_code == 200
+    assert len(response.content) < 60_000

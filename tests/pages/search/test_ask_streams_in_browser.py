@@ -1,0 +1,221 @@
+"""Answers that come as they are made, in a real browser, from the application that serves them."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from kebab.people.models import Group, Membership
+from search.models import KeptAnswer, Source
+from tests.api.mcp.serving import served
+from tests.integration.search.answers.stub import drips, in_turn, says
+from tests.integration.search.answers.using import use  # noqa: F401  a fixture
+from tests.support.browsing import listen, needs_browser, session_cookie
+from tests.support.corpus import restrict
+from tests.support.stack import eventually
+
+pytestmark = [*needs_browser, pytest.mark.django_db(transaction=True)]
+QUESTION = "How do I restart the workers?"
+
+
+@pytest.fixture
+def open_ask(browser, guide, member):
+    """The page for asking, of a member, on the server that streams; what its console says fails the test."""
+    complaints, contexts = [], []
+    with served() as url:
+
+        def open_(**options):
+            context = browser.new_context(base_url=url, **options)
+            contexts.append(context)
+            context.add_cookies([session_cookie(member, url)])
+            page = context.new_page()
+            page.set_default_timeout(15_000)
+            listen(page, url, complaints)
+            page.goto("/w/handbook/ask")
+            return page
+
+        open_.complaints = complaints
+        yield open_
+        for context in contexts:
+            context.close()
+    assert complaints == []
+
+
+def ask(page, question=QUESTION):
+    page.locator("#question").fill(question)
+    page.keyboard.press("Enter")
+
+
+def held(*pieces):
+    """Say these pieces, then wait until the test lets it go on to its end."""
+
+    def behave(exchange):
+        exchange.begin_stream()
+        for piece in pieces:
+            exchange.send_piece(piece)
+        exchange.server.released.wait()
+        exchange.send_piece("", "stop")
+        exchange.send_event("[DONE]")
+
+    return behave
+
+
+def test_hits_come_first_then_the_text_then_the_answer_as_every_page_shows_it(open_ask, use):  # noqa: F811
+    stub = use(held("Restart them ", "one by one [#1]."))
+    page = open_ask()
+    ask(page)
+    live = page.locator(".turn.live")
+
+    expect(live).to_contain_text("Deploy guide")
+    expect(live.locator("[aria-live=polite]")).to_have_attribute("aria-busy", "true")
+    expect(live.locator("[aria-live=polite]")).to_have_text("Restart them one by one [#1].")
+    stub.released.set()
+    turn = page.get_by_role("article", name=QUESTION)
+    expect(turn.get_by_text("Cited answer")).to_be_visible()
+    expect(page.locator(".turn.live")).to_have_count(0)
+    expect(page.locator("[role=status][data-announced]")).to_contain_text("Cited answer")
+    row = KeptAnswer.objects.get()
+    expect(page).to_have_url(re.compile(f"/w/handbook/answers/{row.pk}$"))
+    turn.get_by_role("link", name="[#1]").click()
+    expect(turn.locator(".here")).to_contain_text("restart the workers one by one")
+
+
+def test_the_next_question_goes_on_with_the_conversation(open_ask):
+    page = open_ask()
+    ask(page)
+    expect(page.get_by_role("article", name=QUESTION)).to_contain_text("Quoted, not written")
+    expect(page.get_by_label("Go on")).to_have_value("")
+    ask(page, "And how do I roll back?")
+    expect(page.get_by_role("article", name="And how do I roll back?")).to_be_visible()
+
+    assert page.get_by_role("article").count() == 2
+    assert len({row.conversation_id for row in KeptAnswer.objects.all()}) == 1
+
+
+def test_stopping_ends_the_model_and_keeps_what_had_come(open_ask, use):  # noqa: F811
+    stub = use(drips)
+    page = open_ask()
+    ask(page)
+    expect(page.locator(".turn.live")).to_contain_text("Enough")
+    page.get_by_role("button", name="Stop").click()
+
+    expect(page.locator(".turn.live")).to_contain_text("Stopped.")
+    assert stub.was_left.wait(15)
+    eventually(KeptAnswer.objects.exists, "the answer is kept")
+    assert KeptAnswer.objects.get().reason == "stopped"
+    assert page.locator("[name=conversation_id]").input_value() == str(
+        KeptAnswer.objects.get().conversation_id
+    )
+
+
+def test_leaving_the_page_ends_the_model(open_ask, use):  # noqa: F811
+    stub = use(drips)
+    page = open_ask()
+    ask(page)
+    expect(page.locator(".turn.live")).to_contain_text("Enough")
+    page.goto("/w/handbook/search")
+
+    assert stub.was_left.wait(15)
+
+
+def test_a_right_that_ends_meanwhile_is_told(open_ask, use):  # noqa: F811
+    use(drips)
+    page = open_ask()
+    ask(page)
+    expect(page.locator(".turn.live")).to_contain_text("Enough")
+    workspace = Source.objects.get().workspace
+    restrict(Source.objects.get(), Group.objects.create(workspace=workspace, name="crew"))
+
+    expect(page.locator(".turn.live")).to_contain_text("The answer broke off")
+
+
+def test_a_question_that_is_refused_is_told_and_not_lost(open_ask):
+    page = open_ask()
+    page.locator("[name=conversation_id]").evaluate("field => field.value = crypto.randomUUID()")
+    ask(page)
+    expect(page.locator(".turn.live")).to_contain_text("This conversation is not there any more.")
+    expect(page.locator("#question")).to_have_value(QUESTION)
+    Membership.objects.all().delete()
+    ask(page)
+    expect(page.locator(".turn.live").last).to_contain_text("not there any more")
+
+    assert [text for text in open_ask.complaints if "404" not in text] == []
+    open_ask.complaints.clear()
+
+
+def test_what_a_model_writes_is_text_while_it_comes(open_ask, use):  # noqa: F811
+    stub = use(held("<i id=pwned>restart</i> [#1]"))
+    page = open_ask()
+    ask(page)
+    expect(page.locator(".turn.live")).to_contain_text("<i id=pwned>restart</i>")
+    stub.released.set()
+    expect(page.get_by_role("article", name=QUESTION)).to_contain_text("<i id=pwned>restart</i>")
+
+    expect(page.locator("#pwned")).to_have_count(0)
+
+
+def test_a_failure_of_the_model_is_the_answers_state(open_ask, use):  # noqa: F811
+    use(in_turn([says(""), says("Restart them [#1].")]))
+    page = open_ask()
+    ask(page)
+    expect(page.get_by_role("article", name=QUESTION)).to_contain_text("The model wrote nothing.")
+    ask(page, "How do I restart all of the workers?")
+    expect(page.get_by_text("Cited answer", exact=True)).to_be_visible()
+
+
+def test_a_link_within_the_page_leaves_the_answer_alone(open_ask, use):  # noqa: F811
+    stub = use(held("Restart them [#1]."))
+    page = open_ask()
+    ask(page)
+    expect(page.locator(".turn.live")).to_contain_text("Restart them")
+    page.get_by_role("link", name="Skip").focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("#"))
+    stub.released.set()
+
+    expect(page.get_by_text("Cited answer", exact=True)).to_be_visible()
+    page.go_back()
+    expect(page.get_by_text("Cited answer", exact=True)).to_have_count(0)
+
+
+def test_rare_separators_of_lines_break_no_event(open_ask, use):  # noqa: F811
+    stub = use(held("Restart\u2028them\u2029", "one by one [#1]."))
+    page = open_ask()
+    ask(page)
+    expect(page.locator(".turn.live")).to_contain_text(re.compile("Restart.them.one by one", re.DOTALL))
+    stub.released.set()
+
+    expect(page.get_by_text("Cited answer", exact=True)).to_be_visible()
+
+
+@pytest.mark.parametrize("fails", [lambda route: route.abort(), lambda route: route.fulfill(status=503)])
+def test_an_answer_whose_page_does_not_come_is_shown_with_the_way_to_it(open_ask, fails):
+    page = open_ask()
+    page.route("**/answers/*", fails)
+    ask(page)
+    live = page.locator(".turn.live")
+    expect(live).to_contain_text("The answer is kept, but its page didn’t come.")
+    row = KeptAnswer.objects.get()
+    expect(live.locator("[data-part=text]")).to_have_text(row.text)
+    expect(page.get_by_label("Go on")).to_have_value("")
+    page.unroute("**/answers/*")
+    live.get_by_role("link", name="The kept answer").click()
+
+    expect(page).to_have_url(re.compile(f"/answers/{row.pk}$"))
+    assert [
+        text for text in open_ask.complaints if "Failed to load" not in text and str(row.pk) not in text
+    ] == []
+    open_ask.complaints.clear()
+
+
+def test_closing_a_passage_leads_back_to_the_marker_that_opened_it(open_ask):
+    page = open_ask()
+    for question in (QUESTION, "And how do I roll back?"):
+        ask(page, question)
+        turn = page.get_by_role("article", name=question)
+        turn.locator(".marker").first.click()
+        expect(turn.locator(".here")).to_be_visible()
+    first = page.get_by_role("article", name=QUESTION)
+    first.locator("[data-close]").click()
+
+    expect(first.locator(".marker").first).to_be_focused()

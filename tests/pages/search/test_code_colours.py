@@ -1,0 +1,156 @@
+"""Code in colours: the same text, escaped, within limits; two sets of colours that can be read."""
+
+import re
+from html import unescape
+
+import pytest
+
+from search.lexing.child import spans
+from search.pages import colours
+from search.pages.colours import Code, coloured, language_of_fence, language_of_path
+from tests.pages.search.shelf import Passage, shelve
+from tests.support.paths import ROOT
+
+CODE = '# note\ndef run(n):\n    """Of\n    two lines."""\n    return "<b>" + n\n'
+# For each continued line, Pygments' lexer of C takes twice as long, within one match: this would take years.
+HOSTILE_C = ["int x//\\", *["//\\"] * 60, ";"]
+PYTHON = Code(lines=["def run(): pass"], language="python")
+SHEETS = ("kebab/pages/static/kebab/site.css", "search/static/search/document.css")
+
+
+def lines_of(lines, language):
+    [written] = coloured([Code(lines=lines, language=language)])
+    return written
+
+
+def plain(line):
+    return unescape(re.sub(r"<[^>]*>", "", line))
+
+
+@pytest.mark.parametrize("language", ["", *sorted(colours._LANGUAGES)])
+def test_colours_change_no_text_and_escape_it(language):
+    lines = [*CODE.split("\n"), "<script>alert('x')</script>", "\tשלום 🎉 \x0b \x0c &amp; </span>", ""]
+    written = lines_of(lines, language)
+
+    assert [plain(line) for line in written] == lines
+    assert not any("<script" in line or "<b>" in line for line in written)
+    assert all(line.count("<span") == line.count("</span>") for line in written)
+
+
+def test_words_have_the_class_of_what_they_are():
+    note, definition, begun, ended, returned, _ = lines_of(CODE.split("\n"), "python")
+
+    assert note == '<span class="c"># note</span>'
+    assert '<span class="k">def</span> <span class="f">run</span>' in definition
+    assert '<span class="s">' in begun
+    assert '<span class="s">' in ended
+    assert '<span class="s">&lt;b&gt;</span>' in returned
+
+
+@pytest.mark.parametrize(
+    ("path", "language"),
+    [("a/b.py", "python"), ("Dockerfile", "docker"), ("a.TSX", "typescript"), ("a.txt", ""), ("a.md", "")],
+)
+def test_a_path_says_the_language(path, language):
+    assert language_of_path(path) == language
+
+
+@pytest.mark.parametrize(
+    ("info", "language"),
+    [("python", "python"), ("{.sh .numbered}", "bash"), ("c++ title", "cpp"), ("", ""), ("<b>", "")],
+)
+def test_the_line_that_opens_a_fence_says_the_language(info, language):
+    assert language_of_fence(info) == language
+
+
+@pytest.mark.parametrize("lines", [["x = 1 "] * 20_000, ["x" * 1_001]])
+def test_long_code_stays_plain(lines):
+    assert lines_of(lines, "python") == lines
+
+
+def test_what_comes_after_the_allowance_of_time_stays_plain():
+    assert list(spans("python", "def run(): pass", ends_at=float("inf")))
+    assert list(spans("python", "def run(): pass", ends_at=0)) == []
+
+
+@pytest.mark.parametrize("language", ["c", "cpp"])
+def test_a_word_that_takes_for_ever_takes_only_the_colours_of_what_comes_after_it(language, caplog):
+    hostile = Code(lines=HOSTILE_C, language=language)
+    before, within, after = coloured([PYTHON, hostile, PYTHON])
+
+    assert before == ['<span class="k">def</span> <span class="f">run</span>(): <span class="k">pass</span>']
+    assert within == HOSTILE_C
+    assert after == PYTHON.lines
+    assert "without colours" in caplog.text
+
+
+def test_what_the_lexer_says_changes_no_text():
+    spans_of_a_lexer = [(0, 3, "k"), (2, 5, "s"), (4, 99, "c")]
+
+    assert list(colours._words("def run", spans_of_a_lexer)) == [
+        ("", ""),
+        ("k", "def"),
+        ("", " "),
+        ("c", "run"),
+        ("", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "mime", "text"),
+    [
+        ("a.c", "text/x-c", "\n".join(HOSTILE_C)),
+        ("a.md", "text/markdown", "\n".join(["```cpp", *HOSTILE_C, "```"])),
+    ],
+)
+def test_a_page_of_code_that_takes_for_ever_is_answered(visitor, workspace, path, mime, text):
+    media = "text" if path.endswith(".md") else "code"
+    document = shelve(workspace, path, text, media=media, mime=mime, passages=[Passage(text="x")])
+    page = visitor.get(f"/w/handbook/documents/{document.doc_id.hex}").content.decode()
+
+    assert "int x//" in page
+
+
+def test_code_is_shown_in_colours_by_line(visitor, workspace):
+    document = shelve(
+        workspace, "a.py", CODE, media="code", mime="text/x-python", passages=[Passage(text="x")]
+    )
+    page = visitor.get(f"/w/handbook/documents/{document.doc_id.hex}?start=2&end=2").content.decode()
+
+    assert '<li id="L2" class="cited">' in page
+    assert '<code><span class="k">def</span>' in page
+    assert "&lt;b&gt;" in page
+
+
+def test_a_fence_is_shown_in_colours(visitor, workspace):
+    document = shelve(workspace, "a.md", f"# A\n\n```python\n{CODE}```\n", passages=[Passage(text="x")])
+    page = visitor.get(f"/w/handbook/documents/{document.doc_id.hex}").content.decode()
+
+    assert '<span class="line" id="L5"><span class="k">def</span>' in page
+
+
+def luminance(colour):
+    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one, other):
+    """By WCAG 2.2, 1 to 21."""
+    lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def test_each_colour_of_code_can_be_read_wherever_it_stands():
+    root = ROOT
+    sheets = "".join((root / sheet).read_text() for sheet in SHEETS)
+    found = {}
+    for name, value in re.findall(r"--([\w-]+): (#[0-9a-f]{6});", sheets):
+        found.setdefault(name, []).append(value)
+    codes = {name: values for name, values in found.items() if name.startswith("code-") or name == "bad"}
+
+    assert len(codes) == 7
+    for values in codes.values():
+        for theme, colour in enumerate(values):
+            for paper in ("paper", "surface", "cited"):
+                assert contrast(colour, found[paper][theme]) >= 4.5

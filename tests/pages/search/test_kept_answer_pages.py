@@ -1,0 +1,168 @@
+"""Kept answers on pages: conversations, whether one still holds, everybody's, and forgetting one."""
+
+import re
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from kebab.people.models import Group, Role
+from search.models import KeptAnswer, Source
+from tests.integration.search.answers.making import make_answer
+from tests.pages.search.shelf import make_member, shelve
+from tests.support.corpus import restrict
+
+GUIDE_LINE = "Push the image, then restart the workers one by one."
+
+
+@pytest.fixture
+def answered(guide, member):
+    """Make an answer of the member's, so many minutes old."""
+
+    def make(question, *, minutes=0, **fields):
+        created_at = timezone.now() - timedelta(minutes=minutes)
+        values = {"creator": f"user:{member.pk}", "quote": GUIDE_LINE, **fields}
+        return make_answer(guide, question=question, created_at=created_at, **values)
+
+    return make
+
+
+def at(tail):
+    return f"/w/handbook/{tail}"
+
+
+def html_of(response):
+    return response.content.decode()
+
+
+def text_of(response):
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html_of(response)))
+
+
+def test_conversations_are_listed_newest_first_by_their_first_question(visitor, answered):
+    old = answered("What was first?", minutes=9)
+    answered("What came after it?", minutes=1, conversation_id=old.conversation_id)
+    new = answered("What is newer?", minutes=5)
+    answered("Whose is it?", creator="user:0")
+    page = html_of(visitor.get(at("ask")))
+    listed = re.findall(r"/conversations/([0-9a-f-]{36})\"", page)
+
+    assert [each for each in listed if set(each) - {"0", "-"}] == [
+        str(new.conversation_id),
+        str(old.conversation_id),
+    ]
+    assert "What was first?" in page
+    assert "What came after it?" not in page
+    assert "Whose is it?" not in page
+
+
+def test_a_list_of_many_conversations_goes_on(visitor, answered):
+    for number in range(52):
+        answered(f"Question {number:02}?", minutes=number)
+    first = html_of(visitor.get(at("ask")))
+    following = re.search(r'href="(\?cursor=[^"]+)">Earlier conversations', first)[1]
+    rest = html_of(visitor.get(at("ask") + following))
+
+    assert "Question 49?" in first
+    assert "Question 50?" not in first
+    assert re.findall(r"Question \d\d", rest) == ["Question 50", "Question 51"]
+    assert visitor.get(at("ask?cursor=x")).status_code == 400
+
+
+def test_a_conversation_shows_its_turns_in_order_and_goes_on(visitor, answered):
+    first = answered("What was first?", minutes=9)
+    answered("What came after it?", minutes=1, conversation_id=first.conversation_id)
+    page = html_of(visitor.get(at(f"conversations/{first.conversation_id}")))
+
+    assert page.index("What was first?") < page.index("What came after it?")
+    assert page.count("<article") - page.count('<article class="turn live"') == 2
+    assert f'name="conversation_id" value="{first.conversation_id}"' in page
+
+
+def test_going_on_leads_to_the_turn_in_its_conversation(visitor, answered):
+    first = answered("How do I restart the workers?", minutes=9)
+    fields = {"question": "How do I roll back?", "conversation_id": str(first.conversation_id)}
+    response = visitor.post(at("ask"), fields)
+    row = KeptAnswer.objects.exclude(pk=first.pk).get()
+
+    assert response["Location"] == at(f"conversations/{first.conversation_id}#answer-{row.pk}")
+
+
+def test_a_conversation_is_its_askers_alone(client, workspace, answered):
+    row = answered("What was first?")
+    address = at(f"conversations/{row.conversation_id}")
+    for role in Role:
+        client.force_login(make_member(workspace, f"{role}@example.org", role))
+        strange, missing = client.get(address), client.get(at(f"conversations/{uuid.uuid4()}"))
+        assert strange.status_code == 404
+        assert strange.content == missing.content
+
+
+def test_an_answer_is_deleted_and_the_rest_of_its_conversation_stays(visitor, answered):
+    first = answered("What was first?", minutes=9)
+    later = answered("What came after it?", conversation_id=first.conversation_id)
+    assert f'action="/w/handbook/answers/{first.pk}/delete"' in html_of(
+        visitor.get(at(f"answers/{first.pk}"))
+    )
+    response = visitor.post(at(f"answers/{first.pk}/delete"), follow=True)
+
+    assert response.redirect_chain == [(at("ask"), 302)]
+    assert "The answer was deleted." in text_of(response)
+    assert list(KeptAnswer.objects.values_list("pk", flat=True)) == [later.pk]
+    assert visitor.post(at(f"answers/{first.pk}/delete")).status_code == 404
+    assert visitor.get(at(f"answers/{later.pk}/delete"))["Location"] == at(f"answers/{later.pk}")
+
+
+def test_only_askers_and_reviewers_delete(client, workspace, answered):
+    row = answered("What was first?")
+    for role in (Role.VIEWER, Role.EDITOR):
+        client.force_login(make_member(workspace, f"{role}@example.org", role))
+        assert client.post(at(f"answers/{row.pk}/delete")).status_code == 404
+    assert KeptAnswer.objects.exists()
+    client.force_login(make_member(workspace, "admin@example.org", Role.ADMIN))
+    assert client.post(at(f"answers/{row.pk}/delete")).status_code == 302
+    assert not KeptAnswer.objects.exists()
+
+
+@pytest.mark.parametrize("headers", [{}, {"HX-Request": "true"}])
+def test_each_citation_is_told_to_stand_or_to_have_changed(visitor, workspace, answered, headers):
+    row = answered("How do I restart?")
+    address = at(f"answers/{row.pk}/check")
+    assert f'href="{address}"' in html_of(visitor.get(at(f"answers/{row.pk}")))
+    assert "Still stands now at ops/deploy.md#L3" in text_of(visitor.get(address, headers=headers))
+
+    shelve(workspace, "ops/deploy.md", "Nothing is left of it.", title="Deploy guide")
+    page = visitor.get(address, headers=headers)
+    assert "The document doesn’t say it any more" in text_of(page)
+    assert ("<html" in html_of(page)) is (headers == {})
+
+
+def test_who_may_not_read_an_answer_may_not_check_it(visitor, workspace, answered):
+    row = answered("How do I restart?")
+    restrict(Source.objects.get(key="handbook"), Group.objects.create(workspace=workspace, name="crew"))
+    for page in (f"answers/{row.pk}/check", f"conversations/{row.conversation_id}"):
+        assert visitor.get(at(page)).status_code == 404
+    assert "How do I restart?" not in html_of(visitor.get(at("ask")))
+    assert "How do I restart?" not in html_of(visitor.get(at("answers")))
+
+
+def test_everybodys_answers_are_for_who_reviews_and_said_to_be_so(client, workspace, answered):
+    answered("What did Ada ask?", asked_by="ada@example.org")
+    for role in Role:
+        client.force_login(make_member(workspace, f"{role}@example.org", role))
+        page, ask = client.get(at("answers")), client.get(at("ask"))
+        is_reviewer = role in (Role.ADMIN, Role.OWNER)
+        assert ("What did Ada ask?" in text_of(page)) is is_reviewer
+        assert ("Everybody’s answers" in text_of(page)) is is_reviewer
+        assert ("ada@example.org" in text_of(page)) is is_reviewer
+        assert ("Review everybody’s answers" in text_of(ask)) is is_reviewer
+
+
+def test_ones_own_answers_are_listed_with_what_they_came_to(visitor, answered):
+    answered("Who won?", state="refused", reason="not_covered", text="")
+    page = text_of(visitor.get(at("answers")))
+
+    assert "Your answers" in page
+    assert "Who won?" in page
+    assert "No answer in the documents" in page

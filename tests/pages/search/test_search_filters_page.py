@@ -1,0 +1,195 @@
+"""The search page's filters: chosen by links, counted, removed one by one."""
+
+import html
+import re
+
+import pytest
+
+from kebab.people.models import Group
+from search import node
+from search.models import Document, Source
+from search.readers import restrict
+from tests.pages.search.shelf import index, shelve
+
+
+@pytest.fixture
+def shelf(transactional_db, workspace):
+    for n, lang in enumerate(("en", "en", "de")):
+        tags = (f"tag{n}", "all")
+        shelve(workspace, f"{n}.md", f"restart worker {n}", title=f"Part {n}", lang=lang, tags=tags)
+    Source.objects.filter(workspace=workspace).update(title="Our <b>handbook</b>")
+    index(workspace)
+
+
+def search_page(visitor, **parameters):
+    return visitor.get("/w/handbook/search", {"mode": "lexical"} | parameters).content.decode()
+
+
+def links(page):
+    """The filters' addresses by what they are called."""
+    found = re.findall(r'<a href="([^"]+)"[^>]*><span class="value">([^<]+)</span>', page)
+    return {html.unescape(label): html.unescape(address) for address, label in found}
+
+
+def hits(page):
+    return re.findall(r'id="hit-\d+"><a [^>]+>(Part \d)', page)
+
+
+def counted(page, label):
+    value = re.search(rf'<span class="value">{label}</span> <span class="documents">(\d+)</span>', page)
+    return None if value is None else int(value[1])
+
+
+def test_values_are_counted_and_chosen_by_links(visitor, shelf):
+    page = search_page(visitor, q="restart")
+    chosen = visitor.get(links(page)["German"]).content.decode()
+
+    assert counted(page, "German") == 1 and counted(page, "English") == 2
+    assert hits(chosen) == ["Part 2"]
+    assert counted(chosen, "English") == 2
+    assert counted(chosen, "tag0") is None
+
+
+def trusted(workspace, levels):
+    for n, level in enumerate(levels):
+        shelve(workspace, f"{n}.md", f"restart worker {n}", title=f"Part {n}", trust_level=level)
+    index(workspace)
+
+
+def test_trust_is_a_filter_as_soon_as_some_are_trusted_less(transactional_db, visitor, workspace):
+    trusted(workspace, ["primary", "unknown", "unknown"])
+    page = search_page(visitor, q="restart")
+
+    assert counted(page, "Primary") == 1
+    assert hits(visitor.get(links(page)["Primary"]).content.decode()) == ["Part 0"]
+
+
+def test_trust_is_no_filter_where_all_are_trusted_alike(transactional_db, visitor, workspace):
+    trusted(workspace, ["primary", "primary"])
+
+    assert "Primary" not in links(search_page(visitor, q="restart"))
+
+
+def test_dates_are_a_filter_where_some_are_older_than_all_of_them(visitor, workspace, shelf):
+    assert "Yesterday" not in links(search_page(visitor, q="restart"))
+    Document.objects.in_workspace(workspace).filter(path="0.md").update(indexed_at="2001-02-03T04:05:06Z")
+    node.mirror_files(workspace.pk).remove_all()
+    index(workspace)
+    page = search_page(visitor, q="restart")
+
+    assert counted(page, "Yesterday") == counted(page, "A year ago") == 2
+    assert "Part 0" not in hits(visitor.get(links(page)["Yesterday"]).content.decode())
+
+
+def test_a_second_value_of_a_filter_widens_and_the_same_again_leaves_it_out(visitor, shelf):
+    german = visitor.get(links(search_page(visitor, q="restart"))["German"]).content.decode()
+    both = visitor.get(links(german)["English"]).content.decode()
+
+    assert len(hits(both)) == 3
+    assert len(hits(visitor.get(links(both)["German"]).content.decode())) == 2
+
+
+def test_filters_in_use_are_removed_one_by_one_or_all(visitor, shelf):
+    page = search_page(visitor, q="restart", lang="de", tags_any="tag2")
+    removing = [html.unescape(each) for each in re.findall(r'class="chip[^"]*" href="([^"]+)"', page)]
+
+    assert "Language: German" in page and "Tag: tag2" in page
+    assert [len(hits(visitor.get(each).content.decode())) for each in removing] == [1, 1, 3]
+
+
+def test_a_new_query_mode_and_number_of_hits_keep_the_filters(visitor, shelf):
+    page = search_page(visitor, q="restart", lang="de")
+
+    assert '<input type="hidden" name="lang" value="de">' in page
+    assert "mode=vector&amp;k=10&amp;lang=de" in page
+    assert "mode=lexical&amp;k=20&amp;lang=de" in page
+
+
+def test_sources_go_by_their_titles(visitor, workspace, shelf):
+    page = search_page(visitor, q="restart", source="handbook")
+
+    assert "Source: Our &lt;b&gt;handbook&lt;/b&gt;" in page
+    assert len(hits(page)) == 3
+
+
+def test_nothing_found_with_filters_offers_the_search_without(visitor, shelf):
+    page = search_page(visitor, q="restart", lang="fr")
+    address = re.search(r'<a class="button quiet" href="([^"]+)">Search without the filter</a>', page)[1]
+
+    assert len(hits(visitor.get(html.unescape(address)).content.decode())) == 3
+
+
+def test_filters_that_cannot_be_understood_are_refused_with_the_remedy(visitor, shelf):
+    for name, value, message in [
+        ("trust_min", "<best>", "is not one of primary"),
+        ("ingested_after", "soon", "is not a time like 2026-01-31T12:00:00Z"),
+        ("media", "vinyl", "is not one of text"),
+    ]:
+        response = visitor.get("/w/handbook/search", {"q": "restart", name: value})
+        assert response.status_code == 400
+        assert message in response.content.decode()
+    many = visitor.get("/w/handbook/search", {"q": "restart", "tags_any": [f"t{n}" for n in range(101)]})
+    assert many.status_code == 400 and "give 100 at most" in many.content.decode()
+
+
+def test_of_a_moment_the_last_that_is_given_counts(visitor, shelf):
+    page = search_page(visitor, q="restart", ingested_after=["2000-01-01", "2999-01-01"])
+
+    assert hits(page) == []
+    assert "Indexed since: 2999-01-01" in page
+    assert len(hits(search_page(visitor, q="restart", ingested_after="2000-01-01"))) == 3
+
+
+def test_who_is_typing_gets_hits_first_and_is_told_where_the_counts_are(visitor, shelf):
+    page = visitor.get(
+        "/w/handbook/search", {"q": "restart"}, headers={"hx-request": "true"}
+    ).content.decode()
+    address = html.unescape(re.search(r'hx-get="([^"]+)" hx-trigger="load', page)[1])
+
+    assert 'class="facet"' not in page
+    assert counted(visitor.get(address).content.decode(), "German") == 1
+
+
+def test_counts_that_would_take_too_long_are_left_out(visitor, shelf, settings):
+    settings.KEBAB_LEG_LIMIT_MS = 0
+    page = search_page(visitor, q="restart", mode="vector")
+
+    assert "The filters can’t be counted right now." in page
+    assert len(hits(page)) == 3
+    part = visitor.get("/w/handbook/search/filters", {"q": "restart"}, headers={"hx-request": "true"})
+    assert "The filters can’t be counted right now." in part.content.decode()
+
+
+def test_a_query_whose_words_make_no_sense_is_searched_for_by_meaning_without_counts(visitor, shelf):
+    page = search_page(visitor, q="'\"'", mode="vector")
+
+    assert len(hits(page)) == 3
+    assert 'class="facet"' not in page
+    assert "can’t be counted" not in page
+
+
+def test_refused_filters_take_the_place_of_those_before(visitor, shelf):
+    address = "/w/handbook/search/filters?q=restart&trust_min=best"
+    response = visitor.get(address, headers={"hx-request": "true"})
+
+    assert response.status_code == 400
+    assert response["HX-Reswap"] == "innerHTML"
+    assert response.content.decode().strip() == ""
+
+
+def test_filters_that_are_opened_as_a_page_lead_to_the_search(visitor, shelf):
+    headers = {"sec-fetch-dest": "document"}
+    response = visitor.get("/w/handbook/search/filters", {"q": "restart", "lang": "de"}, headers=headers)
+
+    assert response.status_code == 302
+    assert response.url == "/w/handbook/search?q=restart&mode=hybrid&k=10&lang=de"
+
+
+def test_a_source_that_is_hidden_is_called_what_it_was_called_by(visitor, workspace, shelf):
+    source = Source.objects.get(workspace=workspace)
+    restrict(source, [Group.objects.create(workspace=workspace, name="few").pk])
+    page = search_page(visitor, q="restart", source="handbook")
+
+    assert "Source: handbook" in page
+    assert "Our " not in page and 'class="facet"' not in page
+    assert hits(page) == []

@@ -1,0 +1,137 @@
+"""A thousand wrong passwords and a thousand wrong tokens are stopped, and nobody else is."""
+
+import base64
+import secrets
+
+import pytest
+from django.db import connection, transaction
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from kebab.limits.limiter import limiter
+from kebab.people.models import Membership, Role, User
+from kebab.people.tokens import mint_token, verify_token
+from tests.support.actors import make_workspace
+from tests.support.api import address
+
+# Thousands of requests of which most ask nothing of Postgres, which ends a transaction that is idle so long.
+pytestmark = pytest.mark.django_db(transaction=True)
+_N = 1_000
+# A process that waits too long for Redis counts alone for a while, so that each limit may be reached twice.
+_COUNTERS = 2
+_ATTACKER, _ELSEWHERE = "203.0.113.7", "198.51.100.4"
+_PASSWORD = "correct horse 7 battery"
+
+
+@pytest.fixture(autouse=True)
+def _limits(settings):
+    """The limits as they are shipped; the rest of the suite has none."""
+    settings.KEBAB_BAD_TOKEN_LIMIT = "60/minute"
+    settings.KEBAB_SIGN_IN_LIMITS = {"account": "10/15 minutes", "address": "100/15 minutes"}
+    _forget_counts()
+    yield
+    _forget_counts()
+
+
+def _forget_counts():
+    for window in (limiter()._shared, limiter()._own):
+        window.storage.reset()
+
+
+@pytest.fixture
+def workspace(transactional_db):
+    return make_workspace()
+
+
+@pytest.fixture
+def owner(workspace):
+    user = User.objects.create_user("owner@example.org", _PASSWORD)
+    Membership.objects.create(workspace=workspace, user=user, role=Role.OWNER)
+    return user
+
+
+def _sign_in(password, email="owner@example.org", of=_ATTACKER):
+    client = Client(REMOTE_ADDR=of)
+    return client, client.post("/login", {"username": email, "password": password})
+
+
+def _ask(workspace, token, of=_ATTACKER):
+    headers = {"Authorization": f"Bearer {token}"}
+    return Client(REMOTE_ADDR=of).get(address(workspace, "/documents"), headers=headers)
+
+
+def _bad_token():
+    prefix = base64.b32encode(secrets.token_bytes(8)).decode().lower().rstrip("=")[:12]
+    return f"kbb_{prefix}_{secrets.token_urlsafe(32)}"
+
+
+def test_a_thousand_wrong_passwords_are_stopped_and_the_owner_signs_in_elsewhere(workspace, owner):
+    session, signed_in = _sign_in(_PASSWORD, of=_ELSEWHERE)
+    assert signed_in.status_code == 302
+    answers = [_sign_in(f"wrong {number}")[1] for number in range(_N)]
+    tried = [answer for answer in answers if answer.status_code != 429]
+
+    assert len(tried) <= _COUNTERS * 10
+    assert all(int(each.headers["Retry-After"]) > 0 for each in answers if each.status_code == 429)
+    # Not even the right password is taken from there, or guessing would go on.
+    assert _sign_in(_PASSWORD)[1].status_code == 429
+    assert session.get(f"/w/{workspace.slug}/search").status_code == 200
+    assert _sign_in(_PASSWORD, of=_ELSEWHERE)[1].status_code == 302
+
+
+def test_not_many_accounts_are_tried_from_one_address(workspace, owner):
+    answers = [_sign_in("wrong", email=f"person{number}@example.org")[1] for number in range(300)]
+
+    assert sum(answer.status_code != 429 for answer in answers) <= _COUNTERS * 100
+    assert answers[-1].status_code == 429
+    assert _sign_in(_PASSWORD, of=_ELSEWHERE)[1].status_code == 302
+
+
+def test_a_thousand_wrong_tokens_are_stopped_and_good_ones_go_on(workspace, owner):
+    _, good = mint_token(workspace, scopes=["search"])
+    answers = [_ask(workspace, _bad_token()) for _ in range(_N)]
+    refused = [answer for answer in answers if answer.status_code == 429]
+
+    assert {answer.status_code for answer in answers} == {401, 429}
+    # The window slides: what a slow machine lets through meanwhile counts too.
+    assert len(refused) >= _N - 300
+    assert all(int(answer.headers["Retry-After"]) > 0 for answer in refused)
+    assert refused[0].json()["code"] == "rate_limited"
+    for network in (_ATTACKER, _ELSEWHERE):
+        assert _ask(workspace, good, of=network).status_code == 200
+    assert _ask(workspace, _bad_token(), of=_ELSEWHERE).status_code == 401
+    assert _sign_in(_PASSWORD, of=_ATTACKER)[1].status_code == 302
+
+
+def test_a_forged_header_is_no_other_address(workspace, owner):
+    for number in range(200):
+        client = Client(REMOTE_ADDR=_ATTACKER, headers={"X-Forwarded-For": f"192.0.2.{number}"})
+        answer = client.post("/login", {"username": "owner@example.org", "password": f"wrong {number}"})
+
+    assert answer.status_code == 429
+
+
+def test_a_token_costs_one_query_by_an_index_and_a_malformed_one_none(
+    workspace, settings, django_assert_num_queries
+):
+    settings.KEBAB_PLAN_ONCE = False  # so that the query is seen as it is
+    _, secret = mint_token(workspace, scopes=["search"])
+    verify_token(secret)  # its use is noted, once a minute
+    for presented in ("", "kbb_", "x" * 9_000, secret[:-1], f"{secret}a", "kbb_" + "a" * 12 + "_" + "é" * 43):
+        with django_assert_num_queries(0):
+            assert verify_token(presented) is None
+    with CaptureQueriesContext(connection) as asked:
+        assert verify_token(secret) is not None
+        assert verify_token(_bad_token()) is None
+    statements = [each["sql"] for each in asked if "people_apitoken" in each["sql"]]
+
+    assert len(statements) == 2
+    assert "Index Scan using people_apitoken_prefix" in _plan(statements[0])
+
+
+def _plan(statement):
+    """How Postgres would run it in a table that is worth an index."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("EXPLAIN " + statement[statement.index("SELECT") :])
+        return "\n".join(row[0] for row in cursor.fetchall())

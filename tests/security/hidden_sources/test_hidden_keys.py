@@ -1,0 +1,92 @@
+"""A key is its source's alone, also when the source is hidden: what then is told, and what is not done."""
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from ingest.models import Job
+from search.models import Source
+from tests.security.hidden_sources.calling import CANARY, send, told
+from tests.support.actors import Role
+from tests.support.api import address, run
+from tests.unit.ingest.packing import zipped
+
+# A worker's heartbeat sees what is committed.
+_BY_A_WORKER = pytest.mark.django_db(transaction=True)
+KEY = f"{CANARY}-key"
+
+
+def upload_text(client, workspace, source, **options):
+    body = {"path": "mine.md", "text": "mine", "source": source}
+    return send(client, workspace, "/documents", "post", body, **options)
+
+
+def upload_archive(client, workspace, source):
+    file = SimpleUploadedFile("docs.zip", zipped({"a.md": b"# A\n"}))
+    return client.post(address(workspace, "/documents"), {"file": file, "source": source})
+
+
+def make(client, workspace, key, kind="upload"):
+    return send(client, workspace, "/sources", "post", {"key": key, "kind": kind})
+
+
+def without_key(answer, key):
+    status, body, _ = told(answer)
+    return status, body.replace(key, "KEY")
+
+
+def test_a_hidden_key_is_refused_in_the_words_of_one_that_is_seen(outside_editor, workspace, restricted):
+    hidden, seen = make(outside_editor, workspace, KEY), make(outside_editor, workspace, "open")
+
+    assert without_key(hidden, KEY) == without_key(seen, "open")
+    assert (hidden.status_code, hidden.json()["code"]) == (409, "source_exists")
+
+
+@pytest.mark.parametrize("kind", ["upload", "web"])
+@pytest.mark.parametrize("send_to", [upload_text, upload_archive])
+def test_an_upload_to_a_hidden_key_is_refused_in_the_same_words_whatever_it_is(
+    outside_editor, workspace, restricted, send_to, kind
+):
+    Source.objects.filter(pk=restricted.source.pk).update(
+        kind=kind, config={"url": f"https://{CANARY}.example/"}
+    )
+    before = Job.objects.count()
+    refused = send_to(outside_editor, workspace, KEY)
+
+    assert without_key(refused, KEY) == without_key(make(outside_editor, workspace, "open"), "open")
+    assert Job.objects.count() == before
+    assert Source.objects.get(pk=restricted.source.pk).versions.count() == 1
+
+
+@pytest.mark.parametrize("send_to", [upload_text, upload_archive])
+def test_an_upload_to_a_hidden_id_is_like_one_to_no_source(outside_editor, workspace, restricted, send_to):
+    missing = "00000000-0000-4000-8000-000000000000"
+    id_ = str(restricted.source.pk)
+
+    refused = send_to(outside_editor, workspace, id_)
+    assert without_key(refused, id_) == without_key(send_to(outside_editor, workspace, missing), missing)
+    assert (refused.status_code, refused.json()["code"]) == (422, "unknown_source")
+
+
+@_BY_A_WORKER
+@pytest.mark.parametrize("named", ["key", "id"])
+def test_insiders_upload_to_it(insider, workspace, restricted, named):
+    source = KEY if named == "key" else str(restricted.source.pk)
+    answer = upload_text(insider, workspace, source)
+
+    assert (answer.status_code, answer.json()["document"]["source"]) == (202, KEY)
+    assert run(workspace, answer).state == "succeeded"
+
+
+def test_where_uploads_without_a_source_go_may_be_restricted_too(person, workspace):
+    Source.objects.create(workspace=workspace, key="uploads", kind="upload", is_restricted=True)
+    body = {"path": "mine.md", "text": "mine"}
+    refused = send(person(Role.EDITOR), workspace, "/documents", "post", body)
+
+    assert (refused.status_code, refused.json()["code"]) == (409, "source_exists")
+    assert send(person(Role.ADMIN), workspace, "/documents", "post", body).status_code == 202
+
+
+def test_a_title_that_a_hidden_source_has_may_be_anothers(person, workspace, restricted):
+    body = {"key": "mine", "kind": "upload", "title": f"{CANARY} source"}
+
+    assert send(person(Role.EDITOR), workspace, "/sources", "post", body).status_code == 201

@@ -1,0 +1,292 @@
+"""Makes the folder: good files, and bad ones of every sort that is known."""
+
+import io
+import os
+import random
+import socket
+import stat
+import tarfile
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from ingest.parsers.ocr import is_ocr_installed
+from tests.support.paths import FILES
+from tests.unit.ingest.packing import LINK, overlapping_zip, special, tarred, zip_with_modes, zipped
+
+REAL: Final = FILES
+#: What becomes of a bad file that does no harm.
+READ: Final = ""
+N_EMPTY_FILES: Final = 10_000
+SPARSE_BYTES: Final = 2 * 1024**3
+NOISE: Final = random.Random(1).randbytes(4_000)
+ENTITIES: Final = b'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">' + b"".join(
+    b'<!ENTITY %c "%s">' % (98 + n, b"&%c;" % (97 + n) * 10) for n in range(9)
+)
+ENTITY_BOMB: Final = b'<?xml version="1.0"?>' + ENTITIES + b"]><x>&j;</x>"
+SVG_BOMB: Final = (
+    b'<?xml version="1.0"?>'
+    + ENTITIES.replace(b"DOCTYPE x", b"DOCTYPE svg")
+    + b']><svg xmlns="http://www.w3.org/2000/svg"><text>&j;</text></svg>'
+)
+
+#: Files that are found by the words that only they have: path -> (content, words, what their citation says).
+GOOD: Final[Mapping[str, tuple[bytes, str, str]]] = {
+    "good/harbour.md": (b"# Harbour\n\nThe zanderlock opens at half tide.\n", "zanderlock", "#L3"),
+    "zz/last.txt": (b"\n\nWhere the quillwort grows the walk ends.\n", "quillwort", "#L3"),
+    "good/pump.py": (b"def bilge_whistle() -> int:\n    return 3\n", "bilge_whistle", "#L1-L2"),
+    "good/outlined.pdf": ((REAL / "pdf/outlined.pdf").read_bytes(), "lighthouse", "#page="),
+    "good/handbook.docx": ((REAL / "office/handbook.docx").read_bytes(), "signal", "#L"),
+    "good/damaged.html": (b"<h1>Fog</h1>\n<p>Sound the fogthistle twice<p><div", "fogthistle", "#L2"),
+}
+
+
+def real(name: str) -> bytes:
+    """Give a file that a real tool made."""
+    return (REAL / name).read_bytes()
+
+
+def nested_zip(depth: int) -> bytes:
+    """Give a zip in a zip in a zip, a page at the bottom."""
+    packed = zipped({"deep.md": "# Deep\n"})
+    for _ in range(depth):
+        packed = zipped({"inner.zip": packed})
+    return packed
+
+
+def office_with(name: str, part: str, content: bytes) -> bytes:
+    """Give a real office file in which one part is another."""
+    written = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(real(f"office/{name}"))) as source,
+        zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as target,
+    ):
+        for each in source.namelist():
+            if each != part:
+                target.writestr(each, source.read(each))
+        target.writestr(part, content)
+    return written.getvalue()
+
+
+def broken_xref() -> bytes:
+    """Give a PDF whose table of objects, and the place where it is said to be, are nonsense."""
+    whole = real("pdf/outlined.pdf")
+    start = whole.rindex(b"xref", 0, whole.rindex(b"startxref"))
+    return whole[:start] + b"xref\n0 3\n" + b"9999999999 00000 n \n" * 3 + b"startxref\n99999999\n%%EOF\n"
+
+
+def hostile_tar() -> bytes:
+    """Give a tar of names and members that lead elsewhere, and one good page."""
+    files = {
+        "../outside.md": "x",
+        "/etc/absolute.md": "x",
+        "docs/../../up.md": "x",
+        "C:\\windows.md": "x",
+        "line\nbreak.md": "x",
+        "n" * 300 + ".md": "# Long\n\nThe name of this page is long.\n",
+        "p/" * 600 + "deep.md": "x",
+        os.fsdecode(b"latin-\xe9.md"): "x",
+        "good.md": "# Good\n\nThe tarbramble is kept dry.\n",
+    }
+    return tarred(
+        files,
+        "w",
+        special("link.md", tarfile.SYMTYPE),
+        special("loop-a", tarfile.SYMTYPE, "loop-b"),
+        special("loop-b", tarfile.SYMTYPE, "loop-a"),
+        special("hard.md", tarfile.LNKTYPE, "good.md"),
+        special("device", tarfile.CHRTYPE),
+        special("pipe", tarfile.FIFOTYPE),
+    )
+
+
+def hostile_zip() -> bytes:
+    """Give a zip of names that lead elsewhere and archives in archives, and one good page."""
+    packed = zipped(
+        {
+            "../outside.md": "x",
+            "/etc/absolute.md": "x",
+            "a\\b.md": "x",
+            "nul?.md": "x",
+            "tab\t.md": "x",
+            "n" * 300 + ".md": "# Long\n\nThe name of this page is long.\n",
+            "nested.zip": nested_zip(3),
+            "empty.md": b"",
+            "picture.md": NOISE,
+            "good.md": "# Good\n\nThe zipbramble is kept dry.\n",
+        }
+    )
+    return packed.replace(b"nul?.md", b"nul\0.md")
+
+
+#: Archives by name, and what becomes of each as an upload: the code of a refusal, or the state of its job.
+ARCHIVES: Final[Mapping[str, tuple[Callable[[], bytes], str]]] = {
+    "hostile.zip": (hostile_zip, "succeeded"),
+    "hostile.tar": (hostile_tar, "succeeded"),
+    "links.zip": (
+        lambda: zip_with_modes({"out.md": LINK, "loop": LINK, "pipe": stat.S_IFIFO | 0o600}),
+        "succeeded",
+    ),
+    "nested.zip": (lambda: nested_zip(40), "succeeded"),
+    "bomb.zip": (lambda: zipped({"zeros.md": bytes(64_000_000)}), "archive_over_limit"),
+    "bomb.tar.gz": (lambda: tarred({"zeros.md": bytes(64_000_000)}, "w:gz"), "failed"),
+    "overlapping.zip": (lambda: overlapping_zip(50), "archive_refused"),
+    "encrypted.zip": (lambda: real("archives/encrypted.zip"), "archive_encrypted"),
+    "cut.zip": (lambda: hostile_zip()[:-40], "archive_broken"),
+    "cut.tar": (lambda: hostile_tar()[:3_000], "failed"),
+    "text.zip": (lambda: b"no archive at all\n", "archive_broken"),
+    "picture.tar.gz": (lambda: real("image/notice.png"), "archive_broken"),
+}
+#: What becomes of the archives in the folder, which are not unpacked there: those that are none are read.
+_AS_FILES: Final = {"text.zip": READ, "picture.tar.gz": READ}
+
+#: Bad files: path -> (content, why they are left out, or READ).
+BAD: Final[Mapping[str, tuple[Callable[[], bytes], str]]] = {
+    **{f"archives/{name}": (make, _AS_FILES.get(name, "no_parser")) for name, (make, _) in ARCHIVES.items()},
+    "archives/nothing.zip": (bytes, "empty"),
+    "archives/nothing.tar": (bytes, "empty"),
+    "office/bomb.docx": (
+        lambda: office_with("handbook.docx", "word/media/a.png", bytes(64 * 1024**2)),
+        "archive_bomb",
+    ),
+    "office/bomb.xlsx": (
+        lambda: office_with("tides.xlsx", "xl/worksheets/sheet1.xml", b" " * 64 * 1024**2),
+        "archive_bomb",
+    ),
+    "office/overlapping.docx": (lambda: overlapping_zip(50), "wrong_type"),
+    "office/locked.docx": (lambda: real("office/locked.docx"), "encrypted"),
+    "office/entities.docx": (
+        lambda: office_with("handbook.docx", "word/document.xml", ENTITY_BOMB),
+        "xml_entities",
+    ),
+    "office/entities.xlsx": (
+        lambda: office_with("tides.xlsx", "xl/worksheets/sheet1.xml", ENTITY_BOMB),
+        "xml_entities",
+    ),
+    "office/cut.docx": (lambda: real("office/handbook.docx")[:3_000], "damaged"),
+    "office/nothing.docx": (bytes, "empty"),
+    "office/plain.docx": (lambda: zipped({"a.md": "# A\n"}), "wrong_type"),
+    "entities.svg": (lambda: SVG_BOMB, "xml_entities"),
+    "entities.xml": (lambda: ENTITY_BOMB, READ),
+    "pdf/broken-xref.pdf": (broken_xref, READ),
+    "pdf/locked.pdf": (lambda: real("pdf/encrypted.pdf"), "encrypted"),
+    "pdf/noise.pdf": (lambda: b"%PDF-1.7\n" + NOISE, "damaged"),
+    "pdf/nothing.pdf": (bytes, "empty"),
+    "names/picture.md": (lambda: real("image/notice.png"), READ if is_ocr_installed() else "no_ocr"),
+    "names/portable.txt": (lambda: real("pdf/outlined.pdf"), READ),
+    "names/archive.html": (lambda: zipped({"a.md": "# A\n"}), "no_parser"),
+    "names/program.py": (
+        lambda: b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x03\x00\x3e\x00" + NOISE,
+        "no_parser",
+    ),
+    "names/page.pdf": (lambda: b"<!doctype html><title>Sign in</title><p>Sign in first.</p>", READ),
+    "bytes/invalid-utf8.md": (lambda: b"# Words \xff\xfe\x80\n\nbetween \xc3\x28 broken bytes\n", READ),
+    "bytes/nuls.md": (lambda: b"# Nuls\x00\n\nstand\x00 between words\x00\n", READ),
+    "bytes/all-nuls.md": (lambda: bytes(5_000_000), "no_parser"),
+    "bytes/noise.md": (lambda: NOISE, "no_parser"),
+    "bytes/nothing.md": (bytes, "empty"),
+    "bytes/one-line.md": (lambda: b"word " * 100_000, READ),
+    "bytes/brackets.md": (lambda: b"[" * 200_000, READ),
+    "bytes/quotes.md": (lambda: b"> " * 100_000, READ),
+    "bytes/brackets.json": (lambda: b"[" * 500_000, READ),
+    "bytes/one-line.json": (lambda: b'{"k": "' + b"v" * 3_000_000 + b'"}', "minified"),
+    "spells/hang.md": (lambda: b"hang in every parser\n", "quarantined"),
+    "spells/devour.md": (lambda: b"devour in every parser\n", "quarantined"),
+    "spells/crash.md": (lambda: b"crash in every parser\n", "quarantined"),
+    "spells/hang-once.md": (lambda: b"hang in markdown\n\nThe simpler parser reads the slowmarrow.\n", READ),
+    "spells/devour-once.md": (lambda: b"devour in markdown\n\nThe simpler parser reads it.\n", READ),
+    "spells/crash-once.md": (lambda: b"crash in markdown\n\nThe simpler parser reads it.\n", READ),
+    "hash#tag.md": (lambda: b"x", "hash_in_path"),
+    "new\nline.md": (lambda: b"x", "control_character_in_name"),
+    "escape\x1b[31m.md": (lambda: b"x", "control_character_in_name"),
+    os.fsdecode(b"latin-\xe9.md"): (lambda: b"x", "undecodable_name"),
+    "n" * 240 + ".md": (lambda: b"# Long\n\nThe name of this page is long.\n", READ),
+}
+#: What `fill` writes beside them.
+DEEP: Final = "links/" + "/".join(["d" * 60] * 30) + "/a.md"
+ODD: Final[Mapping[str, str]] = {
+    "large/sparse.md": "too_large",
+    "large/line.json": "too_large",
+    "large/nuls.json": "no_parser",
+    "large/line-within.json": "minified",
+    **dict.fromkeys(("links/out.md", "links/memory.md", "links/zeros.md"), "link_outside"),
+    **dict.fromkeys(("links/up.md", "links/broken.md", "links/loop-a", "links/loop-b"), "broken_link"),
+    **dict.fromkeys(("links/self", "links/whole"), "directory_link"),
+    **dict.fromkeys(("links/pipe.md", "links/.gitignore", "links/socket.md"), "special_file"),
+    "links/inside.md": READ,
+    "links/closed.md": READ if os.geteuid() == 0 else "unreadable",
+    DEEP: "path_too_long",
+}
+
+
+def fill(root: Path) -> None:
+    """Write all of it below `root`."""
+    for path, (content, *_) in GOOD.items():
+        _write(root / path, content)
+    for path, (make, _) in BAD.items():
+        _write(root / path, make())
+    _write_large(root / "large")
+    _link(root / "links")
+    (root / "empty").mkdir()
+    for number in range(N_EMPTY_FILES):
+        (root / "empty" / f"{number}.md").touch()
+
+
+def _write(file: Path, content: bytes) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content)
+
+
+def _write_large(folder: Path) -> None:
+    """Files that take no room on the disk, or little, and would take much in memory."""
+    folder.mkdir()
+    _sparse(folder / "sparse.md", b"# Sparse\n", SPARSE_BYTES)
+    _sparse(folder / "line.json", b'{"k": "', 200_000_000)
+    _sparse(folder / "nuls.json", b'{"k": "', 90_000_000)
+    with (folder / "line-within.json").open("wb") as file:
+        file.write(b'{"k": "')
+        for _ in range(90):
+            file.write(b"v" * 1_000_000)
+        file.write(b'"}')
+
+
+def _sparse(file: Path, start: bytes, size_bytes: int) -> None:
+    with file.open("wb") as opened:
+        opened.write(start)
+        opened.truncate(size_bytes)
+
+
+def _link(folder: Path) -> None:
+    """Links to everywhere, and what is neither file nor folder."""
+    folder.mkdir()
+    for name, target in {
+        "out.md": "/etc/passwd",
+        "up.md": "../../outside.md",
+        "memory.md": "/proc/self/mem",
+        "zeros.md": "/dev/zero",
+        "broken.md": "nowhere",
+        "loop-a": "loop-b",
+        "loop-b": "loop-a",
+        "self": ".",
+        "whole": "..",
+        "inside.md": "../good/harbour.md",
+    }.items():
+        (folder / name).symlink_to(target)
+    os.mkfifo(folder / "pipe.md")
+    os.mkfifo(folder / ".gitignore")
+    _write(folder.parent / DEEP, b"# Deep\n")
+    with socket.socket(socket.AF_UNIX) as listener:
+        _bind(listener, folder / "socket.md")
+    closed = folder / "closed.md"
+    closed.write_text("# Closed\n")
+    closed.chmod(0)
+
+
+def _bind(listener: socket.socket, path: Path) -> None:
+    """Bind a socket to a path, however long it is."""
+    here = os.open(path.parent, os.O_RDONLY)
+    try:
+        listener.bind(f"/proc/self/fd/{here}/{path.name}")
+    finally:
+        os.close(here)

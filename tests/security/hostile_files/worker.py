@@ -1,0 +1,63 @@
+"""Works one job off as a worker's process does, and prints what memory that took.
+
+Run as `python -m tests.security.hostile_files.worker DATABASE WORKSPACE JOB`.
+"""
+
+import json
+import resource
+import sys
+from pathlib import Path
+from typing import Any
+
+import django
+
+#: What hangs is stopped sooner than in real life; all else has its time, however busy the machine.
+SECONDS = 2.0
+
+
+def main(database: str, workspace_id: str, job_id: str) -> None:
+    """Run the job and print {"worker_bytes", "parser_bytes"}, each the most that was in memory at once."""
+    django.setup()
+    from django.db import connection
+
+    from ingest.jobs.parsing import digester_pool
+    from ingest.tasks import run_job_task
+
+    connection.settings_dict["NAME"] = database
+    _use_the_spellbound_child()
+    run_job_task(workspace_id, job_id)
+    digester_pool().close()
+    connection.close()
+    # The most of any child that has ended, and no less than this process had when it started one.
+    parser_bytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    json.dump({"worker_bytes": _peak_bytes(), "parser_bytes": parser_bytes}, sys.stdout)
+
+
+def _use_the_spellbound_child() -> None:
+    from ingest.sandbox import process
+    from ingest.sandbox.frames import Header
+    from ingest.sandbox.types import DigestLimits
+
+    command, exchange = process._command, process.SandboxProcess.exchange
+
+    def spellbound(limits: DigestLimits) -> list[str]:
+        module = {"ingest.sandbox.child": "tests.security.hostile_files.child"}
+        return [module.get(part, part) for part in command(limits)]
+
+    def impatient(self: process.SandboxProcess, header: Header, content: bytes) -> Any:
+        path = header["path"]
+        hangs = "hang" in path and (header["first_rung"] == 0 or "once" not in path)
+        self._limits = DigestLimits(seconds=SECONDS) if hangs else DigestLimits()
+        return exchange(self, header, content)
+
+    process._command = spellbound
+    process.SandboxProcess.exchange = impatient  # type: ignore[method-assign]
+
+
+def _peak_bytes() -> int:
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,133 @@
+"""Who calls: everybody who must see nothing, and those who may, without whom the matrix could not fail."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from kebab.people.models import ApiToken, Membership, Role, Scope, User
+from kebab.people.revocation import revoke_token
+from kebab.people.tokens import mint_token
+from tests.security.leaks.canaries import CLOSED, THEIRS
+from tests.security.leaks.stage import Stage, join_group
+
+_BOTH = frozenset({THEIRS, CLOSED})
+_ONLY_THEIRS = frozenset({THEIRS})
+_ONLY_CLOSED = frozenset({CLOSED})
+#: Whom the API doesn't know. Played by more of them, as after a request that signs out, the matrix would
+#: show nothing.
+UNKNOWN = frozenset({"nobody", "expired token", "revoked token"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Caller:
+    """Somebody who sends requests."""
+
+    name: str
+    client: APIClient
+    #: The stems of what there is not for this caller.
+    hostile_to: frozenset[str]
+
+
+def make_callers(stage: Stage) -> Mapping[str, Caller]:
+    """Give all callers by name, those with a session signed in."""
+    found = (*_people(stage), *_tools(stage))
+    return {caller.name: caller for caller in found}
+
+
+def _people(stage: Stage) -> list[Caller]:
+    operator = _person("operator", stage)
+    User.objects.filter(pk=operator.pk).update(is_staff=True, is_superuser=True)
+    owner_of_theirs = _person("their owner", stage)
+    Membership.objects.create(workspace=stage.theirs, user=owner_of_theirs, role=Role.OWNER)
+    return [
+        Caller(name="nobody", client=APIClient(), hostile_to=_BOTH),
+        Caller(name="stranger", client=signed_in(_person("stranger", stage)), hostile_to=_BOTH),
+        Caller(name="operator", client=signed_in(operator), hostile_to=_BOTH),
+        Caller(name="viewer", client=signed_in(_member("viewer", stage, Role.VIEWER)), hostile_to=_BOTH),
+        Caller(name="editor", client=signed_in(_member("editor", stage, Role.EDITOR)), hostile_to=_BOTH),
+        Caller(name="reader", client=signed_in(_reader(stage)), hostile_to=_ONLY_THEIRS),
+        Caller(name="owner", client=signed_in(_member("owner", stage, Role.OWNER)), hostile_to=_ONLY_THEIRS),
+        Caller(name="their owner", client=signed_in(owner_of_theirs), hostile_to=_ONLY_CLOSED),
+    ]
+
+
+def _tools(stage: Stage) -> list[Caller]:
+    expired, expired_client = _token(stage, *Scope)
+    join_group(stage.group, token=expired)
+    ApiToken.objects.filter(pk=expired.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+    revoked, revoked_client = _token(stage, *Scope)
+    join_group(stage.group, token=revoked)
+    revoke_token(revoked)
+    inside, inside_client = _token(stage, *Scope)
+    join_group(stage.group, token=inside)
+    return [
+        *(_with_one_scope(stage, scope) for scope in (None, *Scope)),
+        Caller(name="token", client=_token(stage, *Scope)[1], hostile_to=_BOTH),
+        Caller(name="expired token", client=expired_client, hostile_to=_BOTH),
+        Caller(name="revoked token", client=revoked_client, hostile_to=_BOTH),
+        Caller(name="token of elsewhere", client=_token(stage, *Scope, of=stage.twin)[1], hostile_to=_BOTH),
+        Caller(name="token in the group", client=inside_client, hostile_to=_ONLY_THEIRS),
+        Caller(name="their token", client=_token(stage, *Scope, of=stage.theirs)[1], hostile_to=_ONLY_CLOSED),
+    ]
+
+
+def _with_one_scope(stage: Stage, scope: Scope | None) -> Caller:
+    """A token in the group: what its scope doesn't let it do it may not do with what it may read, either."""
+    token, client = _token(stage, *(() if scope is None else (scope,)))
+    join_group(stage.group, token=token)
+    return Caller(
+        name=name_of_scope(scope), client=client, hostile_to=_BOTH if scope is None else _ONLY_THEIRS
+    )
+
+
+def name_of_scope(scope: Scope | None) -> str:
+    """Give the name of the caller that has this scope alone, or none."""
+    return "token without scope" if scope is None else f"token to {scope.value}"
+
+
+def refused(callers: Mapping[str, Caller]) -> set[str]:
+    """Give the names of those whom the API doesn't know."""
+    return {
+        name for name, caller in callers.items() if caller.client.get("/api/v1/workspaces").status_code == 401
+    }
+
+
+def signed_in(user: User) -> APIClient:
+    """Give a client with a session of the person."""
+    client = APIClient(raise_request_exception=False)
+    client.force_login(user)
+    return client
+
+
+def _person(name: str, stage: Stage) -> User:
+    return User.objects.create_user(f"{name.replace(' ', '-')}-{stage.ours.slug}@example.net")
+
+
+def _member(name: str, stage: Stage, role: Role) -> User:
+    user = _person(name, stage)
+    Membership.objects.create(workspace=stage.ours, user=user, role=role)
+    return user
+
+
+def _reader(stage: Stage) -> User:
+    user = _member("reader", stage, Role.VIEWER)
+    join_group(stage.group, member=Membership.objects.get(user=user))
+    return user
+
+
+def _token(stage: Stage, *scopes: Scope, of: Any = None) -> tuple[ApiToken, APIClient]:
+    token, secret = mint_token(stage.ours if of is None else of, scopes=scopes)
+    client = APIClient(raise_request_exception=False)
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")
+    return token, client
+
+
+def twin_viewer(stage: Stage) -> APIClient:
+    """Give a viewer of the workspace that never had the restricted source."""
+    user = _person("twin viewer", stage)
+    Membership.objects.create(workspace=stage.twin, user=user, role=Role.VIEWER)
+    return signed_in(user)

@@ -1,0 +1,267 @@
+"""The registry: how each address and method is called with arguments that aim at what is hidden.
+
+A route or method that is missing here fails `test_every_route_and_method_is_called`.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from tests.security.leaks.call import BOTH, NONE, ONLY_THEIRS, Call
+from tests.security.leaks.page_calls import page_calls
+
+#: Addresses that tell nothing of any workspace, for whoever asks; by name, with what they are.
+OPEN = {
+    "healthz": "a probe",
+    "readyz": "a probe",
+    "metrics": "counts by route",
+    "version": "versions of the software",
+    "favicon.ico": "the icon",
+    "login": "a form",
+    "logout": "ends a session",
+    "oidc": "the way to the identity provider",
+    "openid_connect_callback": "the way back from it",
+    "password-change": "a form",
+    "password-reset": "a form",
+    "password-reset-asked": "says that a mail is on its way, if there is such an account",
+    "password-reset-form": "a form for who has the link",
+    "password-reset-link": "opens a form for who has the link",
+    "invitation-link": "opens a page for who has the link",
+    "invitation": "a page for who has the link",
+    "api-schema": "a published schema",
+    "schema": "the API's description",
+    "docs": "the API's description",
+}
+
+
+def _people() -> Iterator[Call]:
+    yield Call(route="api-workspaces", shown=ONLY_THEIRS)
+    yield Call(route="api-workspaces", query="limit=1", shown=ONLY_THEIRS)
+    yield Call(route="api-workspaces", method="post", body={"slug": "brand-new"}, shown=NONE)
+    yield Call(route="api-workspace", shown=ONLY_THEIRS)
+    yield Call(route="api-workspace", method="patch", body={"name": "x"}, shown=ONLY_THEIRS, is_fatal=True)
+    yield Call(route="api-workspace", method="delete", shown=NONE, is_fatal=True)
+    yield Call(route="api-members")
+    yield Call(
+        route="api-members", method="post", body={"email": "who@example.org", "role": "viewer"}, shown=NONE
+    )
+    yield Call(route="api-member", method="patch", body={"role": "editor"})
+    yield Call(route="api-member", method="delete", shown=NONE)
+    yield Call(route="api-tokens")
+    yield Call(route="api-tokens", method="post", body={"scopes": ["search"]}, shown=NONE)
+    yield Call(route="api-token")
+    yield Call(route="api-token", method="delete", shown=NONE)
+    in_group = {"scopes": ["search"], "groups": ["{group}"]}
+    yield Call(route="api-tokens", method="post", body=in_group, shown=NONE)
+    yield Call(route="api-token-rotation", method="post", body={"overlap_minutes": 5})
+    yield Call(route="api-groups")
+    yield Call(route="api-groups", method="post", body={"name": "fresh"}, shown=NONE)
+    yield Call(route="api-group")
+    yield Call(route="api-group", method="patch", body={"name": "x"}, shown=NONE)
+    yield Call(route="api-group", method="delete", shown=NONE)
+    yield Call(route="api-group-member", method="put", shown=NONE)
+    yield Call(route="api-group-member", method="delete", shown=NONE)
+    yield Call(route="api-invitations")
+    invited = {"email": "who@example.org", "role": "viewer"}
+    yield Call(route="api-invitations", method="post", body=invited, shown=NONE)
+    yield Call(route="api-invitation", method="delete", shown=NONE)
+    yield Call(route="api-audit")
+    yield Call(route="api-audit", query="action=source.&limit=1")
+    for query in (
+        "user={user}",
+        "token={token}",
+        "user={user}&document={doc}",
+        "token={token}&source={source}",
+    ):
+        yield Call(route="api-access", query=query)
+
+
+def _searches() -> Iterator[Call]:
+    lexical = "mode=lexical&explain=true"
+    for query in (
+        "q={word}",
+        "q={stem}*",
+        "q={stem}titel",
+        "q=workers&why_not={chunk}",
+        "q=workers&why_not={doc}",
+    ):
+        is_shown = query in ("q={word}", "q={stem}*")
+        yield Call(route="api-search", query=f"{query}&{lexical}", shown=BOTH if is_shown else NONE)
+    for narrowed in ("source={source}", "source={sourcekey}", "doc_id={doc}", "tags_any={stem}tag"):
+        yield Call(route="api-search", query=f"q=workers&{narrowed}&{lexical}")
+    yield Call(route="api-search", query=f"q=workers&version={{tag}}&{lexical}")
+    yield Call(route="api-search", query=f"q=workers&path_glob={{stem}}folder/**&{lexical}")
+    yield Call(route="api-search", query=f"q=workers&path_not_glob=nowhere/**&{lexical}")
+    yield Call(route="api-search", query=f"q=workers&path_not_glob={{stem}}folder/**&{lexical}", shown=NONE)
+    yield Call(route="api-search", query=f"q=workers&code_lang=python&{lexical}", shown=NONE)
+    yield Call(route="api-search", query="q={word}&mode=hybrid&explain=true", compared=NONE)
+    yield Call(route="api-search", query="q=the+workers&mode=hybrid&k=1&explain=true", shown=NONE)
+    for mode in ("lexical", "vector", "hybrid"):
+        body = {"q": "workers", "mode": mode, "filters": {"source": ["{source}"], "doc_id": ["{doc}"]}}
+        yield Call(route="api-search", method="post", body=body)
+    told = {"q": "{word} beside the workers", "mode": "vector", "explain": True, "cutoff": True}
+    yield Call(route="api-search", method="post", body=told, compared=NONE)
+    queries = [
+        {"q": "{word}", "mode": "lexical"},
+        {"q": "workers", "mode": "lexical", "filters": {"source": ["{sourcekey}"]}},
+        {"q": "{word}", "mode": "nonsense"},
+    ]
+    yield Call(route="api-search-bulk", method="post", body={"queries": queries})
+    for typed in ("{stem}", "{word}", "{stem}t", "{stem}h"):
+        yield Call(route="api-suggest", query=f"q={typed}")
+    yield from _libraries()
+
+
+def _libraries() -> Iterator[Call]:
+    for name in ("{stem}", "{stem}sourcetitle", "{stem}description", "{library}", "{word}"):
+        yield Call(route="api-library-search", query=f"libraryName={name}&query={{word}}")
+        yield Call(route="api-library-search", query=f"libraryName={name}&type=txt")
+    for query in ("{word}", "{stem}*", "workers"):
+        yield Call(route="api-snippet-search", query=f"libraryId={{library}}&query={query}")
+        yield Call(route="api-snippet-search", query=f"libraryId={{library}}@{{tag}}&query={query}")
+        yield Call(route="api-context", query=f"libraryId={{library}}&query={query}")
+        yield Call(route="api-context", query=f"libraryId={{library}}/{{tag}}&query={query}&type=txt")
+    wanted = {"information_request": "{word}", "mode": "lexical", "expand": {"imports": True}}
+    yield Call(route="api-context-pack", method="post", body=wanted)
+    for narrowed in ({"doc_id": ["{doc}"]}, {"source": ["{sourcekey}"]}, {"version": ["{tag}"]}):
+        body = {"information_request": "workers", "filters": narrowed}
+        yield Call(route="api-context-pack", method="post", body=body)
+    by_file = wanted | {"technical_terms": ["{word}"], "by_file": True, "response_mode": "overview"}
+    yield Call(route="api-context-pack", method="post", body=by_file)
+
+
+def _answers() -> Iterator[Call]:
+    for narrowed in ({}, {"source": ["{sourcekey}"]}, {"doc_id": ["{doc}"]}):
+        body = {"question": "{word}", "mode": "lexical", "filters": narrowed}
+        yield Call(route="api-ask", method="post", body=body)
+    yield Call(route="api-ask", method="post", body={"question": "{word} of the workers"}, compared=NONE)
+    # A conversation is its asker's alone.
+    going_on = {"question": "workers", "conversation_id": "{conversation}"}
+    yield Call(route="api-ask", method="post", body=going_on, shown=NONE, controlled=NONE)
+    for query in ("", "limit=1", "conversation_id={conversation}"):
+        yield Call(route="api-answers", query=query)
+    for route in ("api-answer", "api-answer-check"):
+        yield Call(route=route)
+    yield Call(route="api-answer", method="delete", shown=NONE)
+
+
+def _documents() -> Iterator[Call]:
+    for query in (
+        "",
+        "limit=1",
+        "source={source}",
+        "source={sourcekey}",
+        "path_prefix={stem}",
+        "version={tag}",
+    ):
+        is_shown = query != "limit=1"
+        yield Call(route="api-documents", query=query, shown=BOTH if is_shown else NONE)
+    new = {"path": "a.md", "text": "a", "source": "{source}"}
+    yield Call(route="api-documents", method="post", body=new, shown=NONE)
+    # A key that is taken can't be given again: that much is told.
+    into_key = {"path": "a.md", "text": "a", "source": "{sourcekey}"}
+    yield Call(route="api-documents", method="post", body=into_key, shown=NONE, compared=ONLY_THEIRS)
+    yield Call(route="api-document")
+    yield Call(route="api-document", method="patch", body={"title": "x"}, shown=NONE)
+    yield Call(route="api-document", method="delete", shown=NONE)
+    yield Call(route="api-document-content")
+    yield Call(route="api-document-chunks")
+    yield Call(route="api-document-chunks", query="limit=1")
+    yield Call(route="api-chunk", query="context=1")
+
+
+def _sources() -> Iterator[Call]:
+    yield Call(route="api-sources")
+    yield Call(route="api-sources", query="limit=1", shown=ONLY_THEIRS)
+    yield Call(route="api-sources", method="post", body={"key": "fresh", "kind": "upload"}, shown=NONE)
+    taken = {"key": "{sourcekey}", "kind": "upload"}
+    yield Call(route="api-sources", method="post", body=taken, shown=NONE, compared=ONLY_THEIRS)
+    readers = {"key": "fresh", "kind": "upload", "readers": ["{group}"]}
+    yield Call(route="api-sources", method="post", body=readers, shown=NONE)
+    yield Call(route="api-source")
+    yield Call(route="api-source", method="patch", body={"title": "x"})
+    yield Call(route="api-source", method="patch", body={"readers": ["{group}"]})
+    yield Call(route="api-source", method="patch", body={"readers": None})
+    yield Call(route="api-source", method="delete", shown=NONE)
+    yield Call(route="api-source-sync", method="post", shown=NONE)
+    yield Call(route="api-source-versions")
+    yield Call(route="api-source-versions", query="limit=1", shown=NONE)
+    yield Call(route="api-source-versions", method="post", body={"tag": "v9"}, shown=NONE)
+    yield Call(route="api-source-versions", method="delete", query="tag={tag}", shown=NONE)
+
+
+def _work() -> Iterator[Call]:
+    yield Call(route="api-embedding", shown=ONLY_THEIRS)
+    yield Call(route="api-embedding", method="post", body={"hold": True}, shown=NONE)
+    yield Call(route="api-embedding-switch", method="post", shown=NONE)
+    yield Call(route="api-embedding-rollback", method="post", shown=NONE)
+    yield Call(route="api-embedding-space", method="delete", shown=NONE, controlled=ONLY_THEIRS)
+    judged = {"settings": {"rrf_k": 61}, "switch": True, "force": True}
+    yield Call(route="api-eval-gate", method="post", body=judged, shown=NONE)
+    yield Call(route="api-jobs")
+    yield Call(route="api-jobs", query="state=failed&kind=ingest_document&limit=1")
+    for route in ("api-job", "api-job-items", "api-job-events"):
+        yield Call(route=route)
+    yield Call(route="api-job-events", arguments={"job_id": "running"})
+    yield Call(route="api-job-cancel", method="post", shown=NONE)
+    yield Call(route="api-job-retry", method="post", shown=NONE)
+    yield Call(route="api-quarantine")
+    for named in ("{sourcekey}", "{source}"):
+        yield Call(route="api-quarantine", query=f"source={named}")
+    yield Call(route="api-quarantined", method="delete", shown=NONE)
+    yield Call(route="api-quarantine-retry", method="post", shown=NONE)
+
+
+def _evaluation() -> Iterator[Call]:
+    for query in ("", "limit=1", "set={set}"):
+        yield Call(route="api-eval-topics", query=query)
+    judged = {"topic_id": "x", "query": "x", "judgements": [{"path": "{path}", "source": "{sourcekey}"}]}
+    yield Call(route="api-eval-topics", method="post", body={"topics": [judged]}, shown=NONE)
+    # An id that is taken in a set can't be given again: that much is told.
+    taken = {"set": "{set}", "topics": [{"topic_id": "{topicname}", "query": "x"}]}
+    yield Call(route="api-eval-topics", method="post", body=taken, shown=NONE, compared=ONLY_THEIRS)
+    yield Call(route="api-eval-topics", method="delete", query="set={set}", shown=NONE)
+    yield Call(route="api-eval-topic")
+    yield Call(route="api-eval-topic", method="delete", shown=NONE)
+    yield Call(route="api-eval-topic-sets")
+    for format_ in ("golden", "trec-topics", "trec-qrels", "beir-queries", "beir-qrels"):
+        yield Call(route="api-eval-topic-export", query=f"set={{set}}&format={format_}")
+    yield Call(route="api-eval-topics-of-feedback", method="post", body={}, shown=NONE)
+    said = {"query": "x", "source": "{sourcekey}", "citation": "{path}", "is_relevant": True}
+    yield Call(route="api-feedback")
+    yield Call(route="api-feedback", method="post", body=said)
+    yield from _runs()
+
+
+def _runs() -> Iterator[Call]:
+    for query in ("", "limit=1", "set={set}&state=succeeded"):
+        yield Call(route="api-eval-runs", query=query)
+    of_set = {"set": "{set}", "settings": {"mode": "lexical"}}
+    yield Call(route="api-eval-runs", method="post", body=of_set, shown=NONE)
+    yield Call(route="api-eval-runs", method="post", body={"repeat": "{run}"})
+    for route in ("api-eval-run", "api-eval-run-topics", "api-eval-run-trec"):
+        yield Call(route=route)
+    yield Call(route="api-eval-run", method="delete", shown=NONE)
+    for baseline in ("{baseline}", "{run}"):
+        yield Call(route="api-eval-run-comparison", query=f"baseline={baseline}&measures=nDCG@10")
+    for route in ("api-job", "api-job-items", "api-job-events"):
+        is_shown = route != "api-job-items"
+        yield Call(route=route, arguments={"job_id": "evaluation"}, shown=BOTH if is_shown else NONE)
+    for route in ("api-job-cancel", "api-job-retry"):
+        yield Call(route=route, method="post", arguments={"job_id": "evaluation"}, shown=NONE)
+
+
+def _insight() -> Iterator[Call]:
+    for query in ("", "days=7&limit=1"):
+        yield Call(route="api-analytics", query=query)
+
+
+CALLS: Sequence[Call] = (
+    *_people(),
+    *_searches(),
+    *_documents(),
+    *_answers(),
+    *_sources(),
+    *_work(),
+    *_evaluation(),
+    *_insight(),
+    *page_calls(),
+)

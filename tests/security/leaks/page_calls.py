@@ -1,0 +1,187 @@
+"""How each page, and each act of one, is called; a part of the registry in `calls`."""
+
+from collections.abc import Iterator
+
+from tests.security.leaks.call import BOTH, NONE, ONLY_THEIRS, Call
+
+
+def page_calls() -> Iterator[Call]:
+    """Give the calls of all pages."""
+    yield from _pages()
+    yield from _search_pages()
+    yield from _document_pages()
+    yield from _ask_pages()
+    yield from _insight_pages()
+    yield from _evaluation_pages()
+    yield from _source_pages()
+    yield from _people_pages()
+
+
+def _search_pages() -> Iterator[Call]:
+    yield Call(route="search", shown=ONLY_THEIRS)
+    yield Call(route="search", query="q={word}&mode=lexical")
+    yield Call(route="search", query="q={word}&mode=hybrid", compared=NONE)
+    yield Call(route="search", query="q={stem}titel&mode=lexical", shown=ONLY_THEIRS)
+    for narrowed in ("source={source}", "source={sourcekey}", "tags_any={stem}tag", "doc_id={doc}"):
+        yield Call(route="search", query=f"q=workers&mode=lexical&{narrowed}")
+    yield Call(route="search-filters", query="q=workers")
+    for narrowed in ("source={source}", "source={sourcekey}", "tags_any={stem}tag", "version={tag}"):
+        yield Call(route="search-filters", query=f"q=workers&{narrowed}")
+    yield Call(route="search-filters", query="q={word}")
+    for narrowed in ("", "&source={source}", "&cursor=00"):
+        yield Call(route="search-more", query=f"q=the+workers&mode=lexical{narrowed}", shown=NONE)
+    said = {
+        "query": "x",
+        "source": "{sourcekey}",
+        "citation": "{path}",
+        "is_relevant": "yes",
+        "asked": "k=10",
+    }
+    yield Call(route="search-vote", method="post", body=said, shown=NONE)
+
+
+def _pages() -> Iterator[Call]:
+    yield Call(route="home", shown=ONLY_THEIRS)
+    yield Call(route="document")
+    yield Call(route="document", query="chunk={chunk}&q={word}")
+    drawn = {"doc_id": "pdf", "page": "2"}
+    yield Call(route="document-sheet", arguments=drawn, shown=NONE)
+    yield Call(route="document-picture", arguments={"doc_id": "picture"}, shown=NONE)
+
+
+def _insight_pages() -> Iterator[Call]:
+    yield Call(route="insight")
+    yield Call(route="insight", query="days=7")
+
+
+def _evaluation_pages() -> Iterator[Call]:
+    for query in ("", "set={set}"):
+        yield Call(route="evaluation", query=query)
+    yield Call(route="evaluation-topic-new", shown=ONLY_THEIRS)
+    told = {"text": "x", "places": "{path}", "topic_set": "fresh"}
+    yield Call(route="evaluation-topic-new", method="post", body=told, shown=NONE)
+    # An id that is taken in a set can't be given again: that much is told.
+    into_set = {"text": "x", "is_unanswerable": "on", "topic_set": "{set}"}
+    yield Call(route="evaluation-topic-new", method="post", body=into_set, shown=NONE, compared=ONLY_THEIRS)
+    yield Call(route="evaluation-topic-delete", method="post", shown=NONE)
+    yield Call(route="evaluation-feedback")
+    yield Call(route="evaluation-feedback", method="post", body={}, shown=NONE)
+    yield Call(route="evaluation-run-new", query="set={set}")
+    asked = {"topic_set": "{set}", "mode": "lexical"}
+    yield Call(route="evaluation-run-new", method="post", body=asked, shown=NONE)
+    for query in ("", "baseline={baseline}&measure=nDCG@10"):
+        yield Call(route="evaluation-run", query=query)
+    yield Call(route="evaluation-run-repeat", method="post", shown=NONE)
+    yield Call(route="evaluation-run-delete", method="post", shown=NONE)
+
+
+def _document_pages() -> Iterator[Call]:
+    yield Call(route="document", query="view=source")
+    yield Call(route="document-chunks")
+    yield Call(route="document-chunks", query="chunk={chunk}")
+
+
+def _people_pages() -> Iterator[Call]:
+    yield Call(route="people")
+    invited = {"email": "who@example.org", "role": "viewer"}
+    yield Call(route="people", method="post", body=invited, shown=NONE)
+    yield Call(route="people", method="post", body=invited | {"groups": ["{group}"]}, shown=NONE)
+    yield Call(route="person")
+    yield Call(route="person", method="post", body={"role": "editor"}, shown=NONE)
+    yield Call(route="person-groups", method="post", body={"groups": ["{group}"]}, shown=NONE)
+    yield Call(route="person-groups", method="post", body={"offered": ["{group}"]}, shown=NONE)
+    yield Call(route="person-removal", method="post", shown=NONE)
+    yield Call(route="invitation-withdrawal", method="post", shown=NONE)
+    yield Call(route="invitation-again", method="post", shown=NONE)
+    yield from _group_and_token_pages()
+
+
+def _group_and_token_pages() -> Iterator[Call]:
+    yield Call(route="groups")
+    yield Call(route="groups", method="post", body={"name": "fresh"}, shown=NONE)
+    yield Call(route="group")
+    yield Call(route="group", method="post", body={"name": "x"}, shown=NONE)
+    yield Call(route="group-deletion", method="post", shown=NONE)
+    yield Call(route="group-addition", method="post", body={"email": "who@example.org"})
+    yield Call(route="group-removal", method="post", shown=NONE)
+    yield Call(route="tokens")
+    yield Call(route="tokens", method="post", body={"scopes": ["search"]})
+    in_group = {"scopes": ["search"], "groups": ["{group}"]}
+    yield Call(route="tokens", method="post", body=in_group)
+    yield Call(route="token")
+    yield Call(route="token", method="post", body={"overlap_minutes": "5"})
+    yield Call(route="token-revocation", method="post", shown=NONE)
+    yield from _settings_pages()
+
+
+def _settings_pages() -> Iterator[Call]:
+    yield Call(route="person-access")
+    yield Call(route="token-access")
+    yield Call(route="token-access", query="source={source}")
+    yield Call(route="settings", shown=ONLY_THEIRS)
+    renamed = {"name": "x", "slug": "brand-new-slug"}
+    yield Call(route="settings", method="post", body=renamed, shown=NONE, is_fatal=True)
+    yield Call(route="settings-values", method="post", body={"default_k": "5"}, shown=NONE, is_fatal=True)
+    yield Call(
+        route="workspace-deletion", method="post", body={"slug": "no"}, shown=ONLY_THEIRS, is_fatal=True
+    )
+    yield Call(route="audit")
+    yield Call(route="audit", query="action=source.")
+    yield Call(route="workspaces", shown=ONLY_THEIRS)
+    yield Call(route="workspaces", method="post", body={"name": "Brand new"}, shown=NONE)
+
+
+def _ask_pages() -> Iterator[Call]:
+    yield Call(route="ask")
+    for narrowed in ({}, {"source": "{sourcekey}"}):
+        body = {"question": "{word}", **narrowed}
+        yield Call(route="ask", method="post", body=body, shown=NONE, compared=NONE)
+    going_on = {"question": "workers", "conversation_id": "{conversation}"}
+    yield Call(route="ask", method="post", body=going_on, shown=NONE, controlled=NONE)
+    yield Call(route="answer")
+    yield Call(route="answer", query="source={sourcekey}")
+    yield Call(route="answer-citation", arguments={"n": "1"})
+    yield Call(route="answer-check")
+    yield Call(route="answer-delete", method="post", shown=NONE)
+    for query in ("", "cursor=x"):
+        yield Call(route="answers", query=query, shown=NONE if query else BOTH)
+    yield Call(route="conversation", shown=NONE, controlled=NONE)
+
+
+def _source_pages() -> Iterator[Call]:
+    yield Call(route="sources")
+    yield Call(route="source")
+    yield Call(route="source", query="path={stem}")
+    yield Call(route="new-source", shown=NONE)
+    told = {
+        "title": "fresh",
+        "path": "/nowhere",
+        "trust": "unknown",
+        "is_restricted": "on",
+        "readers": "{group}",
+    }
+    yield Call(route="new-source", method="post", query="kind=folder", body=told, shown=NONE)
+    yield Call(route="source-edit")
+    yield Call(route="source-edit", method="post", body=told, shown=NONE)
+    yield Call(route="source-sync", method="post", shown=NONE)
+    yield Call(route="source-delete", method="post", shown=NONE)
+    yield Call(route="upload", query="source={sourcekey}", shown=NONE)
+    # A key that is taken can't be given again: that much is told.
+    into_key = {"source": "{sourcekey}", "folder": "{stem}", "file": b"# Fresh"}
+    yield Call(route="upload", method="post", body=into_key, shown=NONE, compared=ONLY_THEIRS)
+    into_source = {"source": "{source}", "file": b"# Fresh"}
+    yield Call(route="upload", method="post", body=into_source, shown=NONE)
+    yield from _job_pages()
+
+
+def _job_pages() -> Iterator[Call]:
+    yield Call(route="jobs")
+    yield Call(route="jobs", query="state=failed")
+    yield Call(route="job")
+    yield Call(route="job", arguments={"job_id": "running"})
+    yield Call(route="job-cancel", method="post", shown=NONE)
+    yield Call(route="job-retry", method="post", shown=NONE)
+    yield Call(route="quarantine")
+    yield Call(route="quarantine", query="source={sourcekey}")
+    yield Call(route="quarantine-retry", method="post", shown=NONE)
+    yield Call(route="quarantine-delete", method="post", shown=NONE)

@@ -1,0 +1,18 @@
+"""What two workspaces name alike stays two things."""
+
+from search.models import Source
+from tests.support.actors import Role, make_member, make_workspace, person_client
+from tests.support.api import address
+
+
+def test_a_site_that_another_workspace_reads_is_like_any_other(db):
+    workspace, other = make_workspace(), make_workspace()
+    client = person_client(make_member(workspace, Role.EDITOR))
+    config = {"url": "https://docs.example.org/"}
+    Source.objects.create(workspace=other, key="site", kind="web", config=config)
+    body = {"key": "site", "kind": "web", "config": config}
+    made = client.post(address(workspace, "/sources"), body, format="json")
+
+    assert made.status_code == 201
+    listed = client.get(address(workspace, "/sources")).json()["results"]
+    assert [row["id"] for row in listed] == [made.json()["id"]]

@@ -1,0 +1,113 @@
+"""Which scope lets a token in at which route: told here once more, beside what the views themselves say."""
+
+import pytest
+
+from kebab.people.models import Scope
+from tests.security.leaks.callers import name_of_scope
+from tests.security.leaks.calls import CALLS
+from tests.security.leaks.playing import play
+
+# Each scope alone, and no scope at all.
+_ALONE = (None, *Scope)
+_ANY = {
+    ("api-workspaces", "get"),
+    ("api-workspace", "get"),
+    ("api-sources", "get"),
+    ("api-source", "get"),
+    ("api-source-versions", "get"),
+    ("api-embedding", "get"),
+    ("api-jobs", "get"),
+    ("api-job", "get"),
+    ("api-job-items", "get"),
+    ("api-job-events", "get"),
+    ("api-quarantine", "get"),
+}
+_BY_SCOPE = {
+    Scope.SEARCH: {
+        ("api-search", "get"),
+        ("api-search", "post"),
+        ("api-search-bulk", "post"),
+        ("api-suggest", "get"),
+        ("api-library-search", "get"),
+        ("api-snippet-search", "get"),
+        ("api-context", "get"),
+        ("api-context-pack", "post"),
+        ("api-documents", "get"),
+        ("api-document", "get"),
+        ("api-document-content", "get"),
+        ("api-document-chunks", "get"),
+        ("api-chunk", "get"),
+        ("api-feedback", "get"),
+        ("api-feedback", "post"),
+    },
+    Scope.INGEST: {
+        ("api-documents", "post"),
+        ("api-document", "patch"),
+        ("api-document", "delete"),
+        ("api-sources", "post"),
+        ("api-source", "patch"),
+        ("api-source", "delete"),
+        ("api-source-sync", "post"),
+        ("api-source-versions", "post"),
+        ("api-source-versions", "delete"),
+        ("api-job-cancel", "post"),
+        ("api-job-retry", "post"),
+        ("api-quarantined", "delete"),
+        ("api-quarantine-retry", "post"),
+    },
+    Scope.MANAGE: {
+        ("api-workspace", "patch"),
+        ("api-analytics", "get"),
+        ("api-eval-gate", "post"),
+        ("api-eval-topics", "get"),
+        ("api-eval-topics", "post"),
+        ("api-eval-topics", "delete"),
+        ("api-eval-topic", "get"),
+        ("api-eval-topic", "delete"),
+        ("api-eval-topic-sets", "get"),
+        ("api-eval-topic-export", "get"),
+        ("api-eval-topics-of-feedback", "post"),
+        ("api-eval-runs", "get"),
+        ("api-eval-runs", "post"),
+        ("api-eval-run", "get"),
+        ("api-eval-run", "delete"),
+        ("api-eval-run-topics", "get"),
+        ("api-eval-run-trec", "get"),
+        ("api-eval-run-comparison", "get"),
+        ("api-embedding", "post"),
+        ("api-embedding-switch", "post"),
+        ("api-embedding-rollback", "post"),
+        ("api-embedding-space", "delete"),
+    },
+    Scope.ASK: {
+        ("api-ask", "post"),
+        ("api-answers", "get"),
+        ("api-answer", "get"),
+        ("api-answer", "delete"),
+        ("api-answer-check", "get"),
+    },
+}
+_API = {(call.route, call.method): call for call in reversed(CALLS) if call.route.startswith("api-")}
+
+
+def _let_in(route):
+    """The scopes of which each alone is enough."""
+    return set(Scope) if route in _ANY else {scope for scope, routes in _BY_SCOPE.items() if route in routes}
+
+
+def test_the_table_names_only_what_there_is():
+    assert _ANY.union(*_BY_SCOPE.values()) <= set(_API)
+
+
+@pytest.mark.parametrize("route", [pytest.param(each, id=f"{each[1]} {each[0]}") for each in sorted(_API)])
+def test_a_token_is_let_in_by_its_scope_alone(played, route):
+    call, closed = _API[route], played.stage.closed
+    answers = {
+        scope: play(played.callers[name_of_scope(scope)], call, played.stage.ours.slug, closed)
+        for scope in _ALONE
+    }
+
+    assert {scope for scope, answer in answers.items() if answer.status != 403} == _let_in(route)
+    assert all(answer.status < 500 for answer in answers.values())
+    for scope, answer in answers.items():
+        assert scope in _let_in(route) or not answer.leaks(closed), (scope, answer.text[:300])

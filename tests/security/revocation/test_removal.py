@@ -1,0 +1,354 @@
+"""Who may no longer see something sees it no more from the next request on, whatever was kept or is open."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.conf import settings as django_settings
+from django.test import AsyncClient
+from django.utils import timezone
+
+from ingest.api import events
+from ingest.models import Job, JobItem
+from kebab.people.models import (
+    ApiToken,
+    Group,
+    GroupMember,
+    Membership,
+    Role,
+    Scope,
+    TokenGroup,
+    User,
+    Workspace,
+)
+from kebab.people.tokens import mint_token
+from search import node
+from search.blobs import keep_blob
+from search.corpus import replace_document
+from search.libraries.standing import refresh_standing
+from search.models import Chunk, Document, Source
+from tests.security.rights.vault import add
+from tests.support.actors import bearer_client, make_member, make_workspace, person_client
+from tests.support.api import address, embed, quarantine
+from tests.support.corpus import chunk, draft, make_place, restrict
+from tests.support.loops import run
+from tests.unit.ingest.real_files import content_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+_PATIENCE_S = 20
+_WORD = "velmoor"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """A restricted source, one who reads it, and an owner who may end that."""
+
+    workspace: Workspace
+    source: Source
+    group: Group
+    #: Reads it too, and has nobody in it.
+    others: Group
+    doc_id: str
+    chunk_id: str
+    picture_id: str
+    job: Job
+    owner: Any
+    #: The editor is in the group, the admin reads everything, the viewer reads what is open.
+    people: Mapping[Role, User]
+    token: ApiToken
+    secret: str
+
+    @property
+    def member(self) -> User:
+        """Who is in the group."""
+        return self.people[Role.EDITOR]
+
+
+@pytest.fixture(autouse=True)
+def _files(settings, blobs, mirrors, monkeypatch):
+    settings.KEBAB_LEG_LIMIT_MS = 60_000
+    monkeypatch.setattr(events, "_POLL_S", 0.005)
+
+
+@pytest.fixture
+def scene(transactional_db):
+    workspace = make_workspace()
+    source, picture = _write(workspace)
+    crew, others = (Group.objects.create(workspace=workspace, name=name) for name in ("crew", "others"))
+    restrict(source, crew, others)
+    embed(workspace)
+    refresh_standing(workspace.pk, source.pk, state="indexed", last_indexed_at=timezone.now())
+    workspace.refresh_from_db()
+    node.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=20)
+    people = {role: make_member(workspace, role) for role in (Role.VIEWER, Role.EDITOR, Role.ADMIN)}
+    membership = Membership.objects.get(user=people[Role.EDITOR])
+    GroupMember.objects.create(workspace=workspace, group=crew, membership=membership)
+    token, secret = mint_token(workspace, scopes=Scope, groups=[crew])
+    job = Job.objects.create(workspace=workspace, kind="sync_source", source=source, current_path=_WORD)
+    JobItem.objects.create(workspace=workspace, job=job, path=f"{_WORD}.md", action="ingest", state="pending")
+    quarantine(workspace, source.versions.first(), f"{_WORD}-bomb.md")
+    chunk_of_it = Chunk.objects.in_workspace(workspace).filter(text__contains=_WORD).first()
+    return Scene(
+        workspace=workspace,
+        source=source,
+        group=crew,
+        others=others,
+        doc_id=chunk_of_it.document.doc_id.hex,
+        chunk_id=chunk_of_it.chunk_id.hex,
+        picture_id=picture.doc_id.hex,
+        job=job,
+        owner=person_client(make_member(workspace, Role.OWNER)),
+        people=people,
+        token=token,
+        secret=secret,
+    )
+
+
+def _write(workspace):
+    """Write what all read, and what the source holds; give the source and a picture in it."""
+    for number in range(3):
+        add(workspace, "open", f"open{number}.md", chunk(f"Open text number {number} of the harbour."))
+        add(workspace, "closed", f"{_WORD}{number}.md", chunk(f"The {_WORD} of the harbour, {number}."))
+    content = content_of("image/notice.png")
+    kept = keep_blob(workspace.pk, content)
+    made = draft(chunk("notice"), content_hash=kept, size_bytes=len(content), media="image", mime="image/png")
+    place = make_place(workspace, f"{_WORD}.png", source="closed")
+    replace_document(place, made)
+    Source.objects.filter(pk=place.source.pk).update(title=f"Harbour {_WORD}")
+    place.source.refresh_from_db()
+    return place.source, Document.objects.in_workspace(workspace).get(doc_id=place.doc_id)
+
+
+def _sent(scene: Scene, method: str, tail: str, body: Any = None) -> None:
+    answer = getattr(scene.owner, method)(address(scene.workspace, tail), body, format="json")
+    assert answer.status_code < 300, answer.content
+
+
+def remove_member(scene):
+    _sent(scene, "delete", f"/members/{scene.member.pk}")
+
+
+def deactivate_person(scene):
+    User.objects.filter(pk=scene.member.pk).update(is_active=False)
+
+
+def take_from_group(scene):
+    _sent(scene, "delete", f"/groups/{scene.group.pk}/members/{scene.member.pk}")
+
+
+def delete_group(scene):
+    _sent(scene, "delete", f"/groups/{scene.group.pk}")
+
+
+def leave_it_to_others(scene):
+    _sent(scene, "patch", f"/sources/{scene.source.pk}", {"readers": [str(scene.others.pk)]})
+
+
+def demote(scene):
+    _sent(scene, "patch", f"/members/{scene.people[Role.ADMIN].pk}", {"role": "viewer"})
+
+
+def delete_workspace(scene):
+    _sent(scene, "delete", "")
+
+
+def restrict_to_nobody(scene):
+    _sent(scene, "patch", f"/sources/{scene.source.pk}", {"readers": []})
+
+
+def revoke(scene):
+    _sent(scene, "delete", f"/tokens/{scene.token.pk}")
+
+
+def rotate(scene):
+    _sent(scene, "post", f"/tokens/{scene.token.pk}/rotate", {})
+
+
+def take_token_from_group(scene):
+    TokenGroup.objects.filter(token=scene.token).delete()
+
+
+def let_token_expire(scene):
+    ApiToken.objects.filter(pk=scene.token.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+
+
+_OF_BOTH = [delete_group, leave_it_to_others, restrict_to_nobody, delete_workspace]
+_CASES = {
+    "member": [remove_member, deactivate_person, take_from_group, *_OF_BOTH],
+    "token": [revoke, rotate, take_token_from_group, let_token_expire, *_OF_BOTH],
+    "admin": [demote],
+    "anybody": [restrict_to_nobody],
+}
+_EACH = pytest.mark.parametrize(
+    ("who", "remove"),
+    [pytest.param(who, each, id=f"{who}-{each.__name__}") for who in _CASES for each in _CASES[who]],
+)
+_ROLES = {"member": Role.EDITOR, "admin": Role.ADMIN, "anybody": Role.VIEWER}
+
+
+def _person(scene, who):
+    """Who reads the source until it is taken from them; None: the token does. What anybody reads is open."""
+    if who == "anybody":
+        _sent(scene, "patch", f"/sources/{scene.source.pk}", {"readers": None})
+    return scene.people[_ROLES[who]] if who in _ROLES else None
+
+
+def _client(scene, who):
+    person = _person(scene, who)
+    return bearer_client(scene.secret) if person is None else person_client(person)
+
+
+@_EACH
+def test_nothing_kept_is_answered_any_more(scene, who, remove):
+    client = _client(scene, who)
+    asked = {**_kept(scene, client), **_read(scene, client), **_pages(scene, client, who)}
+    if who != "anybody":  # a viewer uploads nothing
+        asked["kept answer"] = _upload(scene, client)
+    plain = _without_words(scene, client, who)
+    before = {name: ask() for name, ask in asked.items()}
+    assert {name for name, answer in before.items() if _WORD not in _said(answer)} == set()
+    assert {name: ask().status_code for name, (ask, _) in plain.items()} == {
+        name: status for name, (_, status) in plain.items()
+    }
+    remove(scene)
+
+    for name, ask in asked.items():
+        answer = ask()
+        assert _WORD not in _said(answer), (name, answer.status_code)
+        assert answer.status_code < 500
+    for name, (ask, _) in plain.items():
+        assert ask().status_code in (302, 401, 404), name
+
+
+def _said(answer):
+    with closing(answer):
+        content = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    return content.decode() + str(answer.headers)
+
+
+def _kept(scene, client):
+    """Requests whose answers show the restricted source at first, out of something kept."""
+    search, listed = address(scene.workspace, "/search"), address(scene.workspace, "/documents")
+    words = {"q": "harbour", "k": 1}
+    cursors = {
+        mode: client.post(search, {**words, "mode": mode}, format="json").json()["next_cursor"]
+        for mode in ("lexical", "hybrid")
+    }
+    listing = client.get(f"{listed}?limit=1").json()["next_cursor"]
+    assert all([*cursors.values(), listing])
+    question = {"question": f"What of the {_WORD} of the harbour?"}
+    asked = client.post(address(scene.workspace, "/ask"), question, format="json").json()
+    answer = address(scene.workspace, f"/answers/{asked['answer_id']}")
+    return {
+        "search": lambda: client.post(search, {**words, "mode": "lexical", "k": 6}, format="json"),
+        "vectors": lambda: client.post(search, {**words, "mode": "vector", "k": 6}, format="json"),
+        "page of hits": lambda: client.get(f"{search}?cursor={cursors['lexical']}&k=6"),
+        "page of fused hits": lambda: client.get(f"{search}?cursor={cursors['hybrid']}&k=6"),
+        "answer": lambda: client.get(answer),
+        "check of an answer": lambda: client.get(f"{answer}/check"),
+        "list of answers": lambda: client.get(address(scene.workspace, "/answers")),
+        "page of a list": lambda: client.get(f"{listed}?limit=9&cursor={listing}"),
+    }
+
+
+def _upload(scene, client):
+    body = {"path": f"{_WORD}-new.md", "text": "a", "source": "closed"}
+    listed = address(scene.workspace, "/documents")
+    return lambda: client.post(listed, body, format="json", headers={"Idempotency-Key": "1"})
+
+
+def _read(scene, client):
+    """Requests that read it directly."""
+    library, job = scene.source.library_id, f"/jobs/{scene.job.pk}"
+    tails = [
+        f"/documents/{scene.doc_id}",
+        f"/documents/{scene.doc_id}/content",
+        f"/documents/{scene.doc_id}/chunks",
+        f"/chunks/{scene.chunk_id}",
+        f"/suggest?q={_WORD[:4]}",
+        "/libs/search?libraryName=harbour&query=harbour",
+        f"/libs/snippets?libraryId={library}&query=harbour",
+        f"/context?libraryId={library}&query=harbour",
+        "/quarantine",
+        job,
+        f"{job}/items",
+    ]
+    bodies = {
+        "/context-pack": {"information_request": "text of the harbour"},
+        "/search/bulk": {"queries": [{"q": "harbour"}]},
+        "/ask": {"question": "Which text of the harbour is there?"},
+    }
+    gets = {tail: partial(client.get, address(scene.workspace, tail)) for tail in tails}
+    return gets | {
+        tail: partial(client.post, address(scene.workspace, tail), body, format="json")
+        for tail, body in bodies.items()
+    }
+
+
+def _pages(scene, client, who):
+    if who == "token":
+        return {}
+    at = f"/w/{scene.workspace.slug}"
+    return {
+        "open session": lambda: client.get(f"{at}/documents/{scene.doc_id}"),
+        "search page": lambda: client.get(f"{at}/search?q=harbour&mode=lexical"),
+    }
+
+
+def _without_words(scene, client, who):
+    """Requests whose answers have no word of the source, each with its status while it may be read."""
+    content = address(scene.workspace, f"/documents/{scene.doc_id}/content")
+    with closing(client.get(content)) as answer:
+        known = {"If-None-Match": answer["ETag"]}
+    asked = {"what a browser keeps": (lambda: client.get(content, headers=known), 304)}
+    if who != "token":
+        picture = f"/w/{scene.workspace.slug}/documents/{scene.picture_id}/picture"
+        asked["picture"] = (lambda: client.get(picture), 200)
+    return asked
+
+
+@_EACH
+def test_an_open_stream_ends_without_another_event(scene, who, remove):
+    seen = run(_watch(scene, who, remove))
+
+    assert len(seen) == 1
+    assert _WORD in seen[0].decode()
+
+
+async def _watch(scene, who, remove):
+    """Read the job's stream to its end; after the first event the right ends and the job goes on."""
+    person = await sync_to_async(_person)(scene, who)
+    headers = {"Authorization": f"Bearer {scene.secret}"} if person is None else None
+    client = AsyncClient()
+    if person is not None:
+        await sync_to_async(client.force_login)(person)
+    response = await client.get(address(scene.workspace, f"/jobs/{scene.job.pk}/events"), headers=headers)
+    assert response.status_code == 200
+    seen = []
+    async with asyncio.timeout(_PATIENCE_S):
+        async for line in response.streaming_content:
+            seen.append(line)
+            if len(seen) == 1:
+                await sync_to_async(_remove_and_go_on)(scene, remove)
+    return seen
+
+
+def _remove_and_go_on(scene, remove):
+    remove(scene)
+    Job.objects.filter(pk=scene.job.pk).update(items_done=7, current_path=f"{_WORD}-later.md")
+
+
+def test_a_deactivated_persons_session_is_over(scene):
+    client = person_client(scene.member)
+    assert client.get(f"/w/{scene.workspace.slug}/search").status_code == 200
+    deactivate_person(scene)
+
+    assert client.get(f"/w/{scene.workspace.slug}/search").status_code == 302
+    assert client.get(address(scene.workspace, "/documents")).status_code == 401
+    assert django_settings.SESSION_COOKIE_HTTPONLY

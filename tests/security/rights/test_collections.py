@@ -1,0 +1,224 @@
+"""What is hidden from a reader counts for nothing: their answers are those of an index without it."""
+
+import random
+from dataclasses import replace
+from itertools import count
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from kebab.people.models import Group
+from kebab.people.reader import Reader
+from search.engine import mirror_reading, search
+from search.mirror.postings import Collection
+from search.mirror.vocabulary import Vocabulary
+from search.models import Source
+from search.retrieval.filters import SearchFilters
+from search.retrieval.types import Fusion, Mode, SearchQuery
+from search.scope import resolve_scope
+from search.suggest import suggest
+from tests.support.corpus import chunk, make_workspace, restrict, write
+from tests.support.searching import embed, sync
+
+KEYS = ["alpha", "beta", "gamma"]
+WORDS = [
+    "image",
+    "images",
+    "worker",
+    "restart",
+    "restarting",
+    "token",
+    "rate limit",
+    "get_user()",
+    "部署指南",
+    "one",
+]
+QUERIES = [
+    "image worker",
+    "restart the images one by one",
+    '"image worker"',
+    "get_user() token",
+    "部署",
+    "'rest*'",
+    "'image OR \"rate limit\"'",
+    "'breadcrumb : wor*'",
+    "imgae",
+    "ratelimit",
+    " ".join(f"{word}{n}" for word in ("image", "token", "rate") for n in range(12)),
+]
+
+
+def text(rolls):
+    return " ".join(rolls.choice(WORDS) for _ in range(rolls.randint(3, 12)))
+
+
+def answer(workspace, reader, query):
+    """What an answer says, but for what tells that something has changed: numbers of changes and vectors."""
+    result = search(workspace, query, reader=reader)
+    hits = [replace(hit, index_version="", indexed_at=None) for hit in result.hits]
+    explained = {name: each for name, each in (result.explain or {}).items() if name != "timings_ms"}
+    facts = (
+        result.lexical_total,
+        result.vector_window,
+        result.did_you_mean,
+        result.degraded,
+        result.warnings,
+    )
+    return hits, facts, explained
+
+
+def commonest(workspace, beginning, limit):
+    reading = mirror_reading(workspace, resolve_scope(workspace, SearchFilters(), Reader()))
+    with reading.connection() as connection:
+        return Vocabulary(reading, connection).commonest(beginning, (), limit)
+
+
+@pytest.fixture
+def pair(workspace):
+    """A workspace with a restricted source, its twin without it, and what writes into both."""
+    twin = make_workspace(corpus_id=workspace.corpus_id)
+    Source.objects.create(workspace=workspace, key="hidden", kind="upload", is_restricted=True)
+    numbers = count()
+
+    def fill(texts, hidden, **fields):
+        for each in texts:
+            path = f"{next(numbers)}.md"
+            for one in (workspace, twin):
+                write(one, path, each)
+        for each in hidden:
+            write(workspace, f"{next(numbers)}.md", each, source="hidden", **fields)
+        for one in (workspace, twin):
+            sync(one)
+        return workspace, twin
+
+    return fill
+
+
+def test_words_of_hidden_sources_crowd_out_no_completion(pair):
+    hidden = [f"restart{chr(97 + n)}x restart{chr(97 + n)}x" for n in range(26)] * 3
+    both = pair(["restored"], hidden)
+    found, wanted = (suggest(each, "rest", reader=Reader()).suggestions for each in both)
+    assert [each.text for each in found] == [each.text for each in wanted] == ["restored"]
+
+
+def test_completions_are_in_the_order_of_what_is_readable(pair):
+    both = pair(["restored", "restored", "restart"], ["restart"] * 5)
+    found, wanted = (suggest(each, "rest", reader=Reader()).suggestions for each in both)
+    assert [each.text for each in found] == [each.text for each in wanted] == ["restored", "restart"]
+
+
+def test_the_commonest_words_are_counted_no_further_than_needed(pair, monkeypatch):
+    monkeypatch.setattr("search.mirror.vocabulary._NARROWED", 2)
+    words = [f"rest{letter}" for letter in "abcdfghk"]
+    visible = [" ".join(words[: 8 - number]) for number in range(8)]  # resta in 8 chunks, restk in one
+    full, twin = pair(visible, ["resta restx", "resth restx", "restx"])
+    counted = []
+    frequencies = Collection.frequencies
+
+    def noted(collection, connection, terms):
+        counted.append(list(terms))
+        return frequencies(collection, connection, terms)
+
+    monkeypatch.setattr(Collection, "frequencies", noted)
+    for limit in (1, 3, 20):
+        found = [commonest(each, "rest", limit) for each in (full, twin)]
+        assert found == [words[:limit]] * 2
+    first, *_ = counted
+    assert first == ["resta", "restb"]
+    assert len(counted) == 1 + 2 + 5  # nine words begin so, two at a time
+
+
+def test_words_of_hidden_sources_crowd_out_no_spelling(pair):
+    hidden = [f"restar{letter}" for letter in "abcdefghijklmnop"] * 2
+    both = pair(["restart"], hidden)
+    found, wanted = (search(each, SearchQuery(text="restarq", mode=Mode.LEXICAL)) for each in both)
+    assert found.did_you_mean == wanted.did_you_mean == "restart"
+
+
+def test_of_two_spellings_the_one_is_meant_that_more_of_what_is_readable_has(pair):
+    both = pair(["winter", "winter", "winder"], ["winder"] * 5)
+    found, wanted = (search(each, SearchQuery(text="winber", mode=Mode.LEXICAL)) for each in both)
+    assert found.did_you_mean == wanted.did_you_mean == "winter"
+
+
+def test_a_name_is_no_common_word_for_what_is_hidden(pair, monkeypatch):
+    monkeypatch.setattr("search.mirror.exact._COMMON", 3)
+    both = pair(["call astro() here", "nothing"], ["astro"] * 5)
+    query = SearchQuery(text="astro()", explain=True)
+    found, wanted = (search(each, query).explain["legs"]["exact"] for each in both)
+    assert found == wanted != []
+
+
+def test_the_main_language_is_that_of_what_is_readable(workspace):
+    twin = make_workspace(corpus_id=workspace.corpus_id)
+    Source.objects.create(workspace=workspace, key="hidden", kind="upload", is_restricted=True)
+    for each in (workspace, twin):
+        for number, lang in enumerate(["en", "en", "de"]):
+            write(each, f"{number}.md", f"call astro() here {number}", lang=lang)
+        sync(each)
+    for number in range(9):
+        write(workspace, f"h{number}.md", "astro", source="hidden", lang="de")
+    sync(workspace)
+    query = SearchQuery(text="astro()", explain=True)
+    found, wanted = (search(each, query).explain["legs"]["exact"] for each in (workspace, twin))
+    assert found == wanted
+    assert len({each["score"] for each in wanted}) == 2
+
+
+def test_of_a_long_query_those_terms_are_kept_that_are_rare_in_what_is_readable(pair):
+    """A term that stands in hidden sources alone is as one that stands nowhere: the last to be kept."""
+    words = [f"word{n}" for n in range(40)]
+    both = pair([" ".join(words)] * 2, ["canaryword " * 2] + [" ".join(words[:20])] * 5)
+    query = SearchQuery(text=" ".join(["canaryword", *words]), mode=Mode.LEXICAL, explain=True)
+    found, wanted = (search(each, query).explain["match"] for each in both)
+    assert found == wanted
+    assert "canaryword" not in found["every"]
+
+
+@pytest.fixture
+def groups(workspace):
+    return [Group.objects.create(workspace=workspace, name=f"g{n}") for n in range(2)]
+
+
+@settings(
+    max_examples=8,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # to shrink one takes minutes
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    seed=st.integers(0, 10_000),
+    readers=st.dictionaries(st.sampled_from(KEYS), st.sets(st.integers(0, 1)), min_size=1),
+    mine=st.sets(st.integers(0, 1)),
+    fusion=st.sampled_from(Fusion),
+)
+def test_an_answer_is_that_of_an_index_of_what_may_be_read(workspace, groups, seed, readers, mine, fusion):
+    rolls = random.Random(seed)
+    full = make_workspace()
+    readable_alone = make_workspace(corpus_id=full.corpus_id)
+    readable = [key for key in KEYS if key not in readers or readers[key] & mine]
+    for number in range(24):
+        key, fields = rolls.choice(KEYS), {"heading": text(rolls)}
+        chunks = [chunk(text(rolls), ordinal, **fields) for ordinal in range(rolls.randint(1, 3))]
+        lang, version = rolls.choice(["en", "de"]), rolls.choice(["", "", "v1"])
+        for each in (full, readable_alone) if key in readable else (full,):
+            write(each, f"{number}.md", *chunks, source=key, version=version, lang=lang, title=f"T{number}")
+    of_full = [Group.objects.create(workspace=full, name=group.name) for group in groups]
+    for key, numbers in readers.items():
+        source, _ = Source.objects.get_or_create(workspace=full, key=key, kind="upload")
+        restrict(source, *(of_full[number] for number in numbers))
+    for each in (full, readable_alone):
+        sync(each)
+        embed(each)
+    reader = Reader(groups=frozenset(of_full[number].pk for number in mine))
+
+    for asked in QUERIES:
+        for mode in Mode:
+            query = SearchQuery(text=asked, mode=mode, k=50, fusion=fusion, explain=True)
+            assert answer(full, reader, query) == answer(readable_alone, Reader(), query), (asked, mode)
+        narrowed = SearchQuery(
+            text=asked, k=50, filters=SearchFilters(source=("alpha", "beta"), lang=("en",))
+        )
+        assert answer(full, reader, narrowed) == answer(readable_alone, Reader(), narrowed), asked
+    for typed in ("re", "image", "image re", "ge", "部", "one t"):
+        assert suggest(full, typed, reader=reader) == suggest(readable_alone, typed, reader=Reader()), typed

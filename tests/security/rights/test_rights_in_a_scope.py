@@ -1,0 +1,125 @@
+"""Which sources a search may look at, found out in the one statement that begins it."""
+
+import uuid
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kebab.people.models import Group
+from kebab.people.reader import OPERATOR, Reader
+from search.models import Source, SourceReader
+from search.retrieval.filters import SearchFilters
+from search.rights import sources_of
+from search.scope import Sources, resolve_scope
+from tests.security.rights.vault import CANARIES
+from tests.support.corpus import make_place, make_workspace
+
+KEYS = ["a", "b", "c", "d"]
+
+
+def scope(workspace, reader, *names):
+    return resolve_scope(workspace, SearchFilters(source=names), reader)
+
+
+def found(sources):
+    return None if sources is None else sources.keys
+
+
+@pytest.mark.parametrize("reader", [Reader(), OPERATOR])
+def test_nothing_is_narrowed_where_nothing_is_restricted(workspace, reader):
+    make_place(workspace)
+    narrowed = scope(workspace, reader)
+    assert (narrowed.sources, narrowed.readable, narrowed.values) == (None, None, {})
+
+
+def test_whoever_reads_all_that_is_restricted_is_narrowed_by_nothing(vault):
+    for reader in (vault.inside, OPERATOR):
+        narrowed = scope(vault.workspace, reader)
+        assert (narrowed.sources, narrowed.readable) == (None, None)
+
+
+def test_others_are_narrowed_to_what_they_may_read(vault):
+    for reader in (Reader(), vault.outside):
+        narrowed = scope(vault.workspace, reader)
+        assert found(narrowed.sources) == found(narrowed.readable) == ("docs",)
+        assert narrowed.values == {"source": list(narrowed.sources.ids)}
+
+
+def test_a_source_without_a_reader_is_hidden_from_all_but_those_who_read_all(vault):
+    SourceReader.objects.all().delete()
+    assert found(scope(vault.workspace, vault.inside).sources) == ("docs",)
+    assert scope(vault.workspace, OPERATOR).sources is None
+
+
+def test_where_everything_is_hidden_no_row_is_left(vault):
+    Source.objects.in_workspace(vault.workspace).update(is_restricted=True)
+    narrowed = scope(vault.workspace, Reader())
+    assert narrowed.sources == narrowed.readable == Sources()
+    assert narrowed.values == {"source": []}
+
+
+@pytest.mark.parametrize("is_by_id", [False, True])
+def test_a_hidden_source_is_named_like_one_that_is_not_there(vault, is_by_id):
+    hidden = str(vault.hidden.pk) if is_by_id else vault.hidden.key
+    absent = str(uuid.uuid4()) if is_by_id else "absent"
+    assert scope(vault.workspace, vault.outside, hidden).sources == Sources()
+    assert scope(vault.workspace, vault.outside, absent).sources == Sources()
+    assert found(scope(vault.workspace, vault.outside, hidden, "docs").sources) == ("docs",)
+    assert found(scope(vault.workspace, vault.inside, hidden, absent).sources) == (CANARIES["key"],)
+    assert found(scope(vault.workspace, OPERATOR, hidden).sources) == (CANARIES["key"],)
+
+
+def test_a_filter_leaves_the_collection_as_it_is(vault):
+    narrowed = scope(vault.workspace, vault.outside, "absent")
+    assert (found(narrowed.sources), found(narrowed.readable)) == ((), ("docs",))
+    assert scope(vault.workspace, vault.inside, "docs").readable is None
+
+
+@pytest.mark.parametrize("names", [(), ("docs",), (str(uuid.uuid4()),)])
+def test_it_is_one_statement_whoever_reads(vault, names):
+    for reader in (Reader(), vault.inside, OPERATOR):
+        scope(vault.workspace, reader, *names)  # planned now, if it was not before
+        with CaptureQueriesContext(
+            connection,
+        ) as asked:
+            scope(vault.workspace, reader, *names)
+        assert len(asked) == 1
+
+
+def test_sources_and_groups_of_other_workspaces_count_for_nothing(vault):
+    elsewhere = make_workspace()
+    group = Group.objects.create(workspace=elsewhere, name="keepers")
+    theirs = make_place(elsewhere, source="theirs").source
+    SourceReader.objects.create(workspace=elsewhere, source=theirs, group=group)
+    assert found(scope(vault.workspace, Reader(groups=frozenset({group.pk}))).sources) == ("docs",)
+    assert scope(vault.workspace, OPERATOR, "theirs", str(theirs.pk)).sources == Sources()
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    restricted=st.sets(st.sampled_from(KEYS)),
+    readers=st.sets(st.tuples(st.sampled_from(KEYS), st.integers(0, 2))),
+    mine=st.sets(st.integers(0, 2)),
+    reads_all=st.booleans(),
+)
+def test_the_statement_and_the_queryset_agree(workspace, restricted, readers, mine, reads_all):
+    groups = [Group.objects.get_or_create(workspace=workspace, name=f"g{n}")[0] for n in range(3)]
+    sources = {key: make_place(workspace, source=key).source for key in KEYS}
+    Source.objects.in_workspace(workspace).update(is_restricted=False)
+    Source.objects.in_workspace(workspace).filter(key__in=restricted).update(is_restricted=True)
+    SourceReader.objects.in_workspace(workspace).delete()
+    for key, number in readers:
+        SourceReader.objects.create(workspace=workspace, source=sources[key], group=groups[number])
+    reader = Reader(groups=frozenset(groups[number].pk for number in mine), reads_all=reads_all)
+    readable = sources_of(workspace, reader).order_by("key").values_list("key", flat=True)
+
+    narrowed = scope(workspace, reader)
+
+    assert (KEYS if narrowed.sources is None else list(narrowed.sources.keys)) == list(readable)
+    assert (narrowed.sources is None) == (len(readable) == len(KEYS))
+    named = scope(workspace, reader, "a", str(sources["b"].pk)).sources
+    assert list(named.keys) == [key for key in ("a", "b") if key in readable]
+    assert [sources[key].pk for key in named.keys] == list(named.ids)

@@ -1,0 +1,135 @@
+"""Queries without any condition meet the rows of the acting workspace, and of no other."""
+
+import pytest
+from django.db import ProgrammingError, connection, transaction
+from django.db.models import Count
+from psycopg import sql
+
+from kebab.people.models import AuditEvent, Membership, Workspace
+from kebab.tenancy.acting import acting_in, acting_nowhere
+from search.models import Chunk, Document, Source
+from tests.security.tenancy.tenants import MODELS, RECORDS, column_of
+
+each_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+each_writable = pytest.mark.parametrize(
+    "model", [model for model in MODELS if model not in RECORDS], ids=lambda model: model.__name__
+)
+
+
+def owners_of(model):
+    return set(model.objects.values_list(column_of(model), flat=True))
+
+
+def execute(statement, model, *parameters):
+    """Run a statement on a model's {table}, its {column} that says whose a row is, and its {columns}."""
+    stored = [field.column for field in model._meta.concrete_fields if not field.generated]
+    named = sql.SQL(statement).format(
+        table=sql.Identifier(model._meta.db_table),
+        column=sql.Identifier(column_of(model).replace("pk", "id")),
+        columns=sql.SQL(", ").join(map(sql.Identifier, stored)),
+    )
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(named, parameters)
+        return cursor.fetchall() if cursor.description else cursor.rowcount
+
+
+def raw_count(model):
+    return execute("SELECT count(*) FROM {table}", model)[0][0]
+
+
+@each_model
+def test_reading_shows_the_acting_workspace_alone(model, alpha, beta):
+    assert owners_of(model) >= {alpha.id, beta.id}
+    with acting_in(alpha.id):
+        assert owners_of(model) == {alpha.id}
+        assert raw_count(model) == model.objects.count() > 0
+        assert not model.objects.filter(**{column_of(model): beta.id}).exists()
+
+
+@each_model
+def test_whoever_acts_nowhere_sees_nothing(model, alpha):
+    with acting_nowhere():
+        assert raw_count(model) == 0
+        assert not model.objects.exists()
+
+
+@each_writable
+def test_an_update_of_everything_leaves_the_others_alone(model, alpha, beta):
+    with acting_in(alpha.id):
+        assert execute("UPDATE {table} SET {column} = {column} WHERE {column} = %s", model, beta.id) == 0
+        assert execute("UPDATE {table} SET {column} = {column}", model) == model.objects.count()
+
+
+@each_writable
+def test_a_deletion_leaves_the_others_alone(model, alpha, beta):
+    with acting_in(alpha.id):
+        assert execute("DELETE FROM {table} WHERE {column} = %s", model, beta.id) == 0
+    assert model.objects.filter(**{column_of(model): beta.id}).exists()
+
+
+@each_writable
+def test_no_row_can_be_moved_into_another_workspace(model, alpha, beta):
+    with acting_in(alpha.id), pytest.raises(ProgrammingError, match="row-level security"):
+        execute("UPDATE {table} SET {column} = %s", model, beta.id)
+
+
+@each_model
+def test_no_row_can_be_written_into_another_workspace(model, alpha, beta):
+    copy = "CREATE TEMPORARY TABLE copied AS SELECT {columns} FROM {table} WHERE {column} = %s"
+    execute(copy, model, beta.id)
+    with acting_in(alpha.id), pytest.raises(ProgrammingError, match="row-level security"):
+        execute("INSERT INTO {table} ({columns}) SELECT {columns} FROM copied", model)
+
+
+def test_joins_and_aggregates_stop_at_the_wall(alpha, beta):
+    with acting_in(alpha.id):
+        assert Chunk.objects.filter(text__contains="xyzzy").count() == 1
+        assert Source.objects.aggregate(n=Count("documents__chunks"))["n"] == 1
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT w.slug FROM people_workspace w JOIN search_document d ON true"
+                " JOIN search_chunk c ON true GROUP BY w.slug"
+            )
+            assert cursor.fetchall() == [("alpha",)]
+
+
+def test_an_object_of_another_workspace_leads_nowhere(alpha, beta):
+    document = Document.objects.get(workspace=beta.id)
+    with acting_in(alpha.id):
+        assert not document.chunks.exists()
+        with pytest.raises(Workspace.DoesNotExist):
+            beta.workspace.refresh_from_db()
+        with pytest.raises(Document.DoesNotExist):
+            document.refresh_from_db()
+
+
+def test_rows_are_not_locked_across_the_wall(alpha, beta):
+    with acting_in(alpha.id), transaction.atomic():
+        assert [row.pk for row in Workspace.objects.select_for_update()] == [alpha.id]
+
+
+def test_a_constraint_still_sees_all(alpha, beta):
+    with acting_in(alpha.id), pytest.raises(Exception, match="slug"), transaction.atomic():
+        Workspace.objects.filter(pk=alpha.id).update(slug="beta")
+
+
+def test_a_deleted_group_takes_its_own_rows_along(alpha):
+    with acting_in(alpha.id):
+        alpha.workspace.groups.all().delete()
+    assert not alpha.workspace.groups.exists()
+    assert Membership.objects.filter(workspace=alpha.id).exists()
+
+
+def test_an_event_of_no_workspace_is_added_anywhere_and_read_by_operators_alone(alpha):
+    with acting_nowhere():
+        AuditEvent.objects.create(actor="mallory@example.org", action="sign_in.failed")
+        assert not AuditEvent.objects.exists()
+    with acting_in(alpha.id):
+        assert not AuditEvent.objects.filter(workspace=None).exists()
+    assert AuditEvent.objects.filter(workspace=None).count() == 1
+
+
+@pytest.mark.parametrize("statement", ["UPDATE {table} SET actor = ''", "DELETE FROM {table}"])
+def test_what_was_done_stays_written_down(statement, alpha):
+    with pytest.raises(ProgrammingError, match="permission denied"):
+        execute(statement, AuditEvent)

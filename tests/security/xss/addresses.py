@@ -1,0 +1,134 @@
+"""Where every page lies that could show what is stored, by the name of its route."""
+
+import hashlib
+import secrets
+from datetime import timedelta
+from urllib.parse import quote
+
+from django.contrib.auth.tokens import default_token_generator
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import urlsafe_base64_encode
+
+from ingest.models import Job
+from kebab.people.models import ApiToken, Group, Invitation
+from search.models import Document, KeptAnswer, Run, Source, Topic
+from tests.security.leaks.routes import routes
+from tests.security.xss.hostile import MARK, hostile
+
+ROUTES_OF_PAGES = [route for route in routes() if not route.pattern.startswith(("admin/", "api/v1/"))]
+#: Answer with no page: for machines, pictures, or by sending on.
+NO_PAGES = {
+    *("healthz", "readyz", "metrics", "version", "favicon.ico", "schema"),
+    *("document-sheet", "document-picture", "logout", "oidc", "openid_connect_callback"),
+    *("source-sync", "source-delete", "job-cancel", "job-retry", "quarantine-retry", "quarantine-delete"),
+    *("answer-delete", "search-vote", "evaluation-topic-delete", "evaluation-run-repeat"),
+    *("evaluation-run-delete", "person-groups", "person-removal", "invitation-withdrawal"),
+    *("invitation-again", "group-deletion", "group-addition", "group-removal", "token-revocation"),
+    *("settings-values", "workspace-deletion"),
+}
+
+
+def pages(operator, workspace, documents):
+    """The addresses to open, by the name of their route; the links of the mails before what they lead to."""
+    ours = [f"/w/{workspace.slug}/documents/{each.doc_id.hex}?q=restart" for each in documents]
+    others = Document.objects.exclude(workspace=workspace).filter(workspace__memberships__user=operator)[:12]
+    search = f"/w/{workspace.slug}/search?q=restart&k=50&mode="
+    plain = {route.name: ["/" + route.pattern] for route in ROUTES_OF_PAGES if not route.arguments}
+    return {
+        "invitation-link": [_invitation_link(operator, workspace)],
+        "password-reset-link": [_reset_link(operator)],
+        **{name: paths for name, paths in plain.items() if name not in NO_PAGES},
+        "search": [f"{search}{mode}" for mode in ("lexical", "vector", "hybrid")],
+        "search-more": [f"/w/{workspace.slug}/search/more?q=restart&mode=lexical&cursor="],
+        "search-filters": [f"/w/{workspace.slug}/search/filters?q=restart&mode=lexical"],
+        "document-chunks": [address.replace("?", "/chunks?") for address in ours],
+        **_pages_of_asking(workspace),
+        **_pages_of_sources(workspace),
+        **_pages_of_evaluation(workspace),
+        **_pages_of_people(operator, workspace),
+        "document": [*ours, *(f"/w/{each.workspace.slug}/documents/{each.doc_id.hex}" for each in others)],
+    }
+
+
+def _pages_of_asking(workspace):
+    """Those of an answer made from hostile text."""
+    answer = KeptAnswer.objects.in_workspace(workspace).get()
+    ask, answered = f"/w/{workspace.slug}/ask", f"/w/{workspace.slug}/answers/{answer.pk}"
+    return {
+        "ask": [ask],
+        "answer": [answered],
+        "answers": [f"/w/{workspace.slug}/answers"],
+        "answer-citation": [f"{answered}/citations/1"],
+        "answer-check": [f"{answered}/check"],
+        "conversation": [f"/w/{workspace.slug}/conversations/{answer.conversation_id}"],
+    }
+
+
+def _pages_of_sources(workspace):
+    """Those of the workspace's source and its jobs."""
+    at = f"/w/{workspace.slug}"
+    source = f"{at}/sources/{Source.objects.in_workspace(workspace).get().pk}"
+    jobs = Job.objects.in_workspace(workspace)
+    return {
+        "sources": [f"{at}/sources"],
+        "source": [source],
+        "source-edit": [f"{source}/edit"],
+        "new-source": [f"{at}/sources/new", f"{at}/sources/new?kind=git"],
+        "upload": [f"{at}/upload"],
+        "jobs": [f"{at}/jobs"],
+        "job": [f"{at}/jobs/{job.pk}" for job in jobs],
+        "quarantine": [f"{at}/quarantine"],
+    }
+
+
+def _pages_of_evaluation(workspace):
+    """Those of its queries, and of its runs: the first one beside the second, too."""
+    at = f"/w/{workspace.slug}"
+    first, second = (f"{run.pk}" for run in Run.objects.in_workspace(workspace).order_by("created_at"))
+    topic_set = quote(Topic.objects.in_workspace(workspace).get().topic_set)
+    runs = f"{at}/evaluation/runs"
+    return {
+        "insight": [f"{at}/insight"],
+        "evaluation": [f"{at}/evaluation", f"{at}/evaluation?set={topic_set}"],
+        "evaluation-topic-new": [f"{at}/evaluation/topics/new?q={quote(hostile())}"],
+        "evaluation-feedback": [f"{at}/evaluation/feedback"],
+        "evaluation-run-new": [f"{runs}/new?set={topic_set}"],
+        "evaluation-run": [f"{runs}/{first}", f"{runs}/{first}?baseline={second}"],
+    }
+
+
+def _pages_of_people(operator, workspace):
+    """Those of who belongs to the workspace, and of what they may."""
+    at = f"/w/{workspace.slug}"
+    token = ApiToken.objects.get(workspace=workspace)
+    return {
+        "people": [f"{at}/people"],
+        "person": [f"{at}/people/{operator.pk}"],
+        "person-access": [f"{at}/people/{operator.pk}/access"],
+        "groups": [f"{at}/groups"],
+        "group": [f"{at}/groups/{Group.objects.get(workspace=workspace).pk}"],
+        "tokens": [f"{at}/tokens"],
+        "token": [f"{at}/tokens/{token.pk}"],
+        "token-access": [f"{at}/tokens/{token.pk}/access"],
+        "settings": [f"{at}/settings"],
+        "audit": [f"{at}/audit"],
+    }
+
+
+def _invitation_link(operator, workspace):
+    """The way to the page on which a hostile owner invites somebody into a hostile workspace."""
+    secret = secrets.token_urlsafe(32)
+    Invitation.objects.create(
+        workspace=workspace,
+        email=f'"<img src=x onerror={MARK}=1>"@example.org',
+        secret_sha256=hashlib.sha256(secret.encode()).digest(),
+        invited_by=operator.email,
+        expires_at=timezone.now() + timedelta(days=1),
+    )
+    return f"/invitations/{secret}"
+
+
+def _reset_link(user):
+    uid = urlsafe_base64_encode(str(user.pk).encode())
+    return reverse("password-reset-link", args=[uid, default_token_generator.make_token(user)])

@@ -1,0 +1,141 @@
+"""Makes requests, and runs the jobs that they ask for in the test's own process."""
+
+import json
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.db import connection, transaction
+from django.test import override_settings
+
+from ingest.jobs.run import run_job
+from ingest.models import Job, Unreadable
+from ingest.parsers.errors import Quarantined
+from ingest.parsers.registry import parser_version_for
+from kebab.people.deletion import delete_workspace
+from kebab.people.models import Workspace
+from kebab.people.operator import the_operator
+from search import node
+from search.embedding import configured_embedder, embedded_text
+from search.identifiers import content_hash
+from search.models import SourceVersion
+from search.vectors.fill import chunks_without_vector, store_vectors
+from search.vectors.spaces import ensure_live_space
+from tests.support.actors import make_workspace
+
+MARKDOWN = "# Install\n\nRun the installer.\n\n## Linux\n\nUse the package manager.\n"
+
+
+def address(workspace: Any, tail: str) -> str:
+    """Give the address of `tail` below a workspace."""
+    return f"/api/v1/workspaces/{workspace.slug}{tail}"
+
+
+def post_text(
+    client: Any, workspace: Any, path: str = "guides/install.md", *, wait: bool = False, **body: Any
+):
+    """Upload a document as JSON."""
+    tail = "/documents?wait_for=searchable" if wait else "/documents"
+    headers = body.pop("headers", {})
+    body = {"path": path, "text": MARKDOWN, **body}
+    return client.post(address(workspace, tail), body, format="json", headers=headers)
+
+
+def run(workspace: Any, answer: Any) -> Job:
+    """Run the job that an answer names, and give it as it ended."""
+    return run_to_end(Job.objects.in_workspace(workspace).get(pk=answer.json()["job"]["id"]))
+
+
+def run_to_end(job: Job) -> Job:
+    """Run a job and give it as it ended."""
+    run_job(job.workspace_id, job.pk)
+    job.refresh_from_db()
+    return job
+
+
+def upload(client: Any, workspace: Any, path: str = "guides/install.md", **body: Any) -> str:
+    """Upload a document, have it ingested, and give its id."""
+    answer = post_text(client, workspace, path, **body)
+    assert answer.status_code == 202, answer.content
+    assert run(workspace, answer).state == "succeeded"
+    return answer.json()["document"]["id"]
+
+
+def embed(workspace: Any) -> None:
+    """Give all chunks their vectors."""
+    embedder = configured_embedder()
+    space = ensure_live_space(workspace, embedder.space)
+    chunks = chunks_without_vector(space, after=uuid.UUID(int=0), limit=1_000)
+    vectors = embedder.embed_passages([embedded_text(chunk.breadcrumb, chunk.text) for chunk in chunks])
+    with transaction.atomic():
+        store_vectors(space, chunks, dict(zip([chunk.embed_hash for chunk in chunks], vectors, strict=True)))
+
+
+@contextmanager
+def committed(blocker: Any, mirrors: Path, write: Callable[[Workspace], object]) -> Iterator[Workspace]:
+    """Give a workspace that `write` has filled, embedded and mirrored once for many tests.
+
+    A mirror is made from what is committed, so the tests' own transactions can't hold it.
+    """
+    with blocker.unblock(), override_settings(KEBAB_MIRROR_DIR=mirrors):
+        workspace = make_workspace(f"corpus-of-{mirrors.name}".lower().replace("_", "-"))
+        write(workspace)
+        embed(workspace)
+        workspace.refresh_from_db()
+        node.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=20)
+    yield workspace
+    with blocker.unblock():
+        delete_workspace(the_operator(workspace))
+        forget_acts()
+
+
+def forget_acts() -> None:
+    """Empty the audit, which outlives the committed workspace that it tells of."""
+    with connection.cursor() as cursor:
+        cursor.execute("TRUNCATE people_auditevent")
+
+
+def quarantine(workspace: Workspace, version: SourceVersion, path: str, content: bytes = b"x") -> Unreadable:
+    """Set a file aside as one that every parser died of."""
+    return Unreadable.objects.create(
+        workspace=workspace,
+        version=version,
+        path=path,
+        size_bytes=len(content),
+        content_hash=content_hash(content),
+        parser_version=parser_version_for(path),
+        is_quarantined=True,
+        reason="quarantined",
+        detail="every parser failed on it: attempt 1: it took over 30 s",
+    )
+
+
+class Dying:
+    """A pool of parsers that all fail."""
+
+    def digest_groups(self, submissions: Iterator[Any], while_waiting: Any) -> Iterator[list[Any]]:
+        """Give each submission as one that every parser died of."""
+        for submission in submissions:
+            yield [(submission.key, Quarantined("every parser failed on it: again"))]
+
+
+def hits_bytes(response: Any) -> bytes:
+    """Give the bytes of the hits in a search's answer."""
+    assert response.status_code == 200, response.content
+    start = response.content.index(b'"hits":')
+    hits = json.loads(response.content)["hits"]
+    text = json.dumps(hits, ensure_ascii=False, separators=(",", ":")).encode()
+    assert response.content[start:].startswith(b'"hits":' + text)
+    return response.content[start : start + 7 + len(text)]
+
+
+def folder(settings: Any, tmp_path: Path, **files: str) -> Path:
+    """Make a folder that sources may read, with these files (`a_md` is a.md)."""
+    root = tmp_path / "docs"
+    root.mkdir()
+    for name, text in files.items():
+        (root / name.replace("_", ".")).write_text(text)
+    settings.KEBAB_FOLDER_ROOTS = [tmp_path.resolve()]
+    return root
