@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 
 from kebab.tenancy.acting import acting_everywhere
+from tests.support.database import close_owner_connection, replace_flush
 from tests.support.turns import turn
 
 hypothesis_settings.register_profile("kebab", deadline=None)
@@ -44,7 +45,9 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
 
         with django_db_blocker.unblock(), acting_everywhere():
             cut_tables(parts, memory_bytes=64 * 2**20, progress=lambda words, more: None)
+    replace_flush()
     yield
+    close_owner_connection()
     from tests.support.stack import GaveUp, eventually
 
     with django_db_blocker.unblock():
@@ -89,6 +92,23 @@ def _quick_and_unlimited() -> None:
     settings.KEBAB_INVITATION_LIMITS = dict.fromkeys(("inviter", "workspace", "address"), "1000000/minute")
     settings.KEBAB_UNKNOWN_PEOPLE_LIMIT = "1000000/minute"
     settings.KEBAB_SIGN_IN_LIMITS = dict.fromkeys(("account", "address"), "1000000/minute")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _servers_run_already() -> None:
+    """Commands called in this process use the servers of the suite and start none."""
+    from kebab.stack import temporary
+
+    temporary._needs_nothing = lambda stack, roles: True
+
+
+@pytest.fixture(autouse=True)
+def _role() -> Iterator[None]:
+    """Importing `kebab.asgi` makes this process a web process; the next test finds it a command again."""
+    from kebab import role
+
+    yield
+    role._role = role.VERB
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ def sync_in_this_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have mirrors made where they are asked for, for no snapshot can begin in the test's transaction."""
 
     def build_mirror(workspace_id, *, limit_s):
-        node._sync(workspace_id)
+        return node._sync(workspace_id)
 
     monkeypatch.setattr(snapshot, "postgres_snapshot", nullcontext)
     monkeypatch.setattr(node, "trigger_sync", lambda workspace_id: None)
