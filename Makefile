@@ -11,6 +11,7 @@ ARGS ?=
 PEERS ?=
 # Processes that share the tests, each with servers of its own; 0: none but the first.
 TEST_PROCESSES ?= 2
+SHARED_TESTS = $(BIN)/python -m pytest -n $(TEST_PROCESSES) --no-loadscope-reorder
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 INSTALLED := $(VENV)/.installed
 TESTS_INSTALLED := $(VENV)/.tests-installed
@@ -21,10 +22,10 @@ TESTED_EXTRAS := $(foreach extra,rerank ocr telemetry s3,deploy/requirements-$(e
 DEPLOYED := KEBAB_HTTPS=1 KEBAB_TRUSTED_PROXIES=127.0.0.1 KEBAB_DEBUG=0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up test check bench drill fuzz screenshots clean
+.PHONY: help demo up test test-slow test-browser test-timing test-all check bench drill fuzz screenshots clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: $(INSTALLED) ## a stack with real text, a first search, served until Ctrl-C (ONCE=1: stop after the search)
 	@$(BIN)/kebab demo $(if $(filter-out 0,$(ONCE)),--once)
@@ -32,8 +33,20 @@ demo: $(INSTALLED) ## a stack with real text, a first search, served until Ctrl-
 up: $(INSTALLED) ## run the whole stack until Ctrl-C
 	@$(BIN)/kebab up
 
-test: $(TESTS_INSTALLED) ## run all tests against embedded servers
-	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder $(ARGS)
+test: $(TESTS_INSTALLED) ## the default tests: deterministic, ten minutes on two cores
+	$(SHARED_TESTS) $(ARGS)
+
+test-slow: $(TESTS_INSTALLED) ## whole stacks, the full leak matrix, upgrades, backups, short drills: 40 minutes
+	$(SHARED_TESTS) -p randomly -m "(slow or hypothesis) and not alone and not browser" --reruns 1 $(ARGS)
+	$(BIN)/python -m pytest -p randomly -m alone --reruns 1 $(ARGS)
+
+test-browser: $(TESTS_INSTALLED) ## every page in a browser, at each width and in each theme: 15 minutes
+	KEBAB_TESTS_NEED_BROWSER=1 $(SHARED_TESTS) -m browser $(ARGS)
+
+test-timing: $(TESTS_INSTALLED) ## what compares times, in one process; reports, and never fails
+	-$(BIN)/python -m pytest -m timing $(ARGS)
+
+test-all: test test-slow test-browser test-timing ## all tests
 
 check: $(TESTS_INSTALLED) ## format, lint, types, migrations, deployment settings, API schema, known vulnerabilities
 	$(BIN)/ruff format --check .

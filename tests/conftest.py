@@ -6,27 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings as hypothesis_settings
 
 from kebab.tenancy.acting import acting_everywhere
+from tests.support.browsing import browser, open_page  # noqa: F401  fixtures
 from tests.support.database import close_owner_connection, replace_flush
-from tests.support.turns import turn
-
-hypothesis_settings.register_profile("kebab", deadline=None)
-hypothesis_settings.load_profile("kebab")
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest, so that processes that share the tests end together."""
-    items.sort(key=lambda item: item.get_closest_marker("stack") is None)
-
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Have a test, with the fixtures that are made for it, wait for its turn."""
-    with turn(is_alone=item.get_closest_marker("alone") is not None):
-        return (yield)
 
 
 @pytest.fixture(scope="session")

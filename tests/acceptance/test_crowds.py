@@ -15,7 +15,7 @@ import pytest
 from tests.drills.load.arrivals import one_after_the_other
 from tests.drills.load.asking import Request
 
-pytestmark = [pytest.mark.stack, pytest.mark.alone]
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 _CROWD = 150
 _CROWDED_S = 8.0

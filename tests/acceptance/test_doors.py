@@ -5,8 +5,6 @@ import pytest
 from tests.acceptance import schemas
 from tests.acceptance.notes import write_notes
 
-pytestmark = pytest.mark.stack
-
 
 @pytest.fixture(scope="module")
 def filled(client, verb, tmp_path_factory):

@@ -9,7 +9,7 @@ import pytest
 from tests.drills.crash.siege import clocks
 from tests.support.paths import ROOT
 
-pytestmark = pytest.mark.stack
+pytestmark = pytest.mark.slow
 
 _LIMIT_S = 900
 _CHECKED_BY = {

@@ -10,7 +10,7 @@ from tests.drills.hostile.doors import DOORS, SEARCH, SEARCH_BY_GET, Ground
 from tests.drills.hostile.judging import Judge
 from tests.drills.hostile.text import MAKERS
 
-pytestmark = pytest.mark.stack
+pytestmark = pytest.mark.slow
 
 _N = 250
 _SEED = 3

@@ -3,8 +3,6 @@ import pytest
 from tests.acceptance import schemas
 from tests.acceptance.notes import write_notes
 
-pytestmark = pytest.mark.stack
-
 _COUNTS = ("seen", "new", "updated", "unchanged", "skipped", "failed", "deleted")
 
 

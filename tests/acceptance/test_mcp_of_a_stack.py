@@ -9,7 +9,6 @@ from mcp import MCPError
 from tests.acceptance.notes import write_notes
 from tests.api.mcp.speaking import ERAS, Line, said
 
-pytestmark = pytest.mark.stack
 _CLIENTS = 20
 _PATIENCE_S = 90
 

@@ -4,8 +4,6 @@ import signal
 import psutil
 import pytest
 
-pytestmark = pytest.mark.stack
-
 
 def paths(client, query: str, **parameters) -> list[str]:
     answer = client.search(query, mode="lexical", **parameters)

@@ -3,8 +3,6 @@ import pytest
 from tests.acceptance import schemas
 from tests.support.stack import eventually
 
-pytestmark = pytest.mark.stack
-
 _DOCUMENTS = 20
 _MODES = ("lexical", "vector", "hybrid")
 

@@ -2,8 +2,6 @@ import uuid
 
 import pytest
 
-pytestmark = pytest.mark.stack
-
 
 @pytest.fixture(scope="module")
 def alice(make_client):

@@ -10,7 +10,7 @@ from kebab.stack import addresses, secrets
 from kebab.stack.addresses import redis_client_url
 from tests.support.stack import MANAGE, Stack, eventually, temporary_directory
 
-pytestmark = pytest.mark.stack
+pytestmark = pytest.mark.slow
 
 
 class Node:

@@ -46,7 +46,7 @@ needs_browser = [
 ]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser():
     with pytest.MonkeyPatch.context() as patch, running_browser() as browser:
         # Playwright runs an event loop in this thread, in which Django would refuse to ask the database.

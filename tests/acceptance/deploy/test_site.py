@@ -14,7 +14,7 @@ from tests.acceptance.deploy.servers_by_tcp import APP_PASSWORD
 from tests.acceptance.deploy.site import Proxy
 from tests.support.stack import eventually, free_port
 
-pytestmark = pytest.mark.stack
+pytestmark = pytest.mark.slow
 
 
 def node_of(site, slug):

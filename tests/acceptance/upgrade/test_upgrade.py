@@ -19,7 +19,7 @@ from tests.acceptance.client import Client
 from tests.acceptance.upgrade.versions import ROOT, VersionedStack, first_release, next_release
 from tests.support.stack import Stack, eventually, temporary_directory
 
-pytestmark = pytest.mark.stack
+pytestmark = pytest.mark.slow
 
 TEXTS = {
     f"birds/{name}.md": f"# {name.title()}\n\nThe {name} {habit}.\n\n## Nest\n\nThe {name} nests {place}.\n"

@@ -11,7 +11,6 @@ from playwright.sync_api import Browser, expect
 
 from tests.acceptance.walks.filling import expect_searchable
 from tests.acceptance.walks.visitor import PASSWORD, Visitor, visiting
-from tests.support.browsing import browser  # noqa: F401  a fixture
 from tests.support.stack import Stack, temporary_directory
 from tests.unit.ingest.real_files import FILES
 
@@ -49,7 +48,7 @@ def stack() -> Iterator[Stack]:
 
 
 @pytest.fixture(scope="module")
-def team(stack: Stack, browser: Browser) -> Iterator[Team]:  # noqa: F811
+def team(stack: Stack, browser: Browser) -> Iterator[Team]:
     """The operator makes a workspace and gets to the first hit; the others join it by their invitations."""
     with ExitStack() as visits:
 

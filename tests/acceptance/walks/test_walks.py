@@ -10,7 +10,7 @@ from kebab.people.models import Role
 from tests.acceptance.walks import filling, managing, reading
 from tests.support.browsing import needs_browser
 
-pytestmark = [*needs_browser, pytest.mark.stack]
+pytestmark = [*needs_browser, pytest.mark.slow]
 TASKS = (*reading.TASKS, *filling.TASKS, *managing.TASKS)
 _ROLES = (Role.VIEWER, Role.EDITOR, Role.ADMIN)
 _FIRST_HIT_S = 60

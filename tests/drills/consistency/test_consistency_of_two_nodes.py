@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.paths import ROOT
 
-pytestmark = pytest.mark.stack
+pytestmark = pytest.mark.slow
 
 _LIMIT_S = 600
 

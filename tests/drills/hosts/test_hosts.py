@@ -11,7 +11,7 @@ from tests.drills.hosts.network import why_not_here
 from tests.drills.hosts.scenes import SCENES
 from tests.support.paths import ROOT
 
-pytestmark = [pytest.mark.stack, pytest.mark.alone]
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 _LIMIT_S = 900
 

@@ -7,7 +7,7 @@ from kebab.people.access import Caller, member_access, readable_memberships
 from kebab.people.invitations import invite
 from kebab.people.models import Role, User
 from tests.pages.accounts.people import OTHER_PASSWORD, PASSWORD
-from tests.support.browsing import browser, needs_browser, open_page  # noqa: F401
+from tests.support.browsing import needs_browser
 
 pytestmark = needs_browser
 
@@ -24,7 +24,7 @@ def check_fit(page):
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), width
 
 
-def test_an_invited_person_makes_an_account_by_keyboard_and_changes_the_password(open_page, invited, mirrors):  # noqa: F811
+def test_an_invited_person_makes_an_account_by_keyboard_and_changes_the_password(open_page, invited, mirrors):
     page = open_page()
     page.goto(invited.path)
     check_fit(page)
@@ -50,7 +50,7 @@ def test_an_invited_person_makes_an_account_by_keyboard_and_changes_the_password
     expect(page.get_by_role("status")).to_have_text("You have signed out.")
 
 
-def test_a_password_is_set_anew_from_the_mails_link(open_page, transactional_db, ada, outbox):  # noqa: F811
+def test_a_password_is_set_anew_from_the_mails_link(open_page, transactional_db, ada, outbox):
     page = open_page()
     page.goto("/login")
     check_fit(page)

@@ -10,7 +10,7 @@ import pytest
 from kebab.stack.paths import DataDirectory
 from tests.support.stack import Stack, temporary_directory
 
-pytestmark = pytest.mark.stack
+pytestmark = pytest.mark.slow
 
 PASSWORDS = ("ebb tide at four", "lantern over water", "a wrong guess of mine")
 

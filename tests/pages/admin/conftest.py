@@ -3,7 +3,6 @@ import pytest
 from kebab.people.models import Role, User
 from tests.pages.admin.filling import Filled
 from tests.support.actors import make_member, make_workspace
-from tests.support.browsing import browser, open_page  # noqa: F401  fixtures
 
 
 @pytest.fixture

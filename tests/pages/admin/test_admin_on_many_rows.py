@@ -157,7 +157,7 @@ def _own(plan):
     return (plan["Actual Rows"] + thrown) * plan["Actual Loops"]
 
 
-@pytest.mark.alone
+@pytest.mark.timing
 def test_every_page_reads_little_of_a_million_rows(transactional_db, office, workspace):
     fill(workspace)
     listed = f"/admin/search/document/?workspace__id__exact={workspace.pk}"

@@ -7,7 +7,6 @@ from kebab.tenancy.acting import acting_everywhere
 from tests.api.mcp.serving import served
 from tests.pages.every_page.ground import prepared_ground
 from tests.pages.every_page.visiting import visit
-from tests.support.browsing import browser  # noqa: F401  a fixture
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +28,7 @@ def server(ground):
 
 
 @pytest.fixture(scope="module")
-def visited(browser, server, ground):  # noqa: F811
+def visited(browser, server, ground):
     """Give what was found on a page; each is opened once, when it is first asked for."""
     visits = {}
 

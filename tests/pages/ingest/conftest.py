@@ -8,7 +8,6 @@ from ingest.models import Job
 from kebab.people.models import Role, Workspace
 from kebab.tenancy.acting import acting_everywhere
 from tests.pages.search.shelf import make_member
-from tests.support.browsing import browser, open_page  # noqa: F401  fixtures
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,6 @@ import pytest
 
 from kebab.cli import verb
 from search.insight.noting import query_log
-from tests.support.browsing import browser, open_page  # noqa: F401  fixtures
 from tests.support.corpus import make_workspace, write
 from tests.support.mirrors import sync_in_this_thread
 from tests.support.searching import sync

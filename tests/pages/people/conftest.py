@@ -5,7 +5,6 @@ from django.test import Client
 
 from kebab.people.models import Role, User, Workspace
 from tests.pages.search.shelf import make_member
-from tests.support.browsing import browser, open_page  # noqa: F401  fixtures
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@ import pytest
 
 from kebab.people.models import User, Workspace
 from tests.pages.search.shelf import index, make_member, shelve
-from tests.support.browsing import browser, open_page  # noqa: F401  fixtures
 
 PASSWORD = "correct horse 7"
 GUIDE = """# Deploy

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.security.xss.hostile import MARK
-from tests.support.browsing import browser, session_cookie  # noqa: F401  a fixture
+from tests.support.browsing import session_cookie
 
 # Runs before all else: a policy that stops what was injected has not kept it from being injected.
 _WATCH = """
@@ -50,7 +50,7 @@ class Watched:
 
 
 @pytest.fixture
-def watched(browser, live_server):  # noqa: F811
+def watched(browser, live_server):
     """Gives watched pages, each of a browser of its own."""
     contexts = []
 

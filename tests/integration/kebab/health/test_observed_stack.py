@@ -16,7 +16,7 @@ from tests.integration.kebab.health.observed import TOKEN, Observed, timed_get
 from tests.support.paths import ROOT
 from tests.support.stack import Stack, eventually, temporary_directory
 
-pytestmark = pytest.mark.stack
+pytestmark = pytest.mark.slow
 
 _TEXT = "# Zisterne\n\nA cistern keeps rainwater through the summer. The word is zisternenwasser.\n"
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")

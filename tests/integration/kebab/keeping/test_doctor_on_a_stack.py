@@ -12,7 +12,7 @@ from kebab.stack.addresses import DATABASE_OWNER, database_url
 from tests.acceptance.client import Client
 from tests.support.stack import Stack, eventually, temporary_directory
 
-pytestmark = pytest.mark.stack
+pytestmark = pytest.mark.slow
 
 DAMAGE = """
 SET session_replication_role = replica;

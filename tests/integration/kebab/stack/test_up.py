@@ -15,7 +15,7 @@ from kebab.stack.reachability import serves
 from kebab.stack.state import stack_is_running
 from tests.integration.kebab.stack.conftest import eventually, family, is_running
 
-pytestmark = pytest.mark.stack
+pytestmark = pytest.mark.slow
 
 _NAMES = ["postgres", "redis", "web", "worker", "embedder", "mirror", "beat", "watch"]
 

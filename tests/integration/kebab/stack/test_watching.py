@@ -9,7 +9,7 @@ import pytest
 from tests.integration.kebab.stack.conftest import eventually
 from tests.unit.ingest.packing import zipped
 
-pytestmark = pytest.mark.stack
+pytestmark = pytest.mark.slow
 
 
 def paths(verbs) -> set[str]:

@@ -20,7 +20,7 @@ _LIMIT_S = 900
 _OURS = ("KEBAB_DATA_DIR", "KEBAB_MIRROR_DIR", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT")
 
 
-@pytest.mark.stack
+@pytest.mark.slow
 def test_contracts_hold_on_cut_tables():
     environment = {name: value for name, value in os.environ.items() if name not in _OURS}
     options = ("-q", "--tb=short", "-p", "no:cacheprovider")

@@ -1,13 +1,9 @@
-"""Property tests are judged by what they find, not by how long a busy machine takes over one example."""
+"""A text index of the shape that mirrors have."""
 
 import apsw
 import pytest
-from hypothesis import settings
 
 from search.analysis import TOKENIZER, register_tokenizer
-
-settings.register_profile("no_deadline", deadline=None)
-settings.load_profile("no_deadline")
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,81 @@
+"""A pytest plugin: which tests a run holds, in which order, and how processes share them.
+
+The default tier is deterministic: fixed order, Hypothesis derandomised. `-p randomly` shuffles it and has
+Hypothesis look for new examples.
+"""
+
+import zlib
+
+import pytest
+from hypothesis import settings as hypothesis_settings
+from xdist.scheduler import LoadScopeScheduling
+
+_CEILING_S = 2.0
+_OTHER_TIERS = frozenset({"slow", "browser", "timing"})
+_SHARED_STACK = "tests/acceptance/"
+
+hypothesis_settings.register_profile("fixed", deadline=None, derandomize=True, database=None, max_examples=50)
+hypothesis_settings.register_profile("random", deadline=None, print_blob=True)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--quarter`."""
+    parser.addoption(
+        "--quarter",
+        type=int,
+        choices=range(4),
+        help="run the files of one of four parts, which together are all",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose how Hypothesis draws its examples."""
+    hypothesis_settings.load_profile("random" if config.pluginmanager.hasplugin("randomly") else "fixed")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the other quarters; begin with what takes longest, so that processes end together."""
+    quarter = config.getoption("--quarter")
+    if quarter is not None:
+        chosen = [item for item in items if _quarter_of(item) == quarter]
+        config.hook.pytest_deselected(items=[item for item in items if _quarter_of(item) != quarter])
+        items[:] = chosen
+    items.sort(key=lambda item: not item.nodeid.startswith(_SHARED_STACK))
+
+
+def _quarter_of(item: pytest.Item) -> int:
+    return zlib.crc32(_file_of(item.nodeid).encode()) % 4
+
+
+def _file_of(nodeid: str) -> str:
+    return nodeid.split("::", 1)[0]
+
+
+class StackScheduling(LoadScopeScheduling):
+    """Gives a file to one process, and all that share the session's stack to one."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = _file_of(nodeid)
+        is_shared = file.startswith(_SHARED_STACK) and file.count("/") == _SHARED_STACK.count("/")
+        return _SHARED_STACK if is_shared else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> StackScheduling:
+    """Share tests by file, and start one stack."""
+    return StackScheduling(config, log)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """List the tests of the default tier that took longer than they may."""
+    reports = [*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")]
+    over = [each for each in reports if _is_over(each)]
+    if over:
+        terminalreporter.section(f"over the ceiling of {_CEILING_S:g} s: make them faster or mark them slow")
+    for each in sorted(over, key=lambda each: -each.duration):
+        terminalreporter.write_line(f"{each.duration:6.2f} s  {each.nodeid}")
+
+
+def _is_over(report: pytest.TestReport) -> bool:
+    is_exempt = not _OTHER_TIERS.isdisjoint(report.keywords) or report.nodeid.startswith(_SHARED_STACK)
+    return report.when == "call" and report.duration > _CEILING_S and not is_exempt
