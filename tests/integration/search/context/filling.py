@@ -51,12 +51,12 @@ def index(workspace: Any) -> None:
 
 
 def json_package() -> dict[str, str]:
-    """Give the files of a real Python package, by path: the standard library's `json`."""
+    """Return the files of a real Python package, by path: the standard library's `json`."""
     root = Path(json.__file__).parent
     return {f"json/{file.name}": file.read_text() for file in sorted(root.glob("*.py"))}
 
 
 def cited_lines(text: str, segment: dict[str, Any]) -> str:
-    """Give the lines of a file that a segment cites."""
+    """Return the lines of a file that a segment cites."""
     citation = segment["citation"]
     return "\n".join(text.split("\n")[citation["start"] - 1 : citation["end"]])

@@ -8,12 +8,12 @@ from search.evaluation.judged import JudgedTopic, Qrel
 
 
 def operator_of(workspace: Workspace) -> Access:
-    """Give whoever reads everything."""
+    """Return whoever reads everything."""
     return the_operator(workspace)
 
 
 def token_of(workspace: Workspace, *groups: Group) -> Access:
-    """Give a token that may do everything and reads what is open and what these groups read."""
+    """Return a token that may do everything and reads what is open and what these groups read."""
     token, _ = mint_token(workspace, scopes=Scope)
     for group in groups:
         TokenGroup.objects.create(workspace=workspace, group=group, token=token)
@@ -22,6 +22,6 @@ def token_of(workspace: Workspace, *groups: Group) -> Access:
 
 
 def topic(topic_id: str, text: str, *relevant: str | Qrel, **fields: object) -> JudgedTopic:
-    """Give a topic; a text is a path of `docs` that is relevant."""
+    """Return a topic; a text is a path of `docs` that is relevant."""
     qrels = tuple(each if isinstance(each, Qrel) else Qrel(path=each, source="docs") for each in relevant)
     return JudgedTopic(topic_id=topic_id, text=text, qrels=qrels, **fields)  # type: ignore[arg-type]

@@ -26,5 +26,5 @@ def orchard(workspace):  # noqa: F811 - the fixture
 
 @pytest.fixture
 def access(orchard):
-    """Who reads everything."""
+    """A caller who reads everything."""
     return operator_of(orchard)

@@ -1,4 +1,4 @@
-"""What callers say of hits, and the topics that come of it."""
+"""Feedback of callers on hits becomes topics."""
 
 import pytest
 
@@ -32,19 +32,17 @@ def say(access, query="apple harvest", citation="apples.md#L1-L9", *, relevant=T
     )
 
 
-def test_feedback_is_kept_with_who_gave_it_and_the_place(place):
+def test_feedback_names_its_giver_and_place(place):
     access = token_of(place[0])
     given = say(access)
     assert (given.query, given.path, given.fragment, given.is_relevant) == (
-        "apple harvest",
-        "apples.md",
-        "L1-L9",
-        True,
-    )
+        "apple harvest", "apples.md", "L1-L9", True,
+    )  # fmt: skip
     assert (given.actor, given.creator, given.source.key) == (access.actor, access.identity, "docs")
+    assert say(token_of(*place), citation="secret.md", source="vault").source.key == "vault"
 
 
-def test_the_last_word_on_a_document_counts(place):
+def test_last_word_on_a_document_counts(place):
     access = token_of(place[0])
     first = say(access)
     for query in ("apple harvest", "  Apple\u00a0 HARVEST "):
@@ -58,37 +56,21 @@ def test_the_last_word_on_a_document_counts(place):
     assert Feedback.objects.count() == 5
 
 
-@pytest.mark.parametrize(
-    ("citation", "source", "version"),
-    [
-        ("secret.md", "vault", ""),
-        ("gone.md", "docs", ""),
-        ("apples.md", "gone", ""),
-        ("apples.md", "docs", "v9"),
-        ("", "docs", ""),
-        ("a\x00", "docs", ""),
+def test_unreadable_place_or_query_is_refused(subtests, place):
+    cases = [
+        ("secret.md", "vault", ""), ("gone.md", "docs", ""), ("apples.md", "gone", ""),
+        ("apples.md", "docs", "v9"), ("", "docs", ""), ("a\x00", "docs", ""),
         ("apples.md", "docs\ud800", ""),
-    ],
-)
-def test_what_one_may_not_read_is_not_there(place, citation, source, version):
-    with pytest.raises(NotFound):
-        say(token_of(place[0]), citation=citation, source=source, version=version)
-    assert not Feedback.objects.exists()
-
-
-def test_who_may_read_it_may_say_so(place):
-    assert say(token_of(*place), citation="secret.md", source="vault").source.key == "vault"
-
-
-@pytest.mark.parametrize("query", ["", " \n", "q\x00", "\ud800", "q" * 20_001])
-def test_a_query_that_nobody_asked_is_refused(place, query):
-    with pytest.raises(InvalidQuery, match="give what was asked"):
-        say(token_of(place[0]), query)
-
-
-def test_a_place_that_can_not_be_cited_is_refused(place):
+    ]  # fmt: skip
+    for citation, source, version in cases:
+        with subtests.test(citation=citation), pytest.raises(NotFound):
+            say(token_of(place[0]), citation=citation, source=source, version=version)
+    for query in ("", " \n", "q\x00", "\ud800", "q" * 20_001):
+        with subtests.test(query=query), pytest.raises(InvalidQuery):
+            say(token_of(place[0]), query)
     with pytest.raises(InvalidCitation):
         say(token_of(place[0]), citation="apples.md#L0")
+    assert not Feedback.objects.exists()
 
 
 def test_feedback_is_shown_to_who_reads_all_and_to_who_gave_it_while_they_read_it(place):

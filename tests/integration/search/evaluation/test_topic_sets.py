@@ -127,30 +127,29 @@ def test_acts_are_in_the_audit_log(access):
     ]
 
 
-@pytest.mark.parametrize(
-    ("path", "source"),
-    [("apples.md", "docs"), ("secret.md", "vault"), ("nowhere.md", None), ("both.md", None)],
-)
-def test_a_judgement_without_a_source_is_of_the_one_that_has_the_document(place, access, path, source):
+def test_judgement_without_a_source_is_of_the_readable_one_with_the_document(subtests, place, access):
     for key in ("docs", "vault"):
         write(place[0], "both.md", "both", source=key)
-    keep_topics(access, [topic("a", "apple", Qrel(path=path))])
-    (found,) = judged_topics(access)[0].qrels
-    assert found.source == source
-
-
-def test_it_is_of_the_only_source_that_the_caller_may_read(place):
-    keep_topics(token_of(place[0]), [topic("a", "apple", Qrel(path="secret.md"))])
+    sources = {"apples.md": "docs", "secret.md": "vault", "nowhere.md": None, "both.md": None}
+    for path, source in sources.items():
+        with subtests.test(path=path):
+            keep_topics(access, [topic("a", "apple", Qrel(path=path))])
+            (found,) = judged_topics(access)[0].qrels
+            assert found.source == source
+    keep_topics(token_of(place[0]), [topic("b", "apple", Qrel(path="secret.md"))])
     (found,) = judged_topics(token_of(place[0]))[0].qrels
     assert found.source == "docs"
 
 
-def test_paths_are_as_documents_have_them(access):
+def test_paths_are_normalised_and_judged_once(access):
     keep_topics(access, [topic("a", "apple", Qrel(path="u\u0308bung.md", source="docs"))])
     assert judged_topics(access)[0].qrels[0].path == "übung.md"
     for path in ("/apples.md", "apples.md#L1"):
-        with pytest.raises(InvalidJudgedSet, match="begin without `/`, and cite lines as a citation"):
+        with pytest.raises(InvalidJudgedSet, match=r"apples\.md"):
             keep_topics(access, [topic("b", "apple", Qrel(path=path, source="docs"))])
+    twice = topic("a", "apple", Qrel(path="apples.md"), Qrel(path="apples.md", source="docs", grade=2))
+    with pytest.raises(InvalidJudgedSet, match=r"apples\.md"):
+        keep_topics(access, [twice])
 
 
 def test_a_source_that_is_hidden_is_refused_like_one_that_is_not_there(place):
@@ -161,12 +160,6 @@ def test_a_source_that_is_hidden_is_refused_like_one_that_is_not_there(place):
         said.append(str(error.value).replace(key, "KEY"))
     assert said[0] == said[1]
     assert not Topic.objects.exists()
-
-
-def test_a_judgement_that_is_there_twice_once_its_source_is_known_is_refused(access):
-    twice = topic("a", "apple", Qrel(path="apples.md"), Qrel(path="apples.md", source="docs", grade=2))
-    with pytest.raises(InvalidJudgedSet, match=r"judges 'apples\.md' twice"):
-        keep_topics(access, [twice])
 
 
 def test_who_reads_less_sees_topics_of_readable_sources_alone(place, access):
@@ -191,17 +184,14 @@ def test_who_reads_less_sees_topics_of_readable_sources_alone(place, access):
         topic_of(outsider, Topic.objects.get(topic_id="hidden").pk)
 
 
-def test_a_topic_without_judgements_is_there_for_who_made_it(place):
-    maker, other = token_of(place[0]), token_of(place[0])
-    keep_topics(maker, [topic("mine", "apple")])
-    assert (ids(maker), ids(other)) == (["mine"], [])
-
-
-def test_an_id_that_a_hidden_topic_has_is_taken(place, access):
+def test_hidden_topics_keep_their_ids(place, access):
     keep_topics(access, [topic("a", "secret", Qrel(path="secret.md", source="vault"))])
     with pytest.raises(Conflict, match="'a' is taken"):
         keep_topics(token_of(place[0]), [topic("a", "mine")])
     assert Topic.objects.get().text == "secret"
+    maker, other = token_of(place[0]), token_of(place[0])
+    keep_topics(maker, [topic("mine", "apple")])
+    assert (ids(maker), ids(other)) == (["mine"], [])
 
 
 def test_deleting_a_set_leaves_what_the_caller_does_not_see(place, access):
@@ -244,6 +234,6 @@ def test_two_who_add_the_same_topic_at_once_end_with_one(access, monkeypatch):
 def test_a_set_does_not_grow_without_end(access, monkeypatch):
     monkeypatch.setattr(topic_sets, "MAX_TOPICS", 2)
     keep_topics(access, [topic("a", "x"), topic("b", "x")])
-    with pytest.raises(InvalidJudgedSet, match="would have 3 topics; give 2 at most"):
+    with pytest.raises(InvalidJudgedSet, match=r"3 topics.* 2 "):
         keep_topics(access, [topic("c", "x")])
     assert ids(access) == ["a", "b"]

@@ -9,18 +9,19 @@ from kebab.outgoing.errors import AnswerTooLarge, RequestFailed
 from kebab.outgoing.inflating import Inflater, inflate
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, zlib.compress])
-def test_what_was_packed_comes_out(pack):
-    content = bytes(range(256)) * 1_000
-    packed = pack(content)
-    inflater = Inflater(len(content))
-    pieces = [inflater.feed(packed[at : at + 7]) for at in range(0, len(packed), 7)]
-    inflater.finish()
-    assert b"".join(pieces) == content == inflate(packed, len(content))
-
-
-def test_members_follow_each_other():
+def test_packed_content_comes_out(subtests):
+    for pack in (gzip.compress, zlib.compress):
+        with subtests.test(pack=pack):
+            content = bytes(range(256)) * 1_000
+            packed = pack(content)
+            inflater = Inflater(len(content))
+            pieces = [inflater.feed(packed[at : at + 7]) for at in range(0, len(packed), 7)]
+            inflater.finish()
+            assert b"".join(pieces) == content == inflate(packed, len(content))
     assert inflate(gzip.compress(b"one ") + gzip.compress(b"two"), 10) == b"one two"
+    inflater = Inflater(1)
+    assert inflater.feed(b"") == b""
+    inflater.finish()
 
 
 def test_the_time_of_many_members_grows_with_their_number_alone():
@@ -28,23 +29,15 @@ def test_the_time_of_many_members_grows_with_their_number_alone():
     assert inflate(gzip.compress(b"") * 300_000, 1) == b""
 
 
-def test_nothing_unpacks_to_nothing():
-    inflater = Inflater(1)
-    assert inflater.feed(b"") == b""
-    inflater.finish()
-
-
-def test_no_more_comes_out_than_is_allowed():
+def test_unpacking_stops_at_the_limit_and_at_what_is_not_packed(subtests):
     packed = gzip.compress(bytes(50_000_000), compresslevel=1)
     with pytest.raises(AnswerTooLarge, match="1,000 bytes"):
         inflate(packed, 1_000)
     with pytest.raises(AnswerTooLarge):
         inflate(gzip.compress(b"four") * 1_000, 1_000)
-
-
-@pytest.mark.parametrize(
-    "packed", [b"plain", gzip.compress(b"text", mtime=0)[:-5], gzip.compress(b"a", mtime=0) + b"rest"]
-)
-def test_what_cannot_be_unpacked_is_a_failure(packed):
-    with pytest.raises(RequestFailed):
-        inflate(packed, 1_000)
+    cases = [
+        b"plain", gzip.compress(b"text", mtime=0)[:-5], gzip.compress(b"a", mtime=0) + b"rest",
+    ]  # fmt: skip
+    for packed in cases:
+        with subtests.test(packed=packed), pytest.raises(RequestFailed):
+            inflate(packed, 1_000)

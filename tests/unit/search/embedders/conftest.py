@@ -10,8 +10,7 @@ from search.embedders.weights import WEIGHTS, verified_file
 from search.retrieval.errors import EmbedderUnavailable
 
 SENTENCES = (
-    "The cache is emptied when the settings change.",
-    "How do I rotate an access token without downtime?",
+    "The cache is emptied when the settings change.", "How do I rotate an access token without downtime?",
     "A mutex must be released by the thread that acquired it.",
     "std::vector grows geometrically, so appending is amortised constant time.",
     "RATE_LIMIT_TRUSTED_PROXY_HOPS sets how many proxies are believed.",
@@ -22,31 +21,11 @@ SENTENCES = (
     "Aspirin inhibits cyclooxygenase and so reduces inflammation.",
     "The committee postponed its decision until the next meeting.",
     "Wing flutter sets in above a critical dynamic pressure.",
-    "Please find the signed contract attached to this message.",
-    "Water boils at a lower temperature on a mountain.",
-    "The orchestra tuned to the oboe's A before the overture.",
     "An index that is never read still slows every insert down.",
-    "Turn the valve clockwise until the pressure falls below two bar.",
-    "Interest is compounded monthly unless the contract says otherwise.",
-    "The museum is open from Tuesday to Sunday, ten to six.",
-    "Retry with jitter, or every client comes back at the same moment.",
     "A deadlock needs mutual exclusion, hold and wait, no preemption and a cycle.",
-    "Glaciers carve U-shaped valleys; rivers carve V-shaped ones.",
-    "The patient was given fluids and monitored overnight.",
-    "Use `git bisect` to find the commit that broke the build.",
-    "Photosynthesis stores the energy of light in sugars.",
     "The witness could not remember the colour of the car.",
-    "Kubernetes restarts a container whose liveness probe fails.",
-    "Salmon return to the river where they hatched.",
-    "The printer's duplex unit jams on paper above 200 g/m².",
-    "Each worker takes a lease on its job and renews it every ten seconds.",
-    "Rents rose faster than wages in four of the five cities.",
-    "The parser stops at the first byte that is not UTF-8.",
-    "She planted tomatoes beside the south wall.",
-    "TLS certificates are renewed thirty days before they expire.",
-    "The theorem holds for every finite group of odd order.",
-    "Warm the milk, but do not let it boil.",
-)
+    "Rents rose faster than wages in four of the five cities.", "Warm the milk, but do not let it boil.",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="session")

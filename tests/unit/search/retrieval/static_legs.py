@@ -1,4 +1,4 @@
-"""Legs that give what they were told to, for tests of the pipeline."""
+"""Legs with fixed candidates, for tests of the pipeline."""
 
 from search.retrieval.gather import Leg
 from search.retrieval.pipeline import rank_candidates
@@ -12,7 +12,7 @@ def candidates(ids, tier=None):
 
 
 class StaticLeg:
-    """Gives the first of its ids, and remembers what it was asked."""
+    """Return the first of its ids, and remember what it was asked."""
 
     def __init__(self, name, ids, *, failure=None, fails_from=0, **leg):
         self.found = candidates(ids)

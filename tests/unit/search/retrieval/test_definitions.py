@@ -1,5 +1,3 @@
-import pytest
-
 from search.retrieval.definitions import Passage, has_definition, member_of, rank_namesakes, rank_passages
 
 
@@ -19,100 +17,73 @@ def order(name, *places):
 
 def test_documentation_comes_before_definitions_and_both_before_mentions():
     places = [
-        "Guide > get_user",
-        "Guide > set_user, get_user | x",
-        "Guide > get_user (deprecated)",
-        "Guide > The get_user function",
-        "a/b.py | def get_user(name):",
-        "a/b.py | get_user = other",
-        "Guide > get_user > Example | x",
-        "Guide > Functions | - get_user gives the user",
+        "Guide > get_user", "Guide > set_user, get_user | x", "Guide > get_user (deprecated)",
+        "Guide > The get_user function", "a/b.py | def get_user(name):", "a/b.py | get_user = other",
+        "Guide > get_user > Example | x", "Guide > Functions | - get_user gives the user",
         "Guide > Functions | Call get_user first",
-    ]
-
+    ]  # fmt: skip
     assert order("get_user", *reversed(places)) == places
 
 
-@pytest.mark.parametrize(
-    "heading",
-    ["get_user", "`get_user`", "get_user()", "get_user(name, *, age)", "`get_user()`"],
-)
-def test_a_heading_is_the_name_however_it_is_marked(heading):
-    assert order("get_user", "Guide > set_user, get_user", f"Guide > {heading}")[0] == f"Guide > {heading}"
+def test_heading_or_line_defines_a_name(subtests):
+    for heading in ["get_user", "`get_user`", "get_user()", "get_user(name, *, age)", "`get_user()`"]:
+        with subtests.test(heading=heading):
+            assert (
+                order("get_user", "Guide > set_user, get_user", f"Guide > {heading}")[0]
+                == f"Guide > {heading}"
+            )
+
+    cases = [
+        "class get_user(Base):", "    async def get_user(self):", "export default function get_user() {",
+        "#define get_user(x) x", "pub fn get_user() -> User {", "static struct user *get_user(int id);",
+        "get_user: str = 1", '  "get_user": true,', "- `get_user`: gives the user",
+        "> **get_user**: gives the user", "int get_user(",
+    ]  # fmt: skip
+    for line in cases:
+        with subtests.test(line=line):
+            mention = "a.c | x = get_user(1)"
+
+            assert order("get_user", mention, f"a.c | first\n{line}\nlast") == [
+                f"a.c | first\n{line}\nlast",
+                mention,
+            ]
+    for line in ["return get_user(x)", "if get_user == 1:", "x.get_user()", "  await get_user();"]:
+        with subtests.test(line=line):
+            assert not has_definition("get_user", [Passage(chunk_id="1", breadcrumb="a.py", text=line)])
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "class get_user(Base):",
-        "    async def get_user(self):",
-        "export default function get_user() {",
-        "#define get_user(x) x",
-        "pub fn get_user() -> User {",
-        "static struct user *get_user(int id);",
-        "get_user: str = 1",
-        '  "get_user": true,',
-        "- `get_user`: gives the user",
-        "> **get_user**: gives the user",
-        "int get_user(",
-    ],
-)
-def test_code_and_settings_define_a_name(line):
-    mention = "a.c | x = get_user(1)"
-
-    assert order("get_user", mention, f"a.c | first\n{line}\nlast") == [f"a.c | first\n{line}\nlast", mention]
-
-
-@pytest.mark.parametrize(
-    "line", ["return get_user(x)", "if get_user == 1:", "x.get_user()", "  await get_user();"]
-)
-def test_a_use_is_no_definition(line):
-    assert not has_definition("get_user", [Passage(chunk_id="1", breadcrumb="a.py", text=line)])
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("rate_limit", "the rate_limits of"),
-        ("rate_limit", "my_rate_limit"),
-        ("rate-limit", "x-rate-limit-y"),
-        (".env", "process.env"),
-        ("C2065", "C20651"),
+def test_name_is_found_to_the_letter(subtests):
+    cases = [
+        ("rate_limit", "the rate_limits of"), ("rate_limit", "my_rate_limit"),
+        ("rate-limit", "x-rate-limit-y"), (".env", "process.env"), ("C2065", "C20651"),
         ("--out", "--out-dir"),
-    ],
-)
-def test_a_name_that_goes_on_is_another_one(name, text):
-    assert order(name, f"Guide | {text}") == []
+    ]  # fmt: skip
+    for name, text in cases:
+        with subtests.test(name=name):
+            assert order(name, f"Guide | {text}") == []
 
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("--out", "use --out=x"),
-        ("C++", "C++, Rust"),
-        ("BSkyB", "これはBSkyBの"),
-        ("部署", "阅读部署指南"),
-        ("rate limit", "a rate\n  limit"),
+    cases = [
+        ("--out", "use --out=x"), ("C++", "C++, Rust"), ("BSkyB", "これはBSkyBの"),
+        ("部署", "阅读部署指南"), ("rate limit", "a rate\n  limit"),
         ("vector::push_back", "std::vector::push_back"),
-    ],
-)
-def test_a_name_is_found_to_the_letter(name, text):
-    assert order(name, f"Guide | {text}") == [f"Guide | {text}"]
-
-
-def test_other_letters_come_behind_and_only_where_the_name_is_defined():
+    ]  # fmt: skip
+    for name, text in cases:
+        with subtests.test(name=name):
+            assert order(name, f"Guide | {text}") == [f"Guide | {text}"]
     places = ["Guide | see RATE_LIMIT", "Guide > rate_limit | x"]
 
     assert order("RATE_LIMIT", *places, "Guide | the rate_limit is") == places
+    places = ["Guide > loader()", "Guide > loader", "Guide | then loader(x) runs"]
+    assert order("loader()", *reversed(places), "Guide > The loader of things") == places
+    places = ["src/limits.py | def rate_limit():", "src/rate_limit.py | x"]
+    assert order("rate_limit", *reversed(places)) == places
 
 
-def test_a_member_is_documented_below_its_container():
+def test_member_is_defined_in_its_container(subtests):
     places = ["vector class > push_back", "Guide | std::vector::push_back adds"]
 
     assert order("std::vector::push_back", "deque class > push_back", *places) == places
 
-
-def test_a_method_is_defined_where_another_chunk_of_the_file_declares_the_class():
     method = Passage(
         chunk_id="1", breadcrumb="ftplib.py", text="def makeport(self):", below=frozenset({"FTP.makeport"})
     )
@@ -120,17 +91,18 @@ def test_a_method_is_defined_where_another_chunk_of_the_file_declares_the_class(
 
     assert [id_ for id_, _ in rank_passages(["FTP.makeport"], [other, method])] == ["1"]
 
+    place = "src/ftplib.py > class FTP > method makeport, abort | def makeport(self):"
 
-def test_a_call_is_documented_where_the_name_has_parameters():
-    places = ["Guide > loader()", "Guide > loader", "Guide | then loader(x) runs"]
+    assert names_in("FTP.makeport", "src/other.py > function makeport | def makeport():", place) == [place]
+    assert names_in("FTP.abort", "b.js > class FTP > method makeport, abort | abort() {") != []
 
-    assert order("loader()", *reversed(places), "Guide > The loader of things") == places
-
-
-def test_the_file_that_is_called_like_a_name_does_not_define_it():
-    places = ["src/limits.py | def rate_limit():", "src/rate_limit.py | x"]
-
-    assert order("rate_limit", *reversed(places)) == places
+    cases = [
+        ("std::vector::push_back", ("vector", "push_back")), ("Array#map", ("Array", "map")),
+        ("os.path.join", ("path", "join")), ("push_back", None), ("::x", None), ("3.5", None),
+    ]  # fmt: skip
+    for name, parts in cases:
+        with subtests.test(name=name):
+            assert member_of(name) == parts
 
 
 def code(*places):
@@ -143,55 +115,33 @@ def names_in(name, *places):
     return [chunk_id for chunk_id, _ in rank_passages([name], code(*places))]
 
 
-def test_code_names_what_its_file_and_units_are_called_and_documents_nothing():
+def test_code_is_named_by_its_file_and_units():
     places = [
-        "a.js > class Pool > method run_all | run_all() {",
-        "a.js > function other | run_all = 1",
-        "b.js > function run_all > function step | x",
-        "b.js > function third | this.run_all()",
-    ]
+        "a.js > class Pool > method run_all | run_all() {", "a.js > function other | run_all = 1",
+        "b.js > function run_all > function step | x", "b.js > function third | this.run_all()",
+    ]  # fmt: skip
     documented = Passage(chunk_id="documented", breadcrumb="Guide > run_all", text="x")
 
     assert names_in("run_all", *reversed(places)) == places
     assert rank_passages(["run_all"], [*code(*places), documented])[0][0] == "documented"
 
-
-def test_the_part_of_a_function_that_begins_it_comes_before_the_others():
     places = ["a.c > function run_all | int run_all(void)\n{", "a.c > function run_all | return 0;"]
 
     assert names_in("run_all", *reversed(places)) == places
-
-
-def test_a_member_is_defined_in_the_unit_that_its_container_is():
-    place = "src/ftplib.py > class FTP > method makeport, abort | def makeport(self):"
-
-    assert names_in("FTP.makeport", "src/other.py > function makeport | def makeport():", place) == [place]
-    assert names_in("FTP.abort", "b.js > class FTP > method makeport, abort | abort() {") != []
-
-
-def test_a_unit_is_not_the_word_for_what_it_is():
     assert rank_namesakes("method", code("a.py > class A > method run | def run(): ...")) == []
     assert rank_namesakes("run", code("a.py > class A > method run | def run(): ...")) != []
-
-
-def test_a_file_is_found_by_its_path():
     path = "src/limits.py > function rate_limit | def rate_limit():"
 
     assert names_in("src/limits.py", path, "b.py > function f | src/limits.py")[0] == path
 
 
-def test_more_mentions_in_less_text_come_first_and_ties_go_by_id():
+def test_more_mentions_and_more_names_come_first():
     dense, thin = "Guide | a_b a_b", f"Guide | a_b a_b {'word ' * 100}"
     same = [Passage(chunk_id=id_, breadcrumb="Guide", text="a_b") for id_ in ("2", "1")]
-
     assert order("a_b", thin, dense) == [dense, thin]
     assert [id_ for id_, _ in rank_passages(["a_b"], same)] == ["1", "2"]
-
-
-def test_a_chunk_with_both_names_comes_before_chunks_with_one():
     texts = {"1": "only a_b", "2": "both a_b and c_d", "3": "only c_d"}
     passages = [Passage(chunk_id=id_, breadcrumb="Guide", text=text) for id_, text in texts.items()]
-
     assert rank_passages(["a_b", "c_d"], passages)[0][0] == "2"
 
 
@@ -201,49 +151,21 @@ def test_strengths_lie_in_the_unit_interval_and_fall():
         for n, breadcrumb in enumerate(["a_b", "x > a_b, c", "A_B", "x"])
     ]
     strengths = [strength for _, strength in rank_passages(["a_b"], passages)]
-
     assert strengths == sorted(strengths, reverse=True)
     assert all(0 < strength <= 1 for strength in strengths)
 
 
-def test_a_word_is_a_name_where_a_heading_or_code_has_it_as_one():
+def test_common_word_is_a_name_only_where_written_as_one(subtests):
     places = ["CRT > abs, labs", "CRT > abs (x64)", "a.py | def abs(x):"]
     prose = ["Guide > The abs value", "Guide | abs is used", "Guide | abs = 1", "Guide > Abs"]
     assert ranked("abs", *reversed(places), *prose, rank=rank_namesakes) == places
-
-
-@pytest.mark.parametrize(
-    ("text", "is_name"),
-    [
-        ("Call `abs` first.", True),
-        ("int abs(int n);", True),
-        ("One or more abs(s), abs(es).", False),
-        ("`npm abs now`, labs(n)", False),
-        ("Strong abs are good.", False),
-    ],
-)
-def test_a_word_in_a_heading_is_a_name_where_it_is_written_as_code(text, is_name):
-    places = ["CRT > abs", f"CRT > abs > Syntax | {text}"]
-
-    assert ranked("abs", *places, rank=rank_namesakes) == (places[:1] if is_name else [])
-
-
-def test_a_capitalised_word_is_a_name_in_code_alone():
+    cases = [
+        ("Call `abs` first.", True), ("int abs(int n);", True), ("One or more abs(s), abs(es).", False),
+        ("`npm abs now`, labs(n)", False), ("Strong abs are good.", False),
+    ]  # fmt: skip
+    for text, is_name in cases:
+        with subtests.test(text=text):
+            places = ["CRT > abs", f"CRT > abs > Syntax | {text}"]
+            assert ranked("abs", *places, rank=rank_namesakes) == (places[:1] if is_name else [])
     places = ["a.py | class Full(Exception):", "Guide > Full", "Guide | Full of it"]
-
     assert ranked("Full", *places, rank=rank_namesakes) == places[:1]
-
-
-@pytest.mark.parametrize(
-    ("name", "parts"),
-    [
-        ("std::vector::push_back", ("vector", "push_back")),
-        ("Array#map", ("Array", "map")),
-        ("os.path.join", ("path", "join")),
-        ("push_back", None),
-        ("::x", None),
-        ("3.5", None),
-    ],
-)
-def test_the_container_of_a_name_is_what_stands_before_its_last_part(name, parts):
-    assert member_of(name) == parts

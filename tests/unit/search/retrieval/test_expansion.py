@@ -1,4 +1,4 @@
-"""What is added to the hits, with the contract's factors, and never at the cost of a hit."""
+"""Passages are added to the hits with the contract's factors, and never at the cost of a hit."""
 
 import pytest
 from hypothesis import given
@@ -39,68 +39,41 @@ def told(expanded):
     return [(reached.chunk_id, pytest.approx(reached.score), reached.reached_by) for reached in expanded]
 
 
-def test_the_factors_are_the_contract_s():
+def test_each_way_lowers_the_score_by_its_factor():
     assert (NEIGHBOUR_FACTOR, SIBLING_FACTOR, IMPORT_FACTOR, NEIGHBOUR_STEPS) == (0.8, 0.7, 0.6, 1)
-
-
-def test_each_way_lowers_the_hit_s_score_by_its_factor():
     ways = [neighbours(a={"n": 1}), siblings(a={"s": 1}), imports(a={"i": 1})]
     assert told(expand([hit("a", 0.9)], ways)) == [
-        ("a", 0.9, "hit"),
-        ("n", 0.72, "neighbour"),
-        ("s", 0.63, "sibling"),
-        ("i", 0.54, "import"),
-    ]
-
-
-def test_every_step_to_a_neighbour_lowers_its_score_once_more():
+        ("a", 0.9, "hit"), ("n", 0.72, "neighbour"), ("s", 0.63, "sibling"), ("i", 0.54, "import"),
+    ]  # fmt: skip
     assert told(expand([hit("a", 1.0)], [neighbours(a={"b": 1, "c": 2, "d": 3})])) == [
-        ("a", 1.0, "hit"),
-        ("b", 0.8, "neighbour"),
-        ("c", 0.64, "neighbour"),
-        ("d", 0.512, "neighbour"),
-    ]
+        ("a", 1.0, "hit"), ("b", 0.8, "neighbour"), ("c", 0.64, "neighbour"), ("d", 0.512, "neighbour"),
+    ]  # fmt: skip
 
 
-def test_a_chunk_reached_twice_has_its_best_score():
+def test_best_score_counts_and_only_hits_lead_on():
     ways = [siblings(a={"x": 1}, b={"x": 1}), neighbours(b={"x": 1})]
     assert told(expand([hit("a", 0.9), hit("b", 0.85)], ways))[2:] == [("x", 0.68, "neighbour")]
     assert told(expand([hit("a", 1.0), hit("b", 0.85)], ways))[2:] == [("x", 0.7, "sibling")]
-
-
-def test_a_hit_stays_a_hit_and_is_never_lowered():
     ways = [neighbours(a={"b": 1}, b={"a": 1})]
     assert told(expand([hit("a", 0.9), hit("b", 0.8)], ways)) == [("a", 0.9, "hit"), ("b", 0.8, "hit")]
     assert told(expand([hit("a", 0.9), hit("b", 0.1)], ways)) == [("a", 0.9, "hit"), ("b", 0.72, "hit")]
-
-
-def test_only_hits_lead_on():
     assert told(expand([hit("a", 0.9)], [neighbours(a={"b": 1}, b={"c": 1})])) == [
         ("a", 0.9, "hit"),
         ("b", 0.72, "neighbour"),
     ]
 
 
-def test_of_equal_scores_hits_come_first_then_by_way_and_id():
+def test_order_limit_and_one_question_for_all_hits():
     ways = [
         following("sibling", 1.0, {"a": {"c": 1, "b": 1}}),
         following("neighbour", 1.0, {"a": {"z": 1}}),
     ]
     assert [reached.chunk_id for reached in expand([hit("a", 0.5)], ways)] == ["a", "z", "b", "c"]
-
-
-def test_the_best_of_what_is_reached_are_added_and_no_more_than_the_limit():
     links = {"a": {f"n{steps}": steps for steps in range(1, 9)}}
     expanded = expand([hit("a", 0.9), hit("b", 0.01)], [neighbours(**links)], max_added=3)
     assert [reached.chunk_id for reached in expanded] == ["a", "n1", "n2", "n3", "b"]
-
-
-def test_without_a_way_the_hits_stay_alone():
     assert told(expand([hit("b", 0.2), hit("a", 0.4)], [])) == [("a", 0.4, "hit"), ("b", 0.2, "hit")]
     assert expand([], [neighbours(a={"b": 1})]) == []
-
-
-def test_each_way_is_asked_about_all_hits_at_once():
     asked = []
 
     def follow(chunk_ids):

@@ -28,21 +28,26 @@ def line_count(segment):
     return segment.citation.end - segment.citation.start + 1
 
 
-def test_a_file_s_hits_are_merged_and_its_three_best_kept_in_file_order():
+def test_files_come_by_their_best_score():
     hits = [lines(80, 90, 0.6), lines(50, 60, 0.7), lines(30, 35, 0.8), lines(8, 14, 0.5), lines(1, 9, 0.9)]
     [packed] = pack(hits, size_of=one, budget=100)
     assert cited(packed.segments) == ["L1-L14", "L30-L35", "L50-L60"]
     assert packed.score == 0.9 and packed.path == "a.py"
     assert [segment.score for segment in packed.segments] == [0.9, 0.8, 0.7]
+    hits = [
+        lines(1, 5, 0.9), lines(11, 15, 0.8), lines(30, 35, 0.7), lines(50, 55, 0.6), lines(6, 10, 0.5),
+    ]  # fmt: skip
+    [packed] = pack(hits, size_of=one, budget=100)
+    assert cited(packed.segments) == ["L1-L15", "L30-L35", "L50-L55"]
+    hits = [lines(1, 2, 0.5, "b"), lines(1, 2, 0.9, "c"), lines(1, 2, 0.5, "a"), lines(9, 9, 0.1, "c")]
+    assert [packed.path for packed in pack(hits, size_of=one, budget=100)] == ["c", "a", "b"]
+    assert len(pack([lines(1, 5), lines(4, 9, 0.4, doc_id="other")], size_of=one, budget=9)) == 2
 
 
-def test_touching_lines_are_merged_and_lines_apart_are_not():
+def test_touching_passages_are_merged():
     assert cited(merge([lines(1, 9), lines(10, 14)])) == ["L1-L14"]
     assert cited(merge([lines(1, 9), lines(11, 14)])) == ["L1-L9", "L11-L14"]
     assert cited(merge([lines(1, 20), lines(3, 4), lines(21, 22)])) == ["L1-L22"]
-
-
-def test_lines_with_only_blank_ones_between_them_touch():
     asked = []
 
     def is_blank(doc_id, start, end):
@@ -53,14 +58,10 @@ def test_lines_with_only_blank_ones_between_them_touch():
     assert cited(merged) == ["L1-L14", "L16-L17"]
     assert asked == [("a.py", 10, 11), ("a.py", 15, 15)]
 
-
-def test_a_merged_segment_keeps_its_first_section_and_all_its_passages():
     [merged] = merge([lines(5, 9, section="Use"), lines(1, 5, section="Install")])
     assert merged.citation.section == "Install"
     assert [passage.chunk_id for passage in merged.passages] == ["a.py:1-5", "a.py:5-9"]
 
-
-def test_passages_cited_alike_keep_their_order_in_the_document():
     def piece(chunk_id, ordinal):
         return Passage(
             chunk_id=chunk_id, doc_id="d", citation=lines(4, 4).citation, score=0.5, ordinal=ordinal
@@ -69,60 +70,6 @@ def test_passages_cited_alike_keep_their_order_in_the_document():
     [merged] = merge([piece("a", 9), piece("b", 7), piece("c", 8)])
     assert [passage.chunk_id for passage in merged.passages] == ["b", "c", "a"]
 
-
-def test_files_come_by_their_best_score():
-    hits = [lines(1, 2, 0.5, "b"), lines(1, 2, 0.9, "c"), lines(1, 2, 0.5, "a"), lines(9, 9, 0.1, "c")]
-    assert [packed.path for packed in pack(hits, size_of=one, budget=100)] == ["c", "a", "b"]
-
-
-def test_what_does_not_fit_the_budget_is_left_out():
-    hits = [
-        lines(1, 10, 0.9),
-        lines(20, 40, 0.8),
-        lines(60, 63, 0.7),
-        lines(1, 9, 0.6, "b"),
-        lines(1, 1, 0.5, "c"),
-    ]
-    packed = pack(hits, size_of=line_count, budget=16)
-    assert [(file.path, cited(file.segments)) for file in packed] == [
-        ("a.py", ["L1-L10", "L60-L63"]),
-        ("c", ["L1"]),
-    ]
-
-
-def test_a_segment_that_does_not_fit_is_cut_at_its_passages():
-    hits = [lines(1, 10, 0.5), lines(11, 20, 0.9), lines(21, 30, 0.8)]
-    [packed] = pack(hits, size_of=line_count, budget=25)
-    assert cited(packed.segments) == ["L11-L30"]
-
-
-def test_a_budget_smaller_than_every_passage_packs_nothing():
-    assert pack([lines(1, 10), lines(20, 25)], size_of=line_count, budget=5) == []
-
-
-def test_the_best_passages_of_all_files_go_before_what_stands_around_the_first():
-    hits = [lines(1, 5, 0.9), lines(6, 10, 0.72), lines(1, 5, 0.8, "b")]
-    packed = pack(hits, size_of=line_count, budget=12)
-    assert [(file.path, cited(file.segments)) for file in packed] == [("a.py", ["L1-L5"]), ("b", ["L1-L5"])]
-
-
-def test_a_passage_that_joins_two_segments_makes_room_for_another():
-    hits = [
-        lines(1, 5, 0.9),
-        lines(11, 15, 0.8),
-        lines(30, 35, 0.7),
-        lines(50, 55, 0.6),
-        lines(6, 10, 0.5),
-    ]
-    [packed] = pack(hits, size_of=one, budget=100)
-    assert cited(packed.segments) == ["L1-L15", "L30-L35", "L50-L55"]
-
-
-def test_equal_paths_of_two_documents_stay_apart():
-    assert len(pack([lines(1, 5), lines(4, 9, 0.4, doc_id="other")], size_of=one, budget=9)) == 2
-
-
-def test_pages_regions_and_times_are_merged_only_where_they_meet():
     def passage(**fields):
         citation = Citation(path="d", **fields)
         return Passage(chunk_id=citation.uri, doc_id="d", citation=citation, score=0.5)
@@ -138,18 +85,36 @@ def test_pages_regions_and_times_are_merged_only_where_they_meet():
     ]
 
 
+def test_budget_leaves_out_what_does_not_fit():
+    hits = [
+        lines(1, 10, 0.9), lines(20, 40, 0.8), lines(60, 63, 0.7), lines(1, 9, 0.6, "b"),
+        lines(1, 1, 0.5, "c"),
+    ]  # fmt: skip
+    packed = pack(hits, size_of=line_count, budget=16)
+    assert [(file.path, cited(file.segments)) for file in packed] == [
+        ("a.py", ["L1-L10", "L60-L63"]),
+        ("c", ["L1"]),
+    ]
+
+    hits = [lines(1, 10, 0.5), lines(11, 20, 0.9), lines(21, 30, 0.8)]
+    [packed] = pack(hits, size_of=line_count, budget=25)
+    assert cited(packed.segments) == ["L11-L30"]
+
+    assert pack([lines(1, 10), lines(20, 25)], size_of=line_count, budget=5) == []
+    hits = [lines(1, 5, 0.9), lines(6, 10, 0.72), lines(1, 5, 0.8, "b")]
+    packed = pack(hits, size_of=line_count, budget=12)
+    assert [(file.path, cited(file.segments)) for file in packed] == [("a.py", ["L1-L5"]), ("b", ["L1-L5"])]
+
+
 SPANS = st.lists(st.tuples(st.integers(1, 40), st.integers(0, 9)), max_size=12)
 PASSAGES = st.lists(
     st.builds(
-        lambda start, length, score, path: lines(start, start + length, score, path),
-        st.integers(1, 60),
-        st.integers(0, 9),
-        st.floats(0, 1),
-        st.sampled_from(["a", "b", "c"]),
+        lambda start, length, score, path: lines(start, start + length, score, path), st.integers(1, 60),
+        st.integers(0, 9), st.floats(0, 1), st.sampled_from(["a", "b", "c"]),
     ),
     max_size=20,
     unique_by=lambda passage: passage.chunk_id,
-)
+)  # fmt: skip
 
 
 @given(SPANS)

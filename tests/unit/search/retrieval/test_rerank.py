@@ -17,7 +17,7 @@ SECRET = "a query that nobody may log"
 
 
 class StaticReranker:
-    """Gives the scores that it was made with, or fails."""
+    """Return the scores that it was made with, or fail."""
 
     name = "static"
 
@@ -37,13 +37,11 @@ def fused(ids):
     scores = [1 / (place + 1) for place in range(len(ids))]
     return tuple(
         RankedEntry(
-            rank=rank,
-            chunk_id=chunk_id,
-            score=score,
+            rank=rank, chunk_id=chunk_id, score=score,
             retrieval=RetrievalDetail(method=Mode.HYBRID, fusion_score=score),
         )
         for rank, (chunk_id, score) in enumerate(zip(ids, scores, strict=True), start=1)
-    )
+    )  # fmt: skip
 
 
 def rerank(ids, reranker, query=SECRET):
@@ -54,41 +52,34 @@ def ids(entries):
     return "".join(entry.chunk_id for entry in entries)
 
 
-def test_the_scores_order_the_list():
+def test_scores_order_the_list():
     entries, outcome = rerank("abc", StaticReranker([0.2, 0.9, 0.5]))
-
     assert outcome == OK
     assert ids(entries) == "bca"
     assert [entry.rank for entry in entries] == [1, 2, 3]
     assert [entry.score for entry in entries] == [0.9, 0.5, 0.2]
-
-
-def test_a_reranked_entry_says_both_what_it_was_and_what_it_is():
     entries, _ = rerank("ab", StaticReranker([0.2, 0.9]))
-
     detail = entries[0].retrieval
     assert (detail.rerank_score, detail.rerank_rank) == (0.9, 1)
     assert detail.fusion_score == 0.5
     assert detail.score == entries[0].score == 0.9
-
-
-def test_equal_scores_keep_the_fused_order():
     entries, _ = rerank("abcd", StaticReranker([0.5, 0.9, 0.5, 0.9]))
     assert ids(entries) == "bdac"
+    reranker = StaticReranker([0.1, 0.2])
+    rerank("ab", reranker)
+    assert reranker.asked == [(SECRET, ["text of a", "text of b"])]
 
 
 def test_logits_go_through_a_sigmoid():
     entries, _ = rerank("abc", StaticReranker([0.0, -2.0, 2.0], gives_logits=True))
-
     assert ids(entries) == "cab"
     assert [entry.score for entry in entries] == pytest.approx([0.880797, 0.5, 0.119203], abs=1e-6)
-
-
-def test_logits_whose_sigmoid_is_the_same_are_still_told_apart():
     entries, _ = rerank("abc", StaticReranker([40.0, 900.0, 50.0], gives_logits=True))
-
     assert ids(entries) == "bca"
     assert {entry.score for entry in entries} == {1.0}
+    entries, outcome = rerank("ab", StaticReranker([1.0000001, -1e-9]))
+    assert outcome == OK
+    assert [entry.score for entry in entries] == [1.0, 0.0]
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
@@ -101,7 +92,6 @@ def test_the_sigmoid_of_any_logit_lies_between_nought_and_one(logit):
 def test_a_rerank_loses_and_invents_nothing(logits):
     names = [str(place) for place in range(len(logits))]
     entries, outcome = rerank(names, StaticReranker(logits, gives_logits=True))
-
     assert outcome == OK
     assert sorted(entry.chunk_id for entry in entries) == sorted(names)
     scores = [entry.score for entry in entries]
@@ -109,70 +99,46 @@ def test_a_rerank_loses_and_invents_nothing(logits):
     assert all(0 <= score <= 1 for score in scores)
 
 
-def test_the_reranker_gets_query_and_passages_in_fused_order():
-    reranker = StaticReranker([0.1, 0.2])
-    rerank("ab", reranker)
-    assert reranker.asked == [(SECRET, ["text of a", "text of b"])]
-
-
-def test_rounding_does_not_push_a_score_out_of_its_range():
-    entries, outcome = rerank("ab", StaticReranker([1.0000001, -1e-9]))
-    assert outcome == OK
-    assert [entry.score for entry in entries] == [1.0, 0.0]
-
-
-@pytest.mark.parametrize(
-    ("scores", "reason"),
-    [
-        (RerankerUnavailable("the reranker answered 500"), "the reranker answered 500"),
-        (TimeoutError(SECRET), "the reranker failed (TimeoutError)"),
-        (ZeroDivisionError(SECRET), "the reranker failed (ZeroDivisionError)"),
-        ([0.1], "the reranker gave 1 scores for 2 passages"),
-        ([0.1, 0.2, 0.3], "the reranker gave 3 scores for 2 passages"),
-        ([], "the reranker gave 0 scores for 2 passages"),
-        ([0.1, math.nan], "the reranker gave a score that is not a finite number"),
-        ([0.1, -math.inf], "the reranker gave a score that is not a finite number"),
-        ([0.1, 3.5], "the reranker gave the score 3.5, which is not in [0, 1]"),
-        ([0.1, -0.5], "the reranker gave the score -0.5, which is not in [0, 1]"),
-        ([0.1, "x"], "the reranker failed (TypeError)"),
-        (None, "the reranker failed (TypeError)"),
-    ],
-)
-def test_whatever_goes_wrong_the_fused_order_stands(scores, reason, caplog):
-    with caplog.at_level(logging.INFO):
-        entries, outcome = rerank("ab", StaticReranker(scores))
-
-    assert entries == fused("ab")
-    assert outcome == RerankOutcome(status="fallback", reason=reason)
-    assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert reason in caplog.text
-    assert SECRET not in caplog.text
+def test_whatever_goes_wrong_the_fused_order_stands(subtests, caplog):
+    cases = [
+        (RerankerUnavailable("the reranker answered 500"), "answered 500"),
+        (TimeoutError(SECRET), "TimeoutError"),
+        (ZeroDivisionError(SECRET), "ZeroDivisionError"),
+        ([0.1], "1 scores"),
+        ([0.1, 0.2, 0.3], "3 scores"),
+        ([], "0 scores"),
+        ([0.1, math.nan], "finite"),
+        ([0.1, -math.inf], "finite"),
+        ([0.1, 3.5], "3.5"),
+        ([0.1, -0.5], "-0.5"),
+        ([0.1, "x"], "TypeError"), (None, "TypeError"),
+    ]  # fmt: skip
+    for scores, reason in cases:
+        caplog.clear()
+        with subtests.test(scores=scores), caplog.at_level(logging.INFO):
+            entries, outcome = rerank("ab", StaticReranker(scores))
+            assert (entries, outcome.status) == (fused("ab"), "fallback")
+            assert reason in outcome.reason
+            assert [record.levelname for record in caplog.records] == ["WARNING"]
+            assert reason in caplog.text
+            assert SECRET not in caplog.text
 
 
 def test_the_log_has_the_remedy_and_the_caller_has_not(caplog):
     failure = RerankerUnavailable("the model is missing", remedy="look into /srv/models")
     _, outcome = rerank("a", StaticReranker(failure))
-
     assert outcome.reason == "the model is missing"
     assert "look into /srv/models" in caplog.text
 
 
-def test_without_a_reranker_the_fused_order_stands():
+def test_nothing_is_sent_without_reranker_query_or_entries():
     entries, outcome = rerank("ab", None)
-
     assert entries == fused("ab")
     assert outcome.status == "fallback"
     assert outcome.reason.startswith("no reranker is configured")
-
-
-def test_a_blank_query_is_not_sent():
     reranker = StaticReranker([0.1, 0.2])
     entries, outcome = rerank("ab", reranker, query=" \n")
-
     assert (entries, outcome.status, reranker.asked) == (fused("ab"), "fallback", [])
-
-
-def test_nothing_is_reranked_without_asking_anybody():
     reranker = StaticReranker([])
     assert rerank("", reranker) == ((), OK)
     assert reranker.asked == []

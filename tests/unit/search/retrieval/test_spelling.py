@@ -1,7 +1,6 @@
 from functools import cache
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,28 +28,24 @@ def reference(word, other):
     return distance(len(word), len(other))
 
 
-@pytest.mark.parametrize(
-    ("word", "other", "distance"),
-    [("", "", 0), ("teh", "the", 1), ("instal", "install", 1), ("cat", "cut", 1), ("kitten", "sitting", 3)],
-)
-def test_each_error_counts_once(word, other, distance):
-    assert edit_distance(word, other) == distance
+def test_distance_and_allowed_errors(subtests):
+    cases = [
+        ("", "", 0), ("teh", "the", 1), ("instal", "install", 1), ("cat", "cut", 1),
+        ("kitten", "sitting", 3),
+    ]  # fmt: skip
+    for word, other, distance in cases:
+        with subtests.test(word=word):
+            assert edit_distance(word, other) == distance
+    for word, errors in [("ab", 0), ("abc", 1), ("abcdef", 1), ("abcdefg", 2)]:
+        with subtests.test(word=word):
+            assert allowed_errors(word) == errors
+    terms = ["configur", "configuraton", "confgur", "co", "configurations"]
+    assert distances_to_stems("configuraton", terms).tolist() == [0.5, 0.0, 1.5, np.inf, 2.0]
 
 
 @given(WORDS, WORDS)
 def test_the_distance_is_that_of_its_definition_and_symmetrical(word, other):
     assert edit_distance(word, other) == reference(word, other) == edit_distance(other, word)
-
-
-@pytest.mark.parametrize(("word", "errors"), [("ab", 0), ("abc", 1), ("abcdef", 1), ("abcdefg", 2)])
-def test_longer_words_may_have_more_errors(word, errors):
-    assert allowed_errors(word) == errors
-
-
-def test_a_stem_is_as_far_as_from_the_nearest_beginning_and_half_an_error_for_the_ending():
-    terms = ["configur", "configuraton", "confgur", "co", "configurations"]
-
-    assert distances_to_stems("configuraton", terms).tolist() == [0.5, 0.0, 1.5, np.inf, 2.0]
 
 
 @given(
@@ -59,7 +54,6 @@ def test_a_stem_is_as_far_as_from_the_nearest_beginning_and_half_an_error_for_th
 )
 def test_distances_to_many_stems_are_those_to_each(word, terms):
     distances = distances_to_stems(word, terms)
-
     shortest = max(3, len(word) - 7)
     for term, distance in zip(terms, distances, strict=True):
         beginnings = [word[:end] for end in range(shortest, len(word) + 1)]

@@ -1,0 +1,92 @@
+"""The tables of evaluation: what goes with what, and what the database itself refuses."""
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from kebab.people.deletion import delete_workspace
+from search.evaluation.feedback import give_feedback
+from search.evaluation.running import evaluate
+from search.evaluation.runs import carry_out, open_run
+from search.evaluation.settings import RunSettings
+from search.evaluation.topic_sets import judged_topics, keep_topics
+from search.models import Feedback, Judgement, Run, RunTopic, Source, Topic
+from tests.integration.search.evaluation.callers import operator_of, topic
+from tests.support.corpus import make_workspace, write
+
+MODELS = (Topic, Judgement, Run, RunTopic, Feedback)
+LEXICAL = RunSettings.of({"mode": "lexical"})
+
+
+def fill(workspace):
+    """Have a row in each table."""
+    access = operator_of(workspace)
+    write(workspace, "apples.md", "apple harvest")
+    keep_topics(access, [topic("q", "apple", "apples.md")])
+    open_run(access, judged_topics(access), LEXICAL, topic_set="golden")
+    give_feedback(access, query="apple", source="docs", citation="apples.md", is_relevant=True)
+
+
+def counts(workspace):
+    return [model.objects.in_workspace(workspace).count() for model in MODELS]
+
+
+def test_all_of_it_goes_with_its_workspace_and_stays_elsewhere(workspace):
+    other = make_workspace()
+    for each in (workspace, other):
+        fill(each)
+    workspace_id = workspace.pk
+    delete_workspace(operator_of(workspace))
+    assert counts(workspace_id) == [0] * 5
+    assert counts(other) == [1] * 5
+
+
+def test_no_row_refers_into_another_workspace(workspace):
+    other = make_workspace()
+    for each in (workspace, other):
+        fill(each)
+    theirs = {model: model.objects.in_workspace(other).get() for model in MODELS}
+    changes = [
+        (Judgement, {"topic_id": theirs[Topic].pk}),
+        (Judgement, {"source_id": theirs[Judgement].source_id}),
+        (RunTopic, {"run_id": theirs[Run].pk}),
+        (Feedback, {"source_id": theirs[Feedback].source_id}),
+    ]
+    for model, change in changes:
+        with pytest.raises(IntegrityError, match="_fk"), transaction.atomic():
+            model.objects.in_workspace(workspace).update(**change)
+
+
+def test_a_value_that_there_is_not_is_refused(subtests, workspace):
+    cases = [
+        (Topic, {"origin": "elsewhere"}, "topic_origin_known"),
+        (Run, {"state": "asleep"}, "run_state_known"),
+    ]
+    fill(workspace)
+    for model, change, said in cases:
+        with (
+            subtests.test(model=model),
+            pytest.raises(IntegrityError, match=said),
+            transaction.atomic(),
+        ):
+            model.objects.in_workspace(workspace).update(**change)
+
+
+def test_a_run_of_one_workspace_never_answers_from_another(orchard):
+    other = make_workspace()
+    write(other, "others.md", "apple harvest of somebody else")
+    asked = [topic("q", "apple harvest")]
+    (found,) = evaluate(orchard, asked, LEXICAL).topics
+    assert {each.document.path for each in found.ranking} == {"apples.md", "pears.md"}
+
+
+def test_a_run_keeps_what_it_found_when_the_documents_go(orchard, access):
+    keep_topics(access, [topic("q", "apple", "apples.md")])
+    run = carry_out(
+        open_run(access, judged_topics(access), LEXICAL, topic_set="golden"), reader=access.reader
+    )
+    figures = run.figures
+    Source.objects.in_workspace(orchard).delete()
+    Topic.objects.in_workspace(orchard).delete()
+    run.refresh_from_db()
+    assert run.figures == figures
+    assert RunTopic.objects.in_workspace(orchard).get().ranking[0][2] == "apples.md"

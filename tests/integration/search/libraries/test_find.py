@@ -1,0 +1,156 @@
+"""Finding libraries by name: who is found, in which order, with which score."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from kebab.people.reader import Reader
+from search.libraries.find import find_libraries
+from search.models import Source
+from tests.integration.search.libraries.factories import add_library
+from tests.support.corpus import make_workspace, write
+from tests.support.searching import sync
+
+
+def found(workspace, name, **options):
+    return [
+        (each.source.title, each.score)
+        for each in find_libraries(workspace, Reader(), name, **options).libraries
+    ]
+
+
+def titles(workspace, name, **options):
+    return [title for title, _ in found(workspace, name, **options)]
+
+
+def test_libraries_score_as_the_specification_works_it_out(workspace):
+    add_library(workspace, "Preact", description="A small react.", total_snippets=300, trust_score=8.0)
+    add_library(workspace, "React Router", description="Routes.", total_snippets=300, trust_score=8.0)
+    add_library(workspace, "React", description="The React library.", total_snippets=1247, trust_score=9.2)
+    add_library(workspace, "L'écran", key="a")
+    add_library(workspace, "Strasse", key="b")
+    add_library(workspace, "λόγος", key="c")
+    assert found(workspace, "react") == [("React", 274.47), ("React Router", 133.0), ("Preact", 103.0)]
+    assert found(workspace, "REACT") == found(workspace, "react")
+    assert titles(workspace, "react", limit=2) == ["React", "React Router"]
+    assert titles(workspace, "ÉCRAN") == ["L'écran"]
+    assert titles(workspace, "straSSE") == ["Strasse"]
+    assert titles(workspace, "ΛΌΓΟΣ") == ["λόγος"]
+
+
+def test_percent_and_underscore_mean_themselves(workspace, subtests):
+    add_library(workspace, "React")
+    for name in ("%", "_", "\\", "re%t", "r_act"):
+        with subtests.test(name=name):
+            assert found(workspace, name) == []
+            library = add_library(workspace, f"About {name} signs", key="signs")
+            assert titles(workspace, name) == [f"About {name} signs"]
+            library.delete()
+
+
+def test_title_id_and_description_are_searched(workspace):
+    add_library(workspace, "Alpha", key="alpha", library_id="/zeta/alpha")
+    add_library(workspace, "Beta zeta")
+    add_library(workspace, "Gamma", description="Of zeta.")
+    add_library(workspace, "Delta")
+    assert found(workspace, "zeta") == [("Gamma", 20.0), ("Beta zeta", 0.0), ("Alpha", 0.0)]
+
+
+def test_content_of_the_default_branch_adds_a_library_and_no_points(workspace):
+    write(workspace, "a.md", "the quixotic adapter", source="alpha")
+    write(workspace, "b.md", "something else", source="beta")
+    write(workspace, "b.md", "quixotic", source="beta", version="v1")
+    other = make_workspace()
+    write(other, "a.md", "quixotic", source="alpha")
+    add_library(other, "Alpha of another workspace")
+    for title in ("Alpha", "Beta"):
+        add_library(workspace, title, total_snippets=100)
+    sync(workspace)
+    sync(other)
+    assert found(workspace, "quixotic") == [("Alpha", 1.0)]
+    assert found(workspace, "adapter quixotic") == [("Alpha", 1.0)]
+    assert found(workspace, "quixotic else") == []
+    assert titles(workspace, "alpha") == ["Alpha"]
+
+
+def test_content_that_one_big_library_has_too_hides_no_other(workspace, monkeypatch):
+    monkeypatch.setattr("search.libraries.find._HITS", 3)
+    for number in range(8):
+        write(workspace, f"{number}.md", "quixotic quixotic", source="big")
+    write(workspace, "a.md", "a long text that says quixotic only once and then goes on", source="small")
+    for title in ("Big", "Small"):
+        add_library(workspace, title)
+    sync(workspace)
+    assert titles(workspace, "quixotic") == ["Big", "Small"]
+
+
+def test_missing_mirror_is_named(workspace, settings, tmp_path, monkeypatch):
+    write(workspace, "a.md", "a barrel", source="alpha")
+    add_library(workspace, "Alpha")
+    sync(workspace)
+    result = find_libraries(workspace, Reader(), "barrel")
+    assert ([each.source.title for each in result.libraries], result.degraded) == (["Alpha"], ())
+    settings.KEBAB_MIRROR_DIR = tmp_path / "empty"
+    monkeypatch.setattr("search.node.build_mirror", lambda workspace_id, *, limit_s: None)
+    result = find_libraries(workspace, Reader(), "barrel")
+    assert ([*result.libraries], result.degraded) == ([], ("lexical",))
+
+
+def test_libraries_indexed_once_are_found_and_equal_scores_stand_by_id(workspace):
+    for state in ("indexing", "error", "indexed"):
+        add_library(workspace, f"Alpha {state}", state=state)
+    add_library(workspace, "Alpha pending", state="pending", last_indexed_at=None)
+    assert titles(workspace, "alpha") == ["Alpha error", "Alpha indexed", "Alpha indexing"]
+    assert titles(workspace, "alpha", limit=2) == ["Alpha error", "Alpha indexed"]
+
+
+@pytest.fixture
+def tied(workspace):
+    write(workspace, "a.md", "nothing of it", source="tool-a")
+    write(workspace, "b.md", "about waffles and many other things that one may bake at home", source="tool-b")
+    write(workspace, "c.md", "waffles", source="tool-c")
+    write(workspace, "d.md", "waffles waffles", source="tool-d")
+    for letter in "abc":
+        add_library(workspace, f"Tool {letter}")
+    add_library(workspace, "Tool d", total_snippets=1)
+    sync(workspace)
+    return workspace
+
+
+def test_query_breaks_ties_by_the_best_snippet(tied, subtests):
+    assert titles(tied, "tool", query="waffles") == ["Tool d", "Tool c", "Tool b", "Tool a"]
+    assert titles(tied, "tool", query="nothing") == ["Tool d", "Tool a", "Tool b", "Tool c"]
+    assert titles(tied, "tool", query="waffles", limit=2) == ["Tool d", "Tool c"]
+    assert found(tied, "tool", query="waffles")[0] == ("Tool d", 50.01)
+    assert titles(tied, "tool d", query="nothing") == ["Tool d"]
+    for query in ("'waffles AND'", "'", '"', "(", "NEAR(", "waffles*"):
+        with subtests.test(query=query):
+            assert sorted(titles(tied, "tool", query=query)) == ["Tool a", "Tool b", "Tool c", "Tool d"]
+    for name in ("'tool AND'", "'", '"', "(", "*", "a\u202eb", "NOT", "x" * 300):
+        with subtests.test(name=name):
+            assert titles(tied, name) == []
+
+
+def test_versions_are_those_that_hold_documents_the_newest_first(workspace):
+    for tag in ("", "v9", "v17", "v18"):
+        write(workspace, "a.md", "one", source="alpha", version=tag)
+    source = add_library(workspace, "Alpha")
+    source.versions.create(workspace=workspace, tag="v19")
+    (only,) = find_libraries(workspace, Reader(), "alpha").libraries
+    assert [version.tag for version in only.versions] == ["v18", "v17", "v9"]
+
+
+def queries(workspace, name, **options):
+    with CaptureQueriesContext(connection) as captured:
+        find_libraries(workspace, Reader(), name, **options)
+    return len(captured)
+
+
+def test_more_libraries_take_no_more_queries(tied):
+    few = queries(tied, "tool", query="waffles", limit=50)
+    for number in range(20):
+        write(tied, "x.md", "waffles", source=f"tool-{number}")
+        add_library(tied, f"Tool {number}")
+    sync(tied)
+    assert queries(tied, "tool", query="waffles", limit=50) == few
+    assert Source.objects.in_workspace(tied).count() == 24

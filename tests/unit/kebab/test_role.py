@@ -1,0 +1,20 @@
+"""A process with a role may open as many files as the system lets it have."""
+
+import subprocess
+import sys
+
+_TAKEN = """
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))
+from kebab.role import take_role
+take_role("web")
+print(*resource.getrlimit(resource.RLIMIT_NOFILE))
+"""
+
+
+def test_a_role_has_its_process_open_more(subtests):
+    for soft, hard in ((256, 1_000), (1_000, 1_000)):
+        with subtests.test(soft=soft):
+            command = [sys.executable, "-c", _TAKEN.format(soft=soft, hard=hard)]
+            told = subprocess.run(command, capture_output=True, text=True, check=True)
+            assert told.stdout.split() == ["1000", "1000"]

@@ -1,0 +1,89 @@
+"""FTS5 finds and marks texts by the analysis."""
+
+import apsw
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from search import analysis
+from search.retrieval.match import compile_all, match_of, parse_query
+from tests.unit.search.analysis.signs import SIGNS
+
+
+def marked(table, text, expression):
+    """The text as FTS5 marks it; None where it does not match."""
+    table.execute("DELETE FROM f")
+    table.execute("INSERT INTO f (rowid, text) VALUES (1, ?)", (text,))
+    row = table.execute("SELECT highlight(f, 0, '[', ']') FROM f WHERE f MATCH ?", (expression,)).fetchone()
+    return row and row[0]
+
+
+def asked(table, text, query):
+    match = match_of(parse_query(query).terms, analysis, lambda terms: dict.fromkeys(terms, 1))
+    return match and marked(table, text, compile_all(match.every))
+
+
+def test_texts_and_raw_expressions_are_found_and_marked(subtests, table):
+    cases = [
+        ("新しい設定方法について", "設定", "新しい[設定]方法について"),
+        ("研究部署指南。", "部署指南", "研究[部署指南]。"), ("충돌은 나쁘다", "충돌", "[충돌]은 나쁘다"),
+        ("用于API部署的指南", "部署", "用于API[部署]的指南"),
+        ("部署 the application", "application 部署", "[部署] the [application]"),
+        ("一部署名", "署", "一部[署名]"), ("部署", "署", "部[署]"), ("2023年に", "2023年", "[2023年に]"),
+        ("東京2020大会", "東京2020", "[東京2020]大会"), ("𠮷野家", "𠮷野", "[𠮷野]家"),
+        ("RATE_LIMIT_TRUSTED_PROXY_HOPS=1", "RATE_LIMIT", "[RATE_LIMIT]_TRUSTED_PROXY_HOPS=1"),
+        ("call rateLimit(1)", "rate limit", "call [rateLimit](1)"),
+        ("the rate_limit", "rate limit", "the [rate]_[limit]"),
+        ("a RateLimit", "rate limit", "a [RateLimit]"),
+        ("call rateLimit(1)", "limit", "call rate[Limit](1)"),
+        ("call rateLimit(1)", "ratelimit", "call [rateLimit](1)"),
+        ("é rateLimit é", "limit", "é rate[Limit] é"), ("use next.js now", "next.js", "use [next.js] now"),
+        ("C or C++", "C++", "C or [C++]"), ("C or C++", "c", "[C] or [C++]"),
+        ("F# and .NET", ".net", "F# and [.NET]"), ("foo-bar", "foo-bar", "[foo-bar]"),
+        ("path/to/file.txt", "path/to/file", "[path/to/file].txt"), ("I don't", "don't", "I [don't]"),
+        ("x a:b", "a:b", "x [a:b]"), ("@angular/core", "@angular/core", "@[angular/core]"),
+        ("do NOT", "NOT", "do [NOT]"),
+    ]  # fmt: skip
+    for text, query, expected in cases:
+        with subtests.test(text=text):
+            assert asked(table, text, query) == expected
+    cases = [
+        ('"rate limit"', "[rateLimit] of 部署指南"), ("ratelim*", "[rateLimit] of 部署指南"),
+        ("部署指南", "rateLimit of [部署指南]"), ("rate NOT 部署", None),
+        ("NEAR(rate 指南)", "[rateLimit] of 部署[指南]"),
+    ]  # fmt: skip
+    for raw, expected in cases:
+        with subtests.test(raw=raw):
+            assert marked(table, "rateLimit of 部署指南", raw) == expected
+
+
+def test_a_word_is_found_by_a_form_of_another_language(table):
+    german = "Die Häuser sind mit einem Dach versehen"
+    assert asked(table, german, "sind die Dächer") == "[Die] Häuser [sind] mit einem [Dach] versehen"
+    assert asked(table, german, "Haus") == "Die [Häuser] sind mit einem Dach versehen"
+    assert asked(table, german, "Dächer") is None
+
+
+# A query's terms as a text has them, among others.
+PRINTABLE = st.characters(exclude_categories=["Cc", "Cs"])
+WORDS = st.lists(st.text(alphabet=SIGNS) | st.text(PRINTABLE), min_size=1, max_size=6)
+
+
+@given(WORDS)
+@example(["İ", "ẞ", "ـ", "die Häuser der Straße"])
+def test_a_text_is_found_by_each_of_its_terms(table, words):
+    text = " ".join(words)
+    for term in text.split():
+        if analysis.query_terms(term) and parse_query(term).raw is None:
+            assert asked(table, text, term) is not None
+
+
+@given(st.text(alphabet=SIGNS))
+def test_a_table_stays_sound_over_writes(text):
+    connection = apsw.Connection(":memory:")
+    analysis.register_tokenizer(connection)
+    connection.execute("CREATE VIRTUAL TABLE f USING fts5 (text, tokenize = 'kebab')")
+    connection.execute("INSERT INTO f (f, rank) VALUES ('secure-delete', 1)")
+    connection.execute("INSERT INTO f (rowid, text) VALUES (1, ?), (2, ?)", (text, text[::-1]))
+    connection.execute("DELETE FROM f WHERE rowid = 1")
+    connection.execute("INSERT INTO f (f, rank) VALUES ('integrity-check', 1)")
+    connection.close()

@@ -1,0 +1,155 @@
+"""A text falls into the tokens that the index keeps, each with the bytes where it lies."""
+
+import unicodedata
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from search.analysis import analyse, is_prefix, query_terms, query_tokens, relaxed_terms
+from search.analysis.stems import OWN, stem_in
+from search.retrieval.scripts import fold, has_token
+from tests.unit.search.analysis.signs import SIGNS
+
+TEXTS = st.one_of(st.text(), st.text(alphabet=SIGNS), st.text(st.characters(codec="ascii")))
+
+
+def pieces(text):
+    """Return what each token of a text covers, and its terms."""
+    octets = text.encode()
+    return [(octets[start:end].decode(), *terms) for start, end, *terms in analyse(text)]
+
+
+def terms(text):
+    return [term for _, *of_token in pieces(text) for term in of_token]
+
+
+def test_words_are_folded_and_stemmed(subtests):
+    cases = [
+        ("Path/to_FILE-2", [("Path", "path"), ("to", "to"), ("FILE", "file"), ("2", "2")]),
+        ("Größe, naïve", [("Größe", "gross"), ("naïve", "naiv")]),
+        ("running connections", [("running", "run"), ("connections", "connect")]),
+        ("ｆｕｌｌ ﬁle", [("ｆｕｌｌ", "full"), ("ﬁle", "file")]),
+        ("pass\u00adword", [("pass\u00adword", "password")]),
+        ("Новый ёж", [("Новый", "нов"), ("ёж", "еж")]), ("كِتَاب", [("كِتَاب", "كتاب")]),
+        ("हिन्दी", [("हिन्दी", "हिन्द")]),
+    ]  # fmt: skip
+    for text, expected in cases:
+        with subtests.test(text=text):
+            assert pieces(text) == expected
+    for language in sorted(OWN):
+        with subtests.test(language=language):
+            assert stem_in(language, "abc")
+
+
+def test_identifiers_are_found_in_parts_and_whole(subtests):
+    cases = [
+        ("rateLimit", [("rateLimit", "rate", "ratelimit"), ("Limit", "limit")]),
+        ("RateLimit", [("RateLimit", "rate", "ratelimit"), ("Limit", "limit")]),
+        ("HTTPServer", [("HTTPServer", "http", "httpserver"), ("Server", "server")]),
+        ("RATE_LIMIT", [("RATE", "rate"), ("LIMIT", "limit")]),
+        ("sha256", [("sha256", "sha", "sha256"), ("256", "256")]),
+        ("v2 x86", [("v2", "v2"), ("x86", "x86")]), ("LaTeX", [("LaTeX", "latex")]),
+        (
+            "getUserById",
+            [("getUserById", "get", "getuserbyid"), ("User", "user"), ("By", "by"), ("Id", "id")],
+        ),
+        ("toDoIfOk", [("toDoIfOk", "todoifok")]),
+        ("SGVsbG8gd29ybGQhIFdlbGNvbWU", [("SGVsbG8gd29ybGQhIFdlbGNvbWU", "sgvsbg8gd29ybgqhifdlbgnvbwu")]),
+    ]  # fmt: skip
+    for text, expected in cases:
+        with subtests.test(text=text):
+            assert pieces(text) == expected
+    cases = [
+        ("C++ or C", [("C++", "c", "c++"), ("or", "or"), ("C", "c")]),
+        ("F#, see #c#", [("F#", "f", "f#"), ("see", "see"), ("c#", "c", "c#")]),
+        (".NET and asp.net", [(".NET", "net", ".net"), ("and", "and"), ("asp", "asp"), ("net", "net")]),
+        ("a+b ab#1", [("a", "a"), ("b", "b"), ("ab", "ab"), ("1", "1")]),
+    ]
+    for text, expected in cases:
+        with subtests.test(text=text):
+            assert pieces(text) == expected
+
+
+def test_scripts_without_spaces_fall_into_pairs_and_a_last_sign(subtests):
+    cases = [
+        ("部署指南", [("部署", "部署"), ("署指", "署指"), ("指南", "指南"), ("南", "南")]),
+        ("충돌은", [("충돌", "충돌"), ("돌은", "돌은"), ("은", "은")]),
+        ("𠮷野", [("𠮷野", "𠮷野"), ("野", "野")]),
+        ("API部署v2", [("API", "api"), ("部署", "部署"), ("署", "署"), ("v2", "v2")]),
+        ("ｶﾞｷ", [("ｶﾞｷ", "ガキ"), ("ｷ", "キ")]), ("กำ", [("กำ", "กํา"), ("ำ", "ํา")]),
+        ("か\u3099き", [("か\u3099き", "がき"), ("き", "き")]),
+        (
+            unicodedata.normalize("NFD", "한글"),
+            [(unicodedata.normalize("NFD", w), w) for w in ("한글", "글")],
+        ),
+    ]  # fmt: skip
+    for text, expected in cases:
+        with subtests.test(text=text):
+            assert pieces(text) == expected
+
+
+def test_foreign_text_and_query_terms(subtests):
+    german = "Die Häuser sind mit einem Dach versehen"
+    assert ("Häuser", "hauser", "haus") in pieces(german)
+    assert ("Häuser", "hauser") in pieces("Häuser")
+    assert query_terms("Haus", "de") == (("haus",),)
+    assert query_terms("Häuser", "de") == (("hauser", "haus"),)
+    assert all(
+        len(token) == 3 for token in analyse("what is the meaning of the words 'est et sont' in French")
+    )
+    cases = [
+        ("部署指南", ("部署", "署指", "指南"), False), ("署", ("署",), True),
+        ("2023年", ("2023", "年"), True), ("東京2020", ("東京", "京", "2020"), False),
+        ("rateLimit", ("ratelimit",), False), ("api.rateLimit", ("api", "rate", "limit"), False),
+        ("C++", ("c++",), False), ("path/to/files", ("path", "to", "file"), False), ("(*)", (), False),
+    ]  # fmt: skip
+    for term, tokens, prefix in cases:
+        with subtests.test(term=term):
+            assert query_tokens(term) == tokens
+            assert is_prefix(term) is prefix
+
+    cases = [
+        ("RATE_LIMIT", ("RATE", "LIMIT")), ("rateLimit", ("rateLimit", "rate", "Limit")),
+        ("C++", ("C++", "C")), ("部署指南v2", ("部署", "署指", "指南", "v2")), ("word", ("word",)),
+        ("(", ()),
+    ]  # fmt: skip
+    for term, pieces_ in cases:
+        with subtests.test(term=term):
+            assert relaxed_terms(term) == pieces_
+    assert terms("a" * 1_000) == ["a" * 128]
+    assert query_tokens("a" * 1_000) == ("a" * 128,)
+
+
+@given(TEXTS)
+@example("ـ \u0301 a\u0301")
+@example("\u00ad")
+def test_every_token_lies_where_it_says_and_begins_no_earlier_than_the_one_before(text):
+    octets = text.encode()
+    before = 0
+    for start, end, *of_token in analyse(text):
+        assert before <= start < end <= len(octets)
+        assert fold(octets[start:end].decode())
+        assert of_token
+        assert all(of_token)
+        assert len(set(of_token)) == len(of_token)
+        before = start
+
+
+@given(TEXTS)
+def test_what_has_a_token_can_be_asked_for(text):
+    assert has_token(text) == bool(analyse(text)) == bool(query_terms(text)) == bool(relaxed_terms(text))
+
+
+@given(st.text(st.characters(codec="ascii")))
+def test_the_way_for_ascii_agrees_with_the_way_for_all(text):
+    beside = analyse(f"{text}\n\u00e9")
+    assert beside[:-1] == analyse(text)
+
+
+def test_no_term_can_end_a_string_of_fts5():
+    codes = [*range(0xD800), *range(0xE000, 0x20000), *range(0x20000, 0x110000, 97)]
+    signs = [chr(code) for code in codes]
+    unsafe = {'"', *map(chr, range(0x20))}
+    folded = [fold(sign) for sign in signs if has_token(sign)]
+    assert len(folded) > 70_000
+    assert not any(unsafe.intersection(term) for term in folded)

@@ -1,0 +1,74 @@
+"""Embedders by name, the one that is absent, and the one for tests."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from search.embedders.absent import AbsentEmbedder
+from search.embedders.hashing import HashEmbedder
+from search.embedders.minilm import MiniLmEmbedder
+from search.embedders.registry import make_embedder
+from search.retrieval.errors import EmbedderUnavailable
+from tests.support.paths import ROOT
+
+
+def test_embedder_is_made_by_name(subtests, tmp_path):
+    cases = [
+        ("default", MiniLmEmbedder), ("all-MiniLM-L6-v2", MiniLmEmbedder), ("hash", HashEmbedder),
+        ("none", AbsentEmbedder),
+    ]  # fmt: skip
+    for name, kind in cases:
+        with subtests.test(name=name):
+            assert type(make_embedder(name, models_dir=tmp_path, threads=1)) is kind
+    with pytest.raises(EmbedderUnavailable, match=r"'word2vec'.*default, all-MiniLM-L6-v2, hash, none"):
+        make_embedder("word2vec", models_dir=tmp_path, threads=1)
+    with pytest.raises(EmbedderUnavailable, match="KEBAB_EMBEDDER=default"):
+        AbsentEmbedder().embed_query("text")
+    with pytest.raises(EmbedderUnavailable, match="KEBAB_EMBEDDER=default"):
+        AbsentEmbedder().embed_passages(["text"])
+    assert not AbsentEmbedder.space.speaks("en")
+
+
+def test_hash_embedder_gives_the_same_unit_vectors_in_every_process():
+    script = (
+        "from search.embedders.hashing import HashEmbedder;"
+        "print(HashEmbedder().embed_query('a b c').tolist())"
+    )
+    command = [sys.executable, "-c", script]
+    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert printed.strip() == str(HashEmbedder().embed_query("a b c").tolist())
+
+
+def test_hash_vectors(subtests):
+    for text in ("", "!?", "word", "部署 \ud800", "a b " * 100):
+        with subtests.test(text=text):
+            vector = HashEmbedder(dim=16).embed_query(text)
+            assert vector.shape == (16,)
+            assert vector.dtype == np.float32
+            assert np.linalg.norm(vector) == pytest.approx(1)
+    embedder = HashEmbedder()
+    query = embedder.embed_query("rotate the access token")
+    near, far = embedder.embed_passages(["How to rotate an access token", "Bread rises because of yeast"])
+    assert query @ near > query @ far + 0.3
+
+
+def test_light_embedders_load_neither_django_nor_onnxruntime():
+    script = (
+        "import sys, pathlib; from search.embedders.registry import make_embedder as make;"
+        "[make(n, models_dir=pathlib.Path(), threads=1) for n in ('hash', 'none')];"
+        "import search.embedders.tokenizer, search.embedders.cache;"
+        "print(sorted({'django', 'onnx', 'onnxruntime'} & set(sys.modules)))"
+    )
+    command = [sys.executable, "-c", script]
+    assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_default_embedder_loads_neither_django_nor_onnx():
+    script = (
+        "import sys; import search.embedders.minilm;"
+        "print(sorted({'django', 'onnx', 'safetensors'} & set(sys.modules)))"
+    )
+    command = [sys.executable, "-c", script]
+    assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -1,0 +1,87 @@
+"""Reading judged sets in BEIR's layout, and refusing what isn't one by file and line."""
+
+import hashlib
+import json
+
+import pytest
+
+from search.evaluation.beir import JudgedDocument, read_documents, read_judged_set
+from search.retrieval.errors import InvalidJudgedSet
+
+DOCUMENTS = [
+    {"_id": "d1", "title": "Mirrors", "text": "A mirror follows Postgres."},
+    {"_id": "d/2", "title": "", "text": ""},
+    {"_id": "d3", "text": "no title", "metadata": {}},
+]
+QUERIES = [{"_id": f"q{n}", "text": f"query {n}"} for n in range(6)]
+QRELS = "query-id\tcorpus-id\tscore\nq0\td1\t1\nq0\td3\t0\nq2\td3\t2\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "corpus.jsonl").write_text("\n".join(map(json.dumps, DOCUMENTS)) + "\n")
+    (tmp_path / "queries.jsonl").write_text("\n".join(map(json.dumps, QUERIES)))
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels" / "test.tsv").write_text(QRELS)
+    return tmp_path
+
+
+def test_set_has_judged_queries_and_their_grades(folder):
+    judged = read_judged_set(folder)
+    assert (judged.name, judged.documents) == (folder.name, 3)
+    assert judged.topics == {"q0": "query 0", "q2": "query 2"}
+    assert judged.qrels == {"q0": {"d1": 1, "d3": 0}, "q2": {"d3": 2}}
+    assert judged.digests["qrels/test.tsv"] == hashlib.sha256(QRELS.encode()).hexdigest()
+    assert list(read_documents(folder)) == [
+        JudgedDocument(doc_id="d1", title="Mirrors", text="A mirror follows Postgres."),
+        JudgedDocument(doc_id="d/2", title="", text=""),
+        JudgedDocument(doc_id="d3", title="", text="no title"),
+    ]
+    (folder / "qrels" / "test.tsv").write_text("q1\td1\t-1\r\n")
+    assert read_judged_set(folder).qrels == {"q1": {"d1": -1}}
+
+
+def test_set_is_read_and_sampled(folder):
+    lines = "".join(f"q{n}\td1\t1\n" for n in range(6))
+    (folder / "qrels" / "test.tsv").write_text(lines)
+    judged = read_judged_set(folder)
+    assert list(judged.sampled(3).topics) == list(judged.sampled(3).qrels) == ["q0", "q2", "q4"]
+    assert judged.sampled(6) == judged.sampled(100) == judged
+
+
+def test_what_is_no_set_is_refused_by_file_and_line(subtests, folder):
+    cases = [
+        ("corpus.jsonl", "{}\n{", r"corpus.jsonl, line 2 "),
+        ("corpus.jsonl", "[]", r"corpus.jsonl, line 1 "),
+        ("queries.jsonl", '{"_id": 1, "text": "x"}', r"queries.jsonl, line 1: '_id' is '1'"),
+        ("queries.jsonl", '{"_id": "q0"}', r"line 1: 'text' is 'None'"),
+        ("queries.jsonl", '{"_id": "q0", "text": "x"}', r"'q2'"),
+        ("qrels/test.tsv", "q0 d1 1\nq0\td1\t1", r"test.tsv, line 1"),
+        ("qrels/test.tsv", "a\tb\tc\nq0\td1\tx", r"test.tsv, line 2 "),
+        ("qrels/test.tsv", "a\tb\tc\nq0\td1", r"test.tsv, line 2"),
+        ("qrels/test.tsv", "a\tb\tc\n", "test.tsv"),
+        ("corpus.jsonl", "\xff", "corpus.jsonl"),
+    ]
+    for file, content, said in cases:
+        with subtests.test(file=file, content=content):
+            valid = (folder / file).read_bytes()
+            (folder / file).write_bytes(content.encode("latin-1"))
+            with pytest.raises(InvalidJudgedSet, match=said):
+                read_judged_set(folder)
+            (folder / file).write_bytes(valid)
+    (folder / "queries.jsonl").unlink()
+    with pytest.raises(InvalidJudgedSet, match=r"queries\.jsonl"):
+        read_judged_set(folder)
+
+
+def test_invalid_set_is_refused_by_file_and_line(subtests, folder):
+    cases = [
+        ({"_id": "d1", "text": ""}, "line 2.*'d1'"), ({"_id": "d2"}, "line 2: 'text'"),
+        ({"_id": "d2", "title": None, "text": ""}, "line 2: 'title'"),
+    ]  # fmt: skip
+    for line, said in cases:
+        with subtests.test(line=line):
+            lines = [DOCUMENTS[0], line]
+            (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, lines)))
+            with pytest.raises(InvalidJudgedSet, match=said):
+                list(read_documents(folder))

@@ -1,0 +1,286 @@
+"""Text that a person types becomes an FTS5 expression that FTS5 accepts and that means what was typed."""
+
+import re
+import unicodedata
+
+import apsw
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search import analysis
+from search.retrieval.errors import InvalidQuery
+from search.retrieval.match import (
+    MAX_RAW_CHARS,
+    MAX_TOKENS,
+    ParsedQuery,
+    check_prefixes,
+    check_size,
+    compile_all,
+    compile_any,
+    index_terms,
+    match_of,
+    parse_query,
+    quoted,
+)
+from search.retrieval.scripts import has_token, words_of
+
+ROWS = {
+    "both": "the foo and the bar",
+    "foo": "only foo here, he\"llo said don't",
+    "code": "C++ next.js foo-bar path/to/file a:b @angular/core NOT",
+    "guide": "Die Häuser und die Brücken sind im 部署指南",
+}
+
+
+@pytest.fixture(scope="module")
+def index():
+    connection = apsw.Connection(":memory:")
+    analysis.register_tokenizer(connection)
+    connection.execute(
+        "CREATE VIRTUAL TABLE f USING fts5"
+        " (chunk_id UNINDEXED, doc_id UNINDEXED, breadcrumb, text, tokenize = 'kebab')"
+    )
+    for chunk_id, text in ROWS.items():
+        connection.execute("INSERT INTO f VALUES (?, 'd', 'Guide > Install', ?)", (chunk_id, text))
+    yield connection
+    connection.close()
+
+
+def found(index, expression):
+    rows = index.execute("SELECT chunk_id FROM f WHERE f MATCH ? ORDER BY chunk_id", (expression,))
+    return [chunk_id for (chunk_id,) in rows]
+
+
+def never(terms):
+    raise AssertionError(terms)
+
+
+def each(document_frequency):
+    return lambda terms: {term: document_frequency(term) for term in terms}
+
+
+def match(text, frequencies=never):
+    return match_of(parse_query(text).terms, analysis, frequencies)
+
+
+def every(text):
+    return compile_all(match(text).every)
+
+
+def some(text):
+    return compile_any(match(text).some)
+
+
+def test_terms_are_quoted_and_joined():
+    assert every('he"llo') == '"he""llo"'
+    assert every("  foo\tbar\n") == '"foo" "bar"'
+    assert some("foo bar") == '"foo" OR "bar"'
+    assert every("( foo *") == some("foo foo -") == '"foo"'
+
+
+def test_strict_form_finds_what_holds_every_term(index, subtests):
+    assert found(index, every("foo bar")) == ["both", "code"]
+    assert found(index, every("foo only")) == ["foo"]
+    assert found(index, some("said next.js")) == ["code", "foo"]
+    assert found(index, every("und die Haus")) == ["guide"]
+    assert found(index, every("sind die Brücke")) == ["guide"]
+    assert found(index, every("don't")) == ["foo"]
+    cases = [
+        "next.js", "C++", "foo-bar", "path/to/file", "a:b", "@angular/core", "NOT", "C++ NOT a:b",
+    ]  # fmt: skip
+    for text in cases:
+        with subtests.test(text=text):
+            assert found(index, every(text)) == ["code"]
+
+
+def test_relaxed_terms_are_pieces_that_say_something(subtests):
+    cases = [
+        ("path/to/file", ["path", "file"]), ("RATE_LIMIT", ["RATE", "LIMIT"]),
+        ("rateLimit", ["rateLimit", "rate", "Limit"]), ("C++ C++", ["C++", "C"]),
+        ("部署指南", ["部署", "署指", "指南"]), ("2023年に", ["2023", "年に"]), ("2023年", ["2023"]),
+        ("年", ["年"]), ("これは設定です", ["は設", "設定", "定で"]),
+        ("how does the server don't", ["server"]), ("Newton's laws", ["Newton", "laws"]),
+        ("où est l’église d'Arles", ["église", "Arles"]), ("T cells", ["T", "cells"]),
+        ("the who", ["the", "who"]), ("rate_limit rate", ["rate", "limit"]),
+    ]  # fmt: skip
+    for text, pieces in cases:
+        with subtests.test(text=text):
+            assert [unit.term for unit in match(text).some] == pieces
+
+
+def test_strict_units_and_index_terms():
+    units = match("path/to/file 部署指南 rateLimit 年").every
+    assert [unit.is_word for unit in units] == [False, False, True, False]
+    assert [unit.is_prefix for unit in units] == [False, False, False, True]
+    assert [len(unit.positions) for unit in units] == [3, 3, 1, 1]
+    assert [unit.term for unit in match("Files file FILE 部").every] == ["Files", "部"]
+    (und, hauser) = match("und die Häuser").every[0], match("und die Häuser").some[0]
+    assert und.positions == (("und",),)
+    assert (hauser.positions, hauser.is_word) == ((("hauser", "haus"),), True)
+    assert match("Häuser").every[0].positions == (("hauser",),)
+    assert [unit.term for unit in match("path/to/file here").marked] == ["path/to/file", "path", "file"]
+    assert [unit.term for unit in match("path to file").marked] == ["path", "file"]
+    wanted = index_terms(parse_query("how do rateLimit and 部署指南 relate to C++").terms, analysis)
+    assert wanted == {"ratelimit", "rate", "limit", "部署", "署指", "指南", "relat", "c++", "c"}
+    assert index_terms(["(", "*"], analysis) == frozenset()
+
+
+def test_one_pair_of_quotes_makes_a_query_raw(index, subtests):
+    assert parse_query("'foo OR bar*'") == ParsedQuery(raw="foo OR bar*")
+    assert parse_query("  'foo OR bar*'\n") == ParsedQuery(raw="foo OR bar*")
+    parsed = parse_query("""'"don't" OR bar'""")
+    assert parsed.raw == """"don't" OR bar"""
+    assert found(index, parsed.raw) == ["both", "code", "foo"]
+    for text in ["'foo' bar", "'foo' OR 'bar'", "'foo", "foo'", "'", "don't", "'it's'"]:
+        with subtests.test(text=text):
+            assert parse_query(text) == ParsedQuery(terms=tuple(text.split()))
+
+
+def test_empty_queries(subtests):
+    for text in ["", " \n\t", "''", "'  '", "\x00", "(", "*", '"', "\ud800"]:
+        with subtests.test(text=text):
+            parsed = parse_query(text)
+            assert parsed.is_empty
+            assert match(text) is None
+    assert not parse_query("'foo'").is_empty
+    assert not parse_query("( foo").is_empty
+    assert parse_query("fo\x00o b\ud800ar \x7f").terms == ("foo", "bar")
+    assert parse_query("'fo\x00o'").raw == "foo"
+
+
+WEIRD = st.text() | st.text(alphabet="'\"() *:^+-{}ANDORNEAR,ab\x00\n部署ｶ年é_'’#")
+
+
+@given(WEIRD)
+def test_every_compiled_text_is_accepted_by_fts5(index, text):
+    parsed = parse_query(text)
+    compiled = match(text, lambda token: 1)
+    assert (compiled is None) == (parsed.is_empty or parsed.raw is not None)
+    if compiled is not None:
+        found(index, compile_all(compiled.every))
+        found(index, compile_any(compiled.some))
+        found(index, compile_any(compiled.marked))
+    assert parsed.raw is None or not parsed.terms
+
+
+@given(WEIRD)
+def test_any_text_can_be_quoted_for_fts5(index, text):
+    found(index, quoted(text))
+
+
+@given(WEIRD)
+def test_what_holds_every_term_holds_some(index, text):
+    compiled = match(text, lambda token: 1)
+    if compiled is not None and len(compiled.every) < MAX_TOKENS:
+        assert set(found(index, compile_all(compiled.every))) <= set(found(index, compile_any(compiled.some)))
+
+
+def test_raw_prefixes_are_checked(subtests):
+    for raw in ("a*", "foo OR ab *", '"x y"*'):
+        with subtests.test(raw=raw), pytest.raises(InvalidQuery, match="too short"):
+            check_prefixes(raw)
+    for raw in ("*reads", "*id", "* reads", "*"):
+        with subtests.test(raw=raw), pytest.raises(InvalidQuery, match=f"'{re.escape(raw)}' begins"):
+            check_prefixes(raw)
+    for raw in ["bar*", "foo OR bar*", "部*", '"new york"*', "a b c", "^foo", 'foo OR "of the"']:
+        with subtests.test(raw=raw):
+            check_prefixes(raw)
+
+
+def test_raw_expression_is_limited_in_words_and_characters(subtests):
+    words = [f"word{number}" for number in range(MAX_TOKENS + 1)]
+    cases = [
+        (" OR ".join(words), f"has {MAX_TOKENS + 1} words"),
+        (" OR ".join(["word"] * 1_000), f"has {8 * 1_000 - 4} characters"),
+        ("深" * (MAX_RAW_CHARS + 1), f"has {MAX_RAW_CHARS + 1} characters"),
+        ("(" * 100_000, "has 100000 characters"),
+    ]
+    for raw, named in cases:
+        with subtests.test(raw=raw), pytest.raises(InvalidQuery, match=named):
+            check_size(raw)
+    cases = [
+        " OR ".join(words[:MAX_TOKENS]), " AND NOT ".join(words[: MAX_TOKENS // 2] * 2),
+        "深" * MAX_RAW_CHARS, 'NEAR("a b" c, 5)',
+    ]  # fmt: skip
+    for raw in cases:
+        with subtests.test(raw=raw):
+            check_size(raw)
+
+
+def test_words_are_folded_runs_of_letters_and_numbers():
+    assert words_of("Path/to_FILE-2") == ["path", "to", "file", "2"]
+    assert words_of("e\u0301t C++ 部署") == ["et", "c++", "部署"]
+    assert not has_token("(*)'\"")
+    assert has_token("部")
+    assert has_token("٣")
+    assert has_token("\ue000")
+    signs = [chr(code) for code in (*range(0x20000), *range(0x20000, 0x110000, 97))]
+    searchable = [
+        sign for sign in signs if unicodedata.category(sign)[0] in "LN" or unicodedata.category(sign) == "Co"
+    ]
+    assert len(searchable) > 70_000
+    assert [sign for sign in searchable if not has_token(sign)] == []
+
+
+def kept(terms, frequencies):
+    return [unit.term for unit in match_of(terms, analysis, frequencies).every]
+
+
+def test_rarest_terms_are_kept_in_their_order():
+    assert kept(["b", "a", "b", "("], never) == ["b", "a"]
+    terms = [f"w{number}" for number in range(100)]
+    frequency = {term: 100 - number for number, term in enumerate(terms)}
+    assert kept(terms, lambda asked: frequency) == terms[-MAX_TOKENS:]
+
+    known = [f"k{number}" for number in range(MAX_TOKENS)]
+    unknown = [f"u{number}" for number in range(50)]
+    assert kept(unknown + known, lambda asked: dict.fromkeys(known, 5)) == known
+
+    phrases = [f"a{number}/b{number}" for number in range(20)]
+    assert kept(phrases, each(lambda token: int(token[1:]) + 1)) == phrases[:16]
+
+    endless = "/".join(f"t{number}" for number in range(1000))
+    numbered = each(lambda token: int(token[1:]) + 1)
+    assert kept([endless], numbered) == [f"t{number}" for number in range(MAX_TOKENS)]
+    page = "".join(map(chr, range(0x4E00, 0x4E00 + 500)))
+    assert kept([page], each(lambda token: ord(token[0]))) == [page[at : at + 2] for at in range(MAX_TOKENS)]
+
+
+def test_pieces_of_many_terms_are_capped():
+    terms = [f"a{number}/b{number}/c" for number in range(15)]
+    some_ = match_of(terms, analysis, each(lambda token: 1 if token[0] == "b" else 2)).some
+    assert len(some_) == 31
+    terms = [f"rateLimit{chr(ord('a') + number)}" for number in range(25)]
+    assert len(match_of(terms, analysis, each(lambda token: 1)).some) == MAX_TOKENS
+
+    def searched(count):
+        terms = [f"rateLimit{chr(ord('a') + number)}" for number in range(count)]
+        found = match_of(terms, analysis, each(lambda token: 1))
+        tokens = {token for unit in (*found.every, *found.some) for token in unit.tokens}
+        return found, len(tokens)
+
+    (few, of_few), (many, of_many) = searched(5), searched(25)
+    assert [unit.term for unit in few.every] == [f"rateLimit{letter}" for letter in "abcde"]
+    assert few.every != few.some
+    assert many.every == many.some
+    assert of_few <= MAX_TOKENS and of_many <= MAX_TOKENS
+
+
+def test_a_pasted_book_asks_for_a_bounded_number_of_frequencies():
+    asked = []
+
+    def noted(terms):
+        asked.append(terms)
+        return dict.fromkeys(terms, 1)
+
+    match_of([f"w{number}" for number in range(20_000)], analysis, noted)
+    assert [len(terms) for terms in asked] == [512]
+
+
+@given(st.lists(st.text(alphabet="ab/ -1部署A", max_size=8), max_size=60))
+def test_never_more_than_32_distinct_tokens_are_searched(terms):
+    compiled = match_of(terms, analysis, each(len))
+    for units in (compiled.every, compiled.some) if compiled else ():
+        assert len(frozenset().union(*(unit.tokens for unit in units))) <= MAX_TOKENS
+        assert len(set(units)) == len(units) > 0
