@@ -37,17 +37,22 @@ WATCH_THE_COPY = """() => {
     });
 }"""
 
-needs_browser = [
-    pytest.mark.browser,
-    pytest.mark.skipif(
-        _CHROMIUM is None and os.environ.get("KEBAB_TESTS_NEED_BROWSER") != "1",
-        reason="no Chromium is installed",
-    ),
-]
+skip_without_chromium = pytest.mark.skipif(
+    _CHROMIUM is None and os.environ.get("KEBAB_TESTS_NEED_BROWSER") != "1",
+    reason="no Chromium is installed",
+)
+needs_browser = [pytest.mark.browser, skip_without_chromium]
 
 
 @pytest.fixture(scope="session")
 def browser():
+    with browser_beside_django() as browser:
+        yield browser
+
+
+@contextmanager
+def browser_beside_django():
+    """Run a browser in a thread that asks the database, too; leave no connection behind."""
     with pytest.MonkeyPatch.context() as patch, running_browser() as browser:
         # Playwright runs an event loop in this thread, in which Django would refuse to ask the database.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")

@@ -4,10 +4,12 @@ import os
 import time
 from collections import Counter
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from django.core.files.storage import default_storage
+from django.db.models.functions import Now
 
 from ingest.jobs.report import ingest_report
 from ingest.jobs.request import request_document, request_embedding, request_sync
@@ -21,6 +23,25 @@ from search.models import Chunk, Document, Source
 PICTURE = b"8BPS\x00\x01" + bytes(range(200))
 
 _clock = Counter()
+
+
+class Killed(BaseException):
+    """Ends a worker as a kill does: nothing of ours catches it."""
+
+
+def die(*_: object, **__: object) -> None:
+    """Raise Killed."""
+    raise Killed
+
+
+def now_of(job: Job) -> Job:
+    """Return the job as it is now."""
+    return Job.objects.get(pk=job.pk)
+
+
+def expire(job: Job) -> None:
+    """Have the lease of whoever works on the job run out, and the job be due."""
+    Job.objects.filter(pk=job.pk).update(lease_until=Now() - timedelta(seconds=1), due_at=Now())
 
 
 def fill(root: Path, files: Mapping[str, str | bytes]) -> None:

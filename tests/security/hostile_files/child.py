@@ -11,20 +11,20 @@ from ingest.sandbox import child
 
 
 def hang() -> None:
-    """Never come back."""
+    """Never return."""
     while True:
         time.sleep(3_600)
 
 
 def eat_memory() -> None:
-    """Take memory, and use it, until there is none."""
+    """Allocate memory until there is none."""
     eaten = []
     while True:
         eaten.append(bytearray(b"\x01" * 8_000_000))
 
 
 def crash() -> None:
-    """Read what is at the address 0."""
+    """Read address 0."""
     ctypes.string_at(0)
 
 

@@ -1,4 +1,4 @@
-"""Makes the folder: good files, and bad ones of every sort that is known."""
+"""A folder of good files, and of bad ones of every known kind."""
 
 import io
 import os
@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from ingest.parsers.ocr import is_ocr_installed
-from tests.support.paths import FILES
-from tests.unit.ingest.packing import LINK, overlapping_zip, special, tarred, zip_with_modes, zipped
+from tests.support.archives import LINK, overlapping_zip, special, tarred, zip_with_modes, zipped
+from tests.support.samples import content_of as real
 
-REAL: Final = FILES
 #: What becomes of a bad file that does no harm.
 READ: Final = ""
 N_EMPTY_FILES: Final = 10_000
@@ -36,19 +35,14 @@ GOOD: Final[Mapping[str, tuple[bytes, str, str]]] = {
     "good/harbour.md": (b"# Harbour\n\nThe zanderlock opens at half tide.\n", "zanderlock", "#L3"),
     "zz/last.txt": (b"\n\nWhere the quillwort grows the walk ends.\n", "quillwort", "#L3"),
     "good/pump.py": (b"def bilge_whistle() -> int:\n    return 3\n", "bilge_whistle", "#L1-L2"),
-    "good/outlined.pdf": ((REAL / "pdf/outlined.pdf").read_bytes(), "lighthouse", "#page="),
-    "good/handbook.docx": ((REAL / "office/handbook.docx").read_bytes(), "signal", "#L"),
+    "good/outlined.pdf": (real("pdf/outlined.pdf"), "lighthouse", "#page="),
+    "good/handbook.docx": (real("office/handbook.docx"), "signal", "#L"),
     "good/damaged.html": (b"<h1>Fog</h1>\n<p>Sound the fogthistle twice<p><div", "fogthistle", "#L2"),
 }
 
 
-def real(name: str) -> bytes:
-    """Give a file that a real tool made."""
-    return (REAL / name).read_bytes()
-
-
 def nested_zip(depth: int) -> bytes:
-    """Give a zip in a zip in a zip, a page at the bottom."""
+    """Return a zip in a zip in a zip, a page at the bottom."""
     packed = zipped({"deep.md": "# Deep\n"})
     for _ in range(depth):
         packed = zipped({"inner.zip": packed})
@@ -56,7 +50,7 @@ def nested_zip(depth: int) -> bytes:
 
 
 def office_with(name: str, part: str, content: bytes) -> bytes:
-    """Give a real office file in which one part is another."""
+    """Return a real office file in which one part is another."""
     written = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(real(f"office/{name}"))) as source,
@@ -70,14 +64,14 @@ def office_with(name: str, part: str, content: bytes) -> bytes:
 
 
 def broken_xref() -> bytes:
-    """Give a PDF whose table of objects, and the place where it is said to be, are nonsense."""
+    """Return a PDF whose table of objects, and the place where it is said to be, are nonsense."""
     whole = real("pdf/outlined.pdf")
     start = whole.rindex(b"xref", 0, whole.rindex(b"startxref"))
     return whole[:start] + b"xref\n0 3\n" + b"9999999999 00000 n \n" * 3 + b"startxref\n99999999\n%%EOF\n"
 
 
 def hostile_tar() -> bytes:
-    """Give a tar of names and members that lead elsewhere, and one good page."""
+    """Return a tar of names and members that lead elsewhere, and one good page."""
     files = {
         "../outside.md": "x",
         "/etc/absolute.md": "x",
@@ -102,7 +96,7 @@ def hostile_tar() -> bytes:
 
 
 def hostile_zip() -> bytes:
-    """Give a zip of names that lead elsewhere and archives in archives, and one good page."""
+    """Return a zip of names that lead elsewhere and archives in archives, and one good page."""
     packed = zipped(
         {
             "../outside.md": "x",
@@ -239,7 +233,7 @@ def _write(file: Path, content: bytes) -> None:
 
 
 def _write_large(folder: Path) -> None:
-    """Files that take no room on the disk, or little, and would take much in memory."""
+    """Write files that take little room on the disk and would take much in memory."""
     folder.mkdir()
     _sparse(folder / "sparse.md", b"# Sparse\n", SPARSE_BYTES)
     _sparse(folder / "line.json", b'{"k": "', 200_000_000)
@@ -258,7 +252,7 @@ def _sparse(file: Path, start: bytes, size_bytes: int) -> None:
 
 
 def _link(folder: Path) -> None:
-    """Links to everywhere, and what is neither file nor folder."""
+    """Create links to everywhere, and entries that are neither file nor folder."""
     folder.mkdir()
     for name, target in {
         "out.md": "/etc/passwd",

@@ -1,4 +1,4 @@
-"""A folder full of hostile files, synced by a worker's process: what becomes of each, and at what cost."""
+"""A folder full of hostile files, synced by the process of a worker: outcome and memory of each."""
 
 import json
 import os
@@ -26,13 +26,14 @@ from tests.support.api import committed
 from tests.support.schemas import validate
 from tests.support.searching import ask
 
+pytestmark = pytest.mark.slow
 #: of a worker's process, and of each of its parsers
 MAX_BYTES = 700_000_000
 OUTCOMES = {**{path: reason for path, (_, reason) in BAD.items()}, **ODD, **dict.fromkeys(GOOD, READ)}
 
 
 def work(job: Job) -> dict[str, int]:
-    """Work a job off in a worker's process, and give the most memory that it and its parsers took."""
+    """Run a job in the process of a worker, and return the most memory that it and its parsers took."""
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "kebab.settings"}
     module = "tests.security.hostile_files.worker"
     names = (connection.settings_dict["NAME"], str(job.workspace_id), str(job.pk))
@@ -50,7 +51,7 @@ def work(job: Job) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synced:
-    """The folder as a workspace has it after two syncs."""
+    """A workspace with the folder after two syncs."""
 
     workspace: Workspace
     mirrors: Path
@@ -62,7 +63,7 @@ class Synced:
 
 @pytest.fixture(scope="module")
 def synced(django_db_setup, django_db_blocker, tmp_path_factory):
-    """The folder, read twice."""
+    """Sync the folder twice."""
     root, mirrors = tmp_path_factory.mktemp("hostile"), tmp_path_factory.mktemp("mirrors")
     noted = {}
 
@@ -91,64 +92,48 @@ def job(db, synced):
     return synced.first
 
 
-def test_the_job_succeeds_and_accounts_for_every_file(job):
+def test_job_accounts_for_every_file_with_its_own_reason(job):
     report = ingest_report(job)
     validate("ingest_report.v1", report)
     assert (job.state, job.error) == ("succeeded", "")
     assert report["seen"] == len(OUTCOMES) + N_EMPTY_FILES
     assert report["seen"] == report["new"] + report["skipped"] + report["failed"]
 
-
-def test_each_bad_file_is_left_out_for_its_own_reason(job):
-    report = ingest_report(job)
     expected = Counter(reason for reason in OUTCOMES.values() if reason != READ)
     expected["empty"] += N_EMPTY_FILES
     assert {**report["skipped_by_reason"], **report["failed_by_reason"]} == expected
+    assert report["explanations"].keys() == expected.keys()
     ended = dict(JobItem.objects.filter(job=job).values_list("path", "reason"))
     listed = {path: reason for reason, paths in report["examples"].items() for path in paths}
     shown = {printable(path, is_directory=False): reason for path, reason in OUTCOMES.items()}
     found = {path[:1_000]: reason for path, reason in {**listed, **ended}.items() if path[:6] != "empty/"}
-    assert {
-        path[:1_000]: reason for path, reason in shown.items() if reason != "empty"
-    }.items() <= found.items()
+    wanted = {path[:1_000]: reason for path, reason in shown.items() if reason != "empty"}
+    assert wanted.items() <= found.items()
+
+    details = dict(JobItem.objects.filter(job=job, reason="quarantined").values_list("path", "detail"))
+    for spell, death in (("hang", "2 s"), ("devour", "memory"), ("crash", "SIGSEGV")):
+        assert death in details[f"spells/{spell}.md"].partition("attempt 2: ")[2]
 
 
-def test_whoever_reads_the_report_is_told_why(job):
-    report = ingest_report(job)
-    assert (
-        report["explanations"].keys() == {**report["skipped_by_reason"], **report["failed_by_reason"]}.keys()
-    )
-    for item in JobItem.objects.filter(job=job).exclude(reason=""):
-        assert len(item.detail.split()) > 2, item.path
-    told = dict(JobItem.objects.filter(job=job, reason="quarantined").values_list("path", "detail"))
-    assert "attempt 2: it took over 2 s" in told["spells/hang.md"]
-    assert "attempt 2: it ran out of memory" in told["spells/devour.md"]
-    assert "attempt 2: it crashed (SIGSEGV)" in told["spells/crash.md"]
+def test_memory_stays_bounded(synced):
+    assert max(synced.spent.values()) < MAX_BYTES
 
 
-@pytest.mark.parametrize("process", ["worker_bytes", "parser_bytes"])
-def test_memory_stays_bounded(db, synced, process):
-    assert synced.spent[process] < MAX_BYTES
-
-
-@pytest.mark.parametrize("path", GOOD)
-def test_good_files_are_found_and_cited(workspace, path):
-    content, words, place = GOOD[path]
-    hit = next(hit for hit in ask(workspace, words).hits if hit.doc_path == path)
-    assert place in hit.citation.uri
-    if place.startswith("#L") and not path.endswith(".docx"):
-        span = parse_uri(hit.citation.uri)
-        lines = content.decode().split("\n")[span.start - 1 : span.end]
-        assert words in "\n".join(lines)
-
-
-def test_nothing_outside_the_folder_is_read(workspace):
+def test_good_files_are_found_and_nothing_outside_the_folder_is_read(workspace, subtests):
+    for path, (content, words, place) in GOOD.items():
+        with subtests.test(case=path):
+            hit = next(hit for hit in ask(workspace, words).hits if hit.doc_path == path)
+            assert place in hit.citation.uri
+            if place.startswith("#L") and not path.endswith(".docx"):
+                span = parse_uri(hit.citation.uri)
+                lines = content.decode().split("\n")[span.start - 1 : span.end]
+                assert words in "\n".join(lines)
     chunks = Chunk.objects.in_workspace(workspace)
     assert not chunks.filter(text__startswith="root:").exists()
     assert not chunks.filter(text__contains="aaaaaaaaaaaaaaaaaaaa").exists()
 
 
-def test_the_same_sync_again_reads_and_parses_nothing(db, synced):
+def test_second_sync_parses_nothing(db, synced):
     first, again = ingest_report(synced.first), ingest_report(synced.again)
     tried_again = sum(reason == "unreadable" for reason in OUTCOMES.values())
     assert (synced.again.state, again["parser_calls"]) == ("succeeded", 0)

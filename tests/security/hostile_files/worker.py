@@ -1,4 +1,4 @@
-"""Works one job off as a worker's process does, and prints what memory that took.
+"""Run one job as the process of a worker does, and print the memory that it took.
 
 Run as `python -m tests.security.hostile_files.worker DATABASE WORKSPACE JOB`.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 import django
 
-#: What hangs is stopped sooner than in real life; all else has its time, however busy the machine.
+#: Limit of parsers that hang; all else has its usual time, however busy the machine.
 SECONDS = 2.0
 
 

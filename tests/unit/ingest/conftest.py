@@ -1,15 +1,18 @@
-"""The real tokenizer and the real parsers; nothing here is mocked."""
+"""The real tokenizer, the real parsers and one limited process; nothing here is mocked."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from ingest.chunking.chunker import Chunker
 from ingest.chunking.types import ChunkDraft
 from ingest.parsers.registry import parse
+from ingest.parsers.types import ParsedDocument
+from ingest.sandbox.digester import Digester
 from search.embedders.tokenizer import TokenCounter
 
 ChunkFile = Callable[[str | bytes, str], list[ChunkDraft]]
+ChunkParsed = Callable[[ParsedDocument, str], list[ChunkDraft]]
 
 
 @pytest.fixture(scope="session")
@@ -18,12 +21,24 @@ def exact_counter() -> TokenCounter:
 
 
 @pytest.fixture(scope="session")
-def chunk_file(exact_counter: TokenCounter) -> ChunkFile:
-    """Chunks of a file's content, as the limited process makes them."""
-    chunker = Chunker(exact_counter)
+def chunk_parsed(exact_counter: TokenCounter) -> ChunkParsed:
+    """Return a function that chunks a parsed document, as the limited process does."""
+    return Chunker(exact_counter).chunk
+
+
+@pytest.fixture(scope="session")
+def chunk_file(chunk_parsed: ChunkParsed) -> ChunkFile:
+    """Return a function that chunks a file's content, as the limited process does."""
 
     def chunk(content: str | bytes, path: str) -> list[ChunkDraft]:
         as_bytes = content.encode() if isinstance(content, str) else content
-        return chunker.chunk(parse(as_bytes, path), path)
+        return chunk_parsed(parse(as_bytes, path), path)
 
     return chunk
+
+
+@pytest.fixture(scope="session")
+def shared_digester() -> Iterator[Digester]:
+    """One limited process for all tests that only read files in it."""
+    with Digester() as digester:
+        yield digester

@@ -1,0 +1,261 @@
+"""Chunks of Markdown, text and pages: headings, packing, walls, spans that slice back."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ingest.chunking.prose import chunk_prose
+from ingest.chunking.tokens import TokenCounts
+from ingest.chunking.types import MAX_BREADCRUMB_TOKENS, MAX_CHARS, MAX_TOKENS
+from ingest.parsers.decoding import decode, split_lines
+from ingest.parsers.types import Block, LineSpan, Outline, PageSpan, ParsedDocument, RegionSpan, TimeSpan
+
+SENTENCE = "The quick brown fox jumps over the lazy dog. "
+
+
+def sliced(lines, span):
+    return "\n".join(lines[span["start"] - 1 : span["end"]])
+
+
+def assert_sound(content: str | bytes, chunks, exact_counter) -> None:
+    """Assert what holds for the chunks of every Markdown and text file."""
+    lines = split_lines(decode(content.encode() if isinstance(content, str) else content))
+    covered = set()
+    for ordinal, chunk in enumerate(chunks):
+        first = chunk.spans[0]
+        assert chunk.ordinal == ordinal
+        assert chunk.text.strip()
+        assert chunk.text == sliced(lines, first) or (
+            first["start"] == first["end"] and chunk.text in lines[first["start"] - 1]
+        )
+        assert chunk.token_count == exact_counter.count(chunk.text)
+        assert exact_counter.count(chunk.breadcrumb + "\n" + chunk.text) <= MAX_TOKENS
+        assert exact_counter.count(chunk.breadcrumb) <= MAX_BREADCRUMB_TOKENS
+        assert len(chunk.text) <= MAX_CHARS
+        covered.update(n for span in chunk.spans for n in range(span["start"], span["end"] + 1))
+    assert {n for n, line in enumerate(lines, 1) if line.strip()} <= covered
+
+
+def test_heading_starts_a_chunk_and_stays_out_of_its_text(chunk_file):
+    chunks = chunk_file(
+        "# Guide\n\nintro\n\n## Install\n\nrun it\n\n### Linux\n\napt\n\n## Use\n\ngo\n", "a.md"
+    )
+    assert [(c.breadcrumb, c.section_label, c.text) for c in chunks] == [
+        ("Guide", "Guide", "intro"),
+        ("Guide > Install", "Install", "run it"),
+        ("Guide > Install > Linux", "Linux", "apt"),
+        ("Guide > Use", "Use", "go"),
+    ]
+    assert chunks[2].heading_path == ("Guide", "Install", "Linux")
+    assert chunks[1].spans == ({"kind": "line", "start": 7, "end": 7}, {"kind": "line", "start": 5, "end": 5})
+
+
+def test_breadcrumb_begins_with_the_title(chunk_file):
+    (chunk,) = chunk_file("---\ntitle: Stated\n---\n# First\n\ntext\n", "a.md")
+    assert (chunk.breadcrumb, chunk.heading_path) == ("Stated > First", ("First",))
+    assert [(span["start"], span["end"]) for span in chunk.spans] == [(6, 6), (1, 3), (4, 4)]
+
+
+def test_heading_without_a_body_goes_to_its_first_subsection_or_is_text(chunk_file):
+    (chunk,) = chunk_file("# Guide\n\n## Install\n\ntext\n", "a.md")
+    assert [span["start"] for span in chunk.spans] == [5, 1, 3]
+    chunks = chunk_file("# Guide\n\ntext\n\n## Soon\n\n## Later\n\nmore\n", "a.md")
+    assert [(c.breadcrumb, c.text) for c in chunks][1] == ("Guide > Soon", "## Soon")
+
+
+def test_paragraphs_are_packed_up_to_the_limit(chunk_file, exact_counter):
+    content = "# T\n\n" + "\n\n".join(SENTENCE * 4 for _ in range(30))
+    chunks = chunk_file(content, "a.md")
+    assert_sound(content, chunks, exact_counter)
+    assert all(chunk.token_count > 200 for chunk in chunks[:-1])
+
+
+def test_table_stays_whole_when_it_fits_and_is_split_by_line_otherwise(chunk_file, exact_counter):
+    head = "| name | value |\n|---|---|\n"
+    table = head + "".join(f"| n{n} | {n} |\n" for n in range(15))
+    chunks = chunk_file(f"# T\n\n{SENTENCE * 18}\n\n{table}\n{SENTENCE * 3}\n", "a.md")
+    assert sum(table.strip() in chunk.text for chunk in chunks) == 1
+    large = head + "".join(f"| name {n} | value of it {n} |\n" for n in range(100))
+    content = f"# T\n\nbefore\n\n{large}\nafter\n"
+    chunks = chunk_file(content, "a.md")
+    assert_sound(content, chunks, exact_counter)
+    assert (chunks[0].text, chunks[-1].text) == ("before", "after")
+
+
+def test_kind_and_language_of_chunks(chunk_file, subtests):
+    fenced = "# T\n\n```Go\nfunc main() { run(1, 2, 3) }\n```\n\n## B\n\nmany words of prose here\n"
+    for content, path, kinds in [
+        (fenced, "a.md", [("code", "go"), ("info", None)]),
+        ("```\noutput of a command\n```\n", "a.md", [("info", None)]),
+        ('{\n  "port": 8000\n}\n', "conf/app.json", [("code", "json")]),
+    ]:
+        with subtests.test(case=content[:20]):
+            assert [(chunk.kind, chunk.language) for chunk in chunk_file(content, path)] == kinds
+
+
+def test_heading_that_a_breadcrumb_cannot_hold_is_text(chunk_file, exact_counter):
+    headings = [f"{'#' * level} {'level ' * 20}{level}" for level in range(1, 7)]
+    content = "\n\n".join(headings) + "\n\nthe text\n"
+    chunks = chunk_file(content, "a.md")
+    assert_sound(content, chunks, exact_counter)
+    assert "…" in chunks[-1].breadcrumb
+    assert "level 6" in chunks[-1].text and chunks[-1].text.endswith("the text")
+
+    content = f"# The harbour\n\n## Lockkeeper\n\n### {'word ' * 90}\n\nthe text\n\n### More\n\nof it\n"
+    chunks = chunk_file(content, "a.md")
+    assert_sound(content, chunks, exact_counter)
+    assert chunks[0].text.startswith("# The harbour\n\n## Lockkeeper\n\n### word")
+    assert (chunks[-1].breadcrumb, chunks[-1].text) == ("The harbour > Lockkeeper > More", "of it")
+
+    ideographs = f"# {'部署' * 150}\n\n## {'指南' * 150}\n\ntext\n"
+    for content in ("# " + "word " * 5000 + "\n\ntext\n", ideographs):
+        assert_sound(content, chunk_file(content, "a.md"), exact_counter)
+
+
+def test_front_matter_with_nothing_below_is_text(chunk_file, exact_counter):
+    content = "---\ntitle: Stated\ndescription: secretword\n---\n\n"
+    (chunk,) = chunk_file(content, "a.md")
+    assert_sound(content, [chunk], exact_counter)
+    assert (chunk.breadcrumb, "secretword" in chunk.text) == ("Stated", True)
+    assert chunk.spans == ({"kind": "line", "start": 1, "end": 4},)
+    content = "---\ntitle: Stated\nwords:\n" + f"  - {SENTENCE}\n" * 90 + "---\n"
+    chunks = chunk_file(content, "a.md")
+    assert len(chunks) > 3
+    assert_sound(content, chunks, exact_counter)
+
+
+def test_html_chunks_point_at_lines_of_the_file(chunk_file):
+    page = "<html><body>\n<h1>Guide</h1>\n<p>First\nparagraph</p>\n<p>Second</p>\n</body></html>\n"
+    (chunk,) = chunk_file(page, "a.html")
+    assert (chunk.text, chunk.breadcrumb) == ("First paragraph\n\nSecond", "Guide")
+    assert chunk.spans == ({"kind": "line", "start": 3, "end": 5}, {"kind": "line", "start": 2, "end": 2})
+
+
+@pytest.mark.parametrize("path", ["a.md", "a.mdx", "a.txt"])
+def test_hostile_files_lose_nothing(chunk_file, exact_counter, path, subtests):
+    for content in ["", "\n\n", "   \n\t\n", "\ufeff"]:
+        assert chunk_file(content, path) == []
+    for content in [
+        b"some words \x00 and a few more words \x00 here\n",
+        b"\xff\xfe\xfd invalid utf-8 with words \xff and \xc3\x28",
+        b"word " * 8_000,
+        "部署指南。".encode() * 1_000,
+        b"x" * 50_000,
+        b"a-b" * 4_000,
+        b"-" * 20_000,
+        (b"y" * 150 + b" ") * 300,
+        "각".encode() * 1_000,
+        b"a\rb\r\nc\n\rd" * 200,
+        b"\n".join(b"# heading %d" % n for n in range(300)),
+        b"".join(b"  " * depth + b"- item\n" for depth in range(100)),
+        b"```js\n" + b"let a = 1;\n" * 300,
+        b"\xef\xbb\xbf# BOM\n\ntext",
+        b"> " + SENTENCE.encode() * 100,
+        b"some words here a\x0cb and more\x0bc and then\x1dd to the end " * 100,
+    ]:
+        with subtests.test(case=content[:12]):
+            assert_sound(content, chunk_file(content, path), exact_counter)
+
+
+WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"]
+MARKS = "# One|## Two|### Three|```py|```|- item|  - inner|> quote|<div>|</div>|---|===|    indented"
+LINE = st.one_of(
+    st.sampled_from(
+        ["", *MARKS.split("|"), "[r]: http://x", "| a | b |", "|---|---|", "x" * 700, "长句子没有空格" * 60]
+    ),
+    st.lists(st.sampled_from(WORDS), min_size=1, max_size=60).map(" ".join),
+    st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=60),
+)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(
+    lines=st.lists(LINE, max_size=60),
+    end=st.sampled_from(["\n", "\r\n"]),
+    path=st.sampled_from(["a.md", "a.mdx", "a.txt"]),
+)
+def test_any_document_is_covered_and_slices_back(chunk_file, exact_counter, lines, end, path):
+    content = end.join(lines)
+    assert_sound(content, chunk_file(content, path), exact_counter)
+
+
+@pytest.mark.parametrize("sentences", [26, 30, 60, 200])
+def test_long_line_is_cut_at_sentences_into_pieces_of_about_one_size(chunk_file, sentences):
+    texts = [chunk.text for chunk in chunk_file(SENTENCE * sentences, "a.txt")]
+    assert len(texts) > 1
+    assert all(text.endswith("dog.") for text in texts)
+    sizes = [text.count("dog.") for text in texts]
+    assert sum(sizes) == sentences
+    assert max(sizes) - min(sizes) <= 1
+
+
+def document(lines, blocks, **outline) -> ParsedDocument:
+    return ParsedDocument(
+        title="Title",
+        lang="en",
+        outline=Outline(lines=lines, blocks=blocks, **outline),
+        mime="application/pdf",
+        media="pdf",
+        language=None,
+        parser="pdf",
+        metadata={},
+        tags=(),
+        warnings=(),
+    )
+
+
+def paragraphs(count: int) -> list[Block]:
+    return [Block(kind="paragraph", span=LineSpan(line, line)) for line in range(1, count + 1)]
+
+
+#: places of three lines, the place around the first two, the same on the wire
+PLACES = [
+    ([PageSpan(2), PageSpan(2), PageSpan(3)], PageSpan(2), {"kind": "page", "page": 2}),
+    (
+        [RegionSpan(10, 20, 30, 5), RegionSpan(5, 26, 20, 6), RegionSpan(0, 90, 9, 9)],
+        RegionSpan(5, 20, 35, 12),
+        {"kind": "region", "x": 5, "y": 20, "w": 35, "h": 12},
+    ),
+    (
+        [TimeSpan(1_500, 2_000), TimeSpan(2_000, 4_250), TimeSpan(9_000, 9_100)],
+        TimeSpan(1_500, 4_250),
+        {"kind": "time", "start_s": 1.5, "end_s": 4.25},
+    ),
+    (
+        [LineSpan(4, 4), LineSpan(7, 9), LineSpan(20, 20)],
+        LineSpan(4, 9),
+        {"kind": "line", "start": 4, "end": 9},
+    ),
+]
+
+
+@pytest.mark.parametrize(("origins", "around", "wire"), PLACES)
+def test_chunk_is_cited_by_the_places_of_its_lines(exact_counter, origins, around, wire):
+    parsed = document(["one", "two", "three"], paragraphs(3), origins=origins, walls=(3,))
+    assert parsed.source_span(1, 2) == around
+    assert parsed.source_span(3, 3) == origins[2]
+    assert type(around).around(origins[1::-1]) == around
+    first, second = chunk_prose(parsed, TokenCounts(exact_counter))
+    assert (first.text, list(first.spans)) == ("one\ntwo", [wire])
+    assert (second.text, list(second.spans)) == ("three", [origins[2].to_wire()])
+
+
+@pytest.mark.parametrize("walls", [(), (2,), (3, 5), (2, 3, 4, 5, 6)])
+def test_no_chunk_reaches_over_a_wall(exact_counter, walls):
+    lines = [f"line {number}" for number in range(1, 7)]
+    parsed = document(lines, paragraphs(6), walls=walls)
+    assert parsed.source_span(1, 2) == LineSpan(
+        1, 2
+    )  # without places of their own, lines are those of the file
+    spans = [chunk.spans[0] for chunk in chunk_prose(parsed, TokenCounts(exact_counter))]
+    ends = [wall - 1 for wall in (*walls, 7)]
+    assert [(span["start"], span["end"]) for span in spans] == list(zip([1, *walls], ends, strict=True))
+
+
+def test_heading_over_the_wall_goes_with_the_first_page_of_its_text(exact_counter):
+    blocks = [Block(kind="heading", span=LineSpan(1, 1), text="Part", level=1), *paragraphs(3)[1:]]
+    origins = [PageSpan(1), PageSpan(2), PageSpan(3)]
+    parsed = document(["Part", "two", "three"], blocks, origins=origins, walls=(2, 3))
+    first, second = chunk_prose(parsed, TokenCounts(exact_counter))
+    assert [span["page"] for span in first.spans] == [2, 1]
+    assert (second.text, second.breadcrumb, second.spans[0]["page"]) == ("three", "Title > Part", 3)

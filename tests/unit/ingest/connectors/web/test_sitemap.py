@@ -1,0 +1,63 @@
+"""Sitemaps of every form, and files that only look like one."""
+
+import contextlib
+import gzip
+import tracemalloc
+
+import pytest
+
+from ingest.connectors.web import sitemap
+from ingest.connectors.web.sitemap import MAX_SITEMAP_ADDRESSES, SitemapUnreadable, read_sitemap
+
+NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+
+
+def test_pages_of_a_sitemap_are_read(subtests):
+    for text in [
+        f"<urlset {NS}><url><loc> http://a/1 </loc><lastmod>2026</lastmod></url></urlset>",
+        '<?xml version="1.0" encoding="UTF-8"?>\n<urlset><url><loc>http://a/1</loc></url></urlset>',
+        '<s:urlset xmlns:s="x"><s:url><s:loc><![CDATA[http://a/1]]></s:loc></s:url></s:urlset>',
+        f'<urlset {NS} xmlns:i="i"><url><loc>http://a/1</loc><i:image><i:loc>http://a/2</i:loc></i:image></url></urlset>',
+        "http://a/1\n\n",
+        "\ufeffhttp://a/1\r\n",
+    ]:
+        with subtests.test(case=text):
+            for content in (text.encode(), gzip.compress(text.encode())):
+                assert read_sitemap(content).pages == ["http://a/1"]
+    escaped = b"<urlset><url><loc>http://a/?x=1&amp;y=2</loc></url></urlset>"
+    assert read_sitemap(escaped).pages == ["http://a/?x=1&y=2"]
+    found = read_sitemap(b"<sitemapindex><sitemap><loc>http://a/1.xml</loc></sitemap></sitemapindex>")
+    assert (found.pages, found.sitemaps) == ([], ["http://a/1.xml"])
+
+
+def test_file_that_is_no_sitemap_is_refused(subtests):
+    for content in [
+        *(b"", b"hello", b"http://a/1\nhello\n", b"<urlset>", b"<rss/>"),
+        b'<?xml version="1.0" encoding="utf-99"?><urlset/>',
+        b'<!DOCTYPE u [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]><urlset>&b;</urlset>',
+        b'<!DOCTYPE u SYSTEM "file:///etc/passwd"><urlset/>',
+        b"<urlset>" + b"<x>" * 100_000,
+        b"\x1f\x8bgarbage",
+        gzip.compress(b"http://a/1\n", mtime=0)[:-9],
+    ]:
+        with subtests.test(case=content[:60]), pytest.raises(SitemapUnreadable):
+            read_sitemap(content)
+
+
+def test_number_of_addresses_is_limited():
+    text = "http://a/1\n" * (MAX_SITEMAP_ADDRESSES + 1)
+    assert len(read_sitemap(text.encode()).pages) == MAX_SITEMAP_ADDRESSES
+
+
+@pytest.mark.parametrize("line", [b"http://a/1\n", b"x\n"])
+def test_list_is_not_held_beyond_the_limit(line, monkeypatch):
+    monkeypatch.setattr(sitemap, "MAX_SITEMAP_ADDRESSES", 5_000)
+    content = line * (2_000_000 // len(line))
+    tracemalloc.start()
+    try:
+        with contextlib.suppress(SitemapUnreadable):
+            read_sitemap(content)
+        _, most_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most_bytes < len(content) + 2_000_000

@@ -1,0 +1,151 @@
+"""PDFs that real programs wrote, read in the limited process."""
+
+import pytest
+
+from ingest.parsers import registry
+from ingest.parsers.errors import ParseRefused
+from ingest.parsers.ocr import INSTALL, PictureLine
+from ingest.parsers.pdf import parse as pdf_parse
+from ingest.parsers.pdf import scanned
+from ingest.parsers.registry import parse
+from tests.support.samples import citation_of, content_of, digested
+
+PRINTED, OUTLINED, SCANNED = "pdf/printed.pdf", "pdf/outlined.pdf", "pdf/scanned.pdf"
+ENCRYPTED, CUT = "pdf/encrypted.pdf", "pdf/cut.pdf"
+
+
+@pytest.fixture(scope="module")
+def printed(shared_digester):
+    return digested(shared_digester, PRINTED)
+
+
+@pytest.fixture(scope="module")
+def outlined(shared_digester):
+    return digested(shared_digester, OUTLINED)
+
+
+def text_of(digest):
+    return " ".join(" ".join(chunk.text.split()) for chunk in digest.chunks)
+
+
+def refusal_of(name):
+    with pytest.raises(ParseRefused) as refusal:
+        parse(content_of(name), name)
+    return refusal.value
+
+
+def test_printed_document_is_read_and_cited_by_its_pages(printed):
+    assert (printed.media, printed.mime, printed.parser) == ("pdf", "application/pdf", "pdf")
+    assert (printed.title, printed.lang, printed.metadata["pages"]) == ("Operations handbook", "en", 3)
+    for words, page in [
+        ("reads the four pressure gauges", 1),
+        ("the marmalade siren sounds twice", 2),
+        ("it blames nobody. An unsigned report is returned.", 3),
+    ]:
+        assert citation_of(printed, PRINTED, words) == f"{PRINTED}#page={page}"
+    (chunk,) = (chunk for chunk in printed.chunks if "marmalade" in chunk.text)
+    assert chunk.heading_path == ("Operations handbook", "Night alarms")
+    assert chunk.breadcrumb == "Operations handbook > Night alarms"
+    assert "Night alarms" not in chunk.text
+
+
+def test_running_lines_stay_once_and_rows_of_a_table_stay_lines(printed):
+    text = text_of(printed)
+    assert text.count("Harbour service, internal") == 1  # its words are still found
+    assert "Page 1 of 3" not in text
+    (chunk,) = (chunk for chunk in printed.chunks if "Lock chamber" in chunk.text)
+    assert "Gauge Normal\nNorth basin 12 bar\nLock chamber 9 bar" in chunk.text
+
+
+def test_divided_words_are_joined_and_compounds_keep_their_hyphen(outlined):
+    text = text_of(outlined)
+    for whole in ("its foundations reach four metres", "A well-known engraving", "washed the scaffold away"):
+        assert whole in text
+    assert "well-known motto" in text
+
+
+def test_information_and_bookmarks_are_kept(outlined):
+    assert outlined.title == "Keeping the lighthouse"
+    assert outlined.metadata == {"author": "M. Penrose", "created": "2000-01-01", "pages": 4}
+    (chunk,) = (chunk for chunk in outlined.chunks if "vinegar" in chunk.text)
+    assert chunk.heading_path == ("2 Lamp and lens", "2.1 Cleaning")
+    assert citation_of(outlined, OUTLINED, "vinegar") == f"{OUTLINED}#page=3"
+
+
+def test_no_chunk_reaches_over_a_page(printed, outlined):
+    for chunk in (*printed.chunks, *outlined.chunks):
+        assert len({span["page"] for span in chunk.spans}) == 1
+
+
+def test_damaged_pdf_is_repaired(shared_digester, subtests):
+    digest = digested(shared_digester, CUT)
+    assert citation_of(digest, CUT, "an iron bar once every forty seconds") == f"{CUT}#page=4"
+    assert len(digest.warnings) == 1
+    whole = content_of(PRINTED)
+    for name, damaged in {
+        "the wrong place of its table": whole[: whole.rindex(b"startxref")] + b"startxref\n99\n%%EOF\n",
+        "no table": whole.replace(b"xref\n0", b"xrof\n7", 1),
+        "bytes before it": b"X-Header: mail\r\n\r\n" + whole,
+    }.items():
+        with subtests.test(case=name):
+            digest = shared_digester.digest(damaged, "a.pdf")
+            assert citation_of(digest, "a.pdf", "marmalade") == "a.pdf#page=2"
+    for size in range(1_000, len(whole), 7_001):
+        with subtests.test(case=size):
+            try:
+                assert shared_digester.digest(whole[:size], "a.pdf").chunks
+            except ParseRefused as refusal:
+                assert refusal.code in ("damaged", "no_text")
+
+
+def test_unreadable_pdf_is_refused():
+    refusal = refusal_of(ENCRYPTED)
+    assert (refusal.code, "password" in refusal.detail) == ("encrypted", True)
+    for content in (b"%PDF-1.7\n", b"%PDF-1.7\n" + bytes(range(256)) * 40):
+        with pytest.raises(ParseRefused) as caught:
+            parse(content, "a.pdf")
+        assert caught.value.code == "damaged"
+
+
+def test_content_decides_whether_a_file_is_a_pdf():
+    assert parse(b"<!doctype html><title>Moved</title><p>Log in.", "a.pdf").parser == "html"
+    assert parse(content_of(PRINTED), "notes.md").parser == "pdf"
+
+
+@pytest.mark.slow
+def test_scanned_page_is_recognised_and_cited_by_page(shared_digester):
+    digest = digested(shared_digester, SCANNED)
+    assert citation_of(digest, SCANNED, "The ferry leaves the pier at 18:45 sharp.") == f"{SCANNED}#page=1"
+    assert digest.title == "Notice to all keepers"
+
+
+def test_recognised_lines_of_a_scanned_page_are_its_text(monkeypatch):
+    line = PictureLine(text="The ferry leaves.", x=100, y=200, w=300, h=40)
+    monkeypatch.setattr(scanned, "recognise", lambda picture: [line])
+    outline = parse(content_of(SCANNED), SCANNED).outline
+    assert [text for text in outline.lines if text] == ["The ferry leaves."]
+    assert outline.origins[0].page == 1
+
+
+def test_scanned_pdf_without_ocr_is_refused_with_the_remedy(monkeypatch):
+    monkeypatch.setattr(pdf_parse, "is_ocr_installed", lambda: False)
+    refusal = refusal_of(SCANNED)
+    assert refusal.code == "no_text"
+    assert refusal.detail.endswith(INSTALL)
+
+
+def test_limits_of_pages_are_refused(monkeypatch):
+    monkeypatch.setattr(pdf_parse, "MAX_RECOGNISED", 0)
+    assert refusal_of(SCANNED).code == "no_text"
+    monkeypatch.setattr(pdf_parse, "MAX_PAGES", 2)
+    refusal = refusal_of(PRINTED)
+    assert refusal.code == "too_many_pages"
+    assert "3" in refusal.detail and "2" in refusal.detail
+
+
+def test_installed_ocr_changes_the_versions_of_parsers_that_use_it(monkeypatch):
+    monkeypatch.setattr(registry, "HAS_OCR", False)
+    without = {path: registry.parser_version_for(path) for path in ("a.pdf", "a.png", "a.md")}
+    monkeypatch.setattr(registry, "HAS_OCR", True)
+    changed = {path for path in without if registry.parser_version_for(path) != without[path]}
+    assert changed == {"a.pdf", "a.png"}

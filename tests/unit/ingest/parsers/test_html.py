@@ -1,0 +1,179 @@
+"""HTML pages: blocks with their lines in the file, and the parts of a site that are left out."""
+
+import pytest
+
+from ingest.parsers.registry import parse
+from ingest.parsers.types import ParsedDocument
+
+PAGE = b"""<!doctype html>
+<html><head><title>Deploy &amp; run</title>
+<meta name="description" content="How to deploy">
+<style>.hidden { x: y }</style>
+<script>var secret = "<p>no</p>";</script></head>
+<body>
+<nav><a href="/">Home</a></nav>
+<h1>Deploying</h1>
+<p>First
+   <b>paragraph</b> of
+   text.</p>
+<ul><li>one<li>two <ul><li>inner</ul></ul>
+<table><tr><th>Name</th><th>Port</th></tr>
+<tr><td>web</td><td>8000</td></tr></table>
+<pre><code class="language-python">
+def run():
+    pass
+
+</code></pre>
+<h2>After<br>wards</h2>
+tail text
+</body></html>
+"""
+TEXT = ("words and more words " * 20).strip()
+
+
+def parsed_page(page: bytes | str = PAGE) -> ParsedDocument:
+    return parse(page.encode() if isinstance(page, str) else page, "a.html")
+
+
+def text_of(parsed: ParsedDocument, number: int) -> list[str]:
+    span = parsed.outline.blocks[number].span
+    return list(parsed.outline.lines[span.start - 1 : span.end])
+
+
+def lines_of(page: str) -> list[str]:
+    return [line for line in parsed_page(page).outline.lines if line]
+
+
+def test_page_is_read_block_by_block():
+    parsed = parsed_page()
+    blocks = parsed.outline.blocks
+    assert [(block.kind, block.level, text_of(parsed, n)) for n, block in enumerate(blocks)] == [
+        ("heading", 1, ["Deploying"]),
+        ("paragraph", 0, ["First paragraph of text."]),
+        ("list", 0, ["one"]),
+        ("list", 0, ["two"]),
+        ("list", 0, ["inner"]),
+        ("table", 0, ["Name | Port", "web | 8000"]),
+        ("code", 0, ["def run():", "    pass"]),
+        ("heading", 2, ["After", "wards"]),
+        ("paragraph", 0, ["tail text"]),
+    ]
+    assert (blocks[7].text, blocks[6].language) == ("After wards", "python")
+    assert (parsed.title, parsed.metadata["description"]) == ("Deploy & run", "How to deploy")
+
+
+def test_spans_point_at_lines_of_the_source():
+    parsed = parsed_page()
+    spans = [parsed.source_span(b.span.start, b.span.end) for b in parsed.outline.blocks]
+    assert [(span.start, span.end) for span in (*spans[:2], spans[5])] == [(8, 8), (9, 11), (13, 14)]
+    source = PAGE.decode().splitlines()
+    assert source[spans[6].start - 1 : spans[6].end] == ["def run():", "    pass"]
+
+
+def test_navigation_that_never_closes_hides_nothing():
+    assert text_of(parsed_page("<nav><a>menu</a><p>the text"), -1) == ["the text"]
+
+
+def test_hostile_pages_are_read():
+    for content in ("", "<", "<p", "<!--", "</p></p>", "<div>" * 50_000 + "x", "<script>x", "&#x110000;"):
+        assert parsed_page(content).parser in ("html", "text")
+
+
+def test_charset_of_an_old_page_is_found():
+    page = '<meta charset="windows-1251"><p>' + "Настройка сервера и развёртывание. " * 10
+    assert "Настройка" in "".join(parsed_page(page.encode("cp1251")).outline.lines)
+
+
+SITE = """<!doctype html><title>Install - Harbour docs</title>
+<body class="sidebar-open"><a class="skip-link" href="#m">Skip to the content</a>
+<div class="cookie-banner">We use cookies</div>
+<header><a>Logo</a></header>
+<div class="sphinxsidebar"><ul><li>Other page</li></ul></div>
+<main><div role="navigation">You are here</div>
+<article><header><h1>Install<a class="headerlink">¶</a></h1></header>
+<aside class="admonition">Mind the step</aside><p>The text of the page, which goes on for a while so that it
+is the longest part by far of all that there is to read here, and a little longer.</p>
+<blockquote><p>Quoted.</p><footer>Who said it</footer></blockquote>
+<div class="theme-doc-footer">Edit this page</div></article>
+<div class="bd-toc">On this page</div></main>
+<footer>Imprint</footer>"""
+
+
+def test_parts_of_the_site_are_left_out():
+    lines = lines_of(SITE)
+    assert lines[:2] == ["Install", "Mind the step"]
+    assert lines[3:] == ["Quoted.", "Who said it"]
+    assert parsed_page(SITE).title == "Install"  # its title only adds the site's name
+
+
+def test_text_is_not_taken_for_a_part_of_the_site(subtests):
+    for page, lines in [
+        (f"<header>Logo</header><h1>Title</h1><p>{TEXT}", ["Title", TEXT]),
+        (f"<header><h1>Title</h1></header><p>{TEXT}", ["Title", TEXT]),
+        (f"<main>hello</main><div>{TEXT}</div>", ["hello", TEXT]),
+        (f'<div class="sidebar"><p>{TEXT}</p></div>', [TEXT]),
+        (f'<p>{TEXT}</p><div id="footer"><p>Imprint</p></div>', [TEXT]),
+        ("<p>See <a>one</a>\n<a>two</a><br>three", ["See one two", "three"]),
+        (
+            "<table><tr><td><p>Alpha</p><p>Beta</p></td><td><ul><li>one</li><li>two</li></ul></td></tr></table>",
+            ["Alpha Beta | one two"],
+        ),
+    ]:
+        with subtests.test(case=page[:60]):
+            assert lines_of(page) == lines
+    for element in ["section", 'div class="section"', "span", "a"]:
+        for id_ in ["cookies", "related", "toc", "cookie-based-sessions"]:  # made from titles
+            section = f'<{element} id="{id_}"><h2>Title</h2><p>Its text.</p></{element.partition(" ")[0]}>'
+            with subtests.test(case=section):
+                assert lines_of(f"<p>{TEXT}</p>{section}")[1:] == ["Title", "Its text."]
+
+
+def test_two_tables_in_a_row_are_two_blocks():
+    page = "<table><tr><td>a<td>b</table><table><tr><td>c<td>d<tr><td>e<td>f</table>"
+    blocks = parsed_page(page).outline.blocks
+    assert [(block.kind, block.span.start, block.span.end) for block in blocks] == [
+        ("table", 1, 1),
+        ("table", 3, 4),
+    ]
+
+
+def test_code_has_the_language_named_around_it():
+    page = '<div class="highlight-python3 x"><div class="highlight"><pre>x</pre></div></div><pre>y</pre>'
+    assert [block.language for block in parsed_page(page).outline.blocks] == ["python", None]
+
+
+def test_page_in_a_layout_table_keeps_its_headings():
+    cell = "<h1>Manual</h1><p>First.</p><h2>Install</h2><p>Second.</p>"
+    parsed = parsed_page(f"<table><tr><td>Menu</td><td>{cell}</td></tr></table>")
+    assert [(block.kind, text_of(parsed, n)) for n, block in enumerate(parsed.outline.blocks)] == [
+        ("table", ["Menu"]),
+        ("heading", ["Manual"]),
+        ("paragraph", ["First."]),
+        ("heading", ["Install"]),
+        ("paragraph", ["Second."]),
+    ]
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        '<div class="language-ruby highlighter-rouge"><div class="highlight"><pre><code><table><tr>'
+        '<td class="rouge-gutter gl"><pre class="lineno">1\n2\n</pre></td><td class="rouge-code">{}</td>'
+        "</tr></table>",
+        '<div class="highlight-ruby"><table class="highlighttable"><tr><td class="linenos"><pre>1\n2</pre>'
+        '</td><td class="code"><div>{}</div></td></tr></table></div>',
+    ],
+    ids=["Rouge", "Sphinx"],
+)
+def test_code_with_numbered_lines_keeps_its_lines_without_numbers(around):
+    parsed = parsed_page(around.format("<pre>def f()\n  return 1\n</pre>"))
+    (code,) = parsed.outline.blocks
+    assert (code.kind, code.language, text_of(parsed, 0)) == ("code", "ruby", ["def f()", "  return 1"])
+
+
+@pytest.mark.parametrize("reference", ["&#10;", "&#x0A;", "&#010", "&NewLine;", "<br>"])
+def test_line_end_that_is_written_out_is_no_line_of_the_file(reference):
+    outline = parsed_page(f"<pre>a{reference}b\nc</pre>\n<p>x{reference}y</p>").outline
+    places = [(line, span.start, span.end) for line, span in zip(outline.lines, outline.origins, strict=True)]
+    assert places[:3] == [("a", 1, 1), ("b", 1, 1), ("c", 2, 2)]
+    assert {place[1:] for place in places[3:]} == {(3, 3)}

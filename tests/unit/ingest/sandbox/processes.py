@@ -1,0 +1,19 @@
+"""A small document, and waits for processes."""
+
+from collections.abc import Callable
+
+import psutil
+
+from tests.support.stack import eventually
+
+MARKDOWN = b"---\ntags: [a, b]\n---\n# Title\n\nSome text.\n"
+
+
+def wait_until(claim: Callable[[], object]) -> None:
+    """Wait until a claim about processes holds."""
+    eventually(claim, "the processes are in that state", poll_s=0.01)
+
+
+def is_running(pid: int) -> bool:
+    """Tell whether a process exists and is no zombie."""
+    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE

@@ -1,0 +1,227 @@
+"""Several limited processes at once: in order, bounded, ended when nobody wants them."""
+
+import threading
+from itertools import chain
+
+import pytest
+
+from ingest.parsers.errors import ParseRefused, SandboxUnavailable
+from ingest.sandbox import pool as sandbox_pool
+from ingest.sandbox.digester import Digester
+from ingest.sandbox.pool import LOOK_AHEAD, DigesterPool
+from ingest.sandbox.types import Submission
+from tests.unit.ingest.sandbox.processes import MARKDOWN, is_running, wait_until
+
+#: takes a parser several seconds
+LONG = Submission(key=2, content=b"words " * 3_000_000, path="b.md")
+SHORT = Submission(key=1, content=MARKDOWN, path="a.md")
+
+
+def keys_of(groups):
+    return [key for group in groups for key, _ in group]
+
+
+def child_pids(pool):
+    return [digester.child_pid for digester in pool._digesters if digester.child_pid]
+
+
+def note_digests(monkeypatch, begun):
+    """Put the key of each document into `begun` when its parser is called."""
+    digest = sandbox_pool._digest
+
+    def digest_noted(digester, document):
+        begun.append(document.key)
+        return digest(digester, document)
+
+    monkeypatch.setattr(sandbox_pool, "_digest", digest_noted)
+
+
+def test_pool_keeps_the_order_and_returns_errors_in_place():
+    bodies = [b"# T\n\n" + b"words " * (1 + 4_000 * (n % 3)) for n in range(20)]
+    bodies[7] = b"%PDF-1.4"
+    with DigesterPool(2) as pool:
+        groups = pool.digest_groups(
+            Submission(key=n, content=body, path="7.pdf" if n == 7 else f"{n}.md")
+            for n, body in enumerate(bodies)
+        )
+        results = list(chain.from_iterable(groups))
+        pids = child_pids(pool)
+        assert len(set(pids)) == 2
+    assert not any(is_running(pid) for pid in pids)
+    assert [key for key, _ in results] == list(range(20))
+    assert isinstance(results[7][1], ParseRefused)
+    assert all(result.title == "T" for key, result in results if key != 7)
+
+
+def test_pool_reads_no_further_ahead_than_it_may():
+    read = 0
+
+    def documents():
+        nonlocal read
+        for number in range(100):
+            read += 1
+            yield Submission(key=number, content=b"x", path="a.md")
+
+    with DigesterPool(2) as pool:
+        results = pool.digest_groups(documents())
+        group = next(results)
+        assert read <= 2 * LOOK_AHEAD + len(group)
+        results.close()
+
+
+def test_documents_that_are_ready_together_come_as_a_group():
+    with DigesterPool(1) as pool:
+        documents = [Submission(key=n, content=b"word", path="a.txt") for n in range(10)]
+        groups = list(pool.digest_groups(documents))
+    assert keys_of(groups) == list(range(10))
+    assert len(groups) < 10
+
+
+def test_long_document_that_nobody_wants_is_ended_at_once():
+    def unwanted():
+        raise InterruptedError
+
+    with DigesterPool(1) as pool:
+        with pytest.raises(InterruptedError):
+            list(pool.digest_groups([LONG], unwanted))
+        pids = child_pids(pool)
+        wait_until(lambda: not any(map(is_running, pids)))
+        (((key, digest),),) = pool.digest_groups([SHORT])
+        assert (key, digest.title) == (1, "Title")
+        assert len(pool._digesters) == 1
+
+
+def test_closing_the_pool_stops_a_long_document_at_once():
+    pool = DigesterPool(1)
+    results = pool.digest_groups([LONG])
+    failed = []
+
+    def consume():
+        try:
+            next(results)
+        except SandboxUnavailable as error:
+            failed.append(error)
+
+    reader = threading.Thread(target=consume)
+    reader.start()
+    wait_until(lambda: child_pids(pool))
+    pool.close()
+    reader.join(10)
+    assert not reader.is_alive()
+    assert failed
+
+
+def test_digest_ends_when_its_results_are_not_taken_any_more(monkeypatch):
+    begun = []
+    note_digests(monkeypatch, begun)
+    with DigesterPool(2) as pool:
+        results = pool.digest_groups([SHORT, LONG])
+        assert [key for key, _ in next(results)] == [1]
+        wait_until(lambda: 2 in begun)
+        results.close()
+        pids = child_pids(pool)
+        wait_until(lambda: not any(map(is_running, pids)))
+        (((key, digest),),) = pool.digest_groups([SHORT])
+        assert (key, digest.title) == (1, "Title")
+
+
+def test_document_that_waits_for_room_is_not_digested_when_nobody_wants_it(monkeypatch):
+    begun, may_end = [], threading.Event()
+
+    def digest_long(digester, document):
+        begun.append(document.key)
+        may_end.wait(30)
+        return ParseRefused("no_parser", "it took long")
+
+    def unwanted():
+        raise InterruptedError
+
+    monkeypatch.setattr(sandbox_pool, "DIGEST_BYTES", -1)
+    monkeypatch.setattr(sandbox_pool, "_digest", digest_long)
+    documents = [Submission(key=n, content=MARKDOWN, path="a.md") for n in range(2)]
+    with DigesterPool(2) as pool:
+        with pytest.raises(InterruptedError):
+            list(pool.digest_groups(documents, unwanted))
+        may_end.set()
+        both_are_free = threading.Barrier(2, timeout=30)
+        for thread in [pool._threads.submit(both_are_free.wait) for _ in range(2)]:
+            thread.result()
+    assert begun == [0]
+
+
+def test_first_in_line_is_digested_however_full_the_shelf_is(monkeypatch):
+    asked = []
+
+    def ask():
+        asked.append(1)
+        assert len(asked) < 30, "nothing is digested any more"
+
+    monkeypatch.setattr(sandbox_pool, "DIGEST_BYTES", -1)
+    documents = [Submission(key=n, content=MARKDOWN, path="a.md") for n in range(9)]
+    with DigesterPool(3) as pool:
+        groups = list(pool.digest_groups(documents, ask))
+    assert keys_of(groups) == list(range(9))
+
+
+def test_finished_digests_are_bounded_by_bytes(monkeypatch):
+    begun, held_up = [], set()
+    has_room = sandbox_pool._Shelf.has_room
+
+    def has_room_noted(shelf, place, within_s):
+        answer = has_room(shelf, place, within_s)
+        (held_up.discard if answer else held_up.add)(threading.get_ident())
+        return answer
+
+    monkeypatch.setattr(sandbox_pool, "DIGEST_BYTES", 100_000)
+    monkeypatch.setattr(sandbox_pool, "GROUP_BYTES", 1)
+    monkeypatch.setattr(sandbox_pool, "WATCH_S", 0.02)
+    monkeypatch.setattr(sandbox_pool._Shelf, "has_room", has_room_noted)
+    note_digests(monkeypatch, begun)
+    documents = [Submission(key=n, content=b"word " * 20_000, path="a.txt") for n in range(8)]
+    with DigesterPool(2) as pool:
+        results = pool.digest_groups(documents)
+        taken = [key for key, _ in next(results)]
+        wait_until(lambda: len(held_up) == 2)
+        assert len(begun) <= 3  # the one that was taken, and one by each thread
+        taken += keys_of(results)
+    assert taken == list(range(8))
+
+
+def test_every_digester_is_aborted_while_threads_let_go_of_theirs():
+    class Leaving:
+        is_aborted = False
+
+        def abort(self):
+            self.is_aborted = True
+            pool._digesters.remove(self)
+
+    pool = DigesterPool(2)
+    leaving = [Leaving(), Leaving()]
+    pool._digesters.extend(leaving)
+    pool.close()
+    assert all(digester.is_aborted for digester in leaving)
+
+
+def test_digester_is_aborted_while_its_thread_lets_go_of_its_process():
+    class Child:
+        is_stopped = False
+
+        def stop(self):
+            self.is_stopped = True
+
+    class LettingGo(Digester):
+        """Has its process for whoever looks first."""
+
+        @property
+        def _process(self):
+            process, self._kept = self._kept, None
+            return process
+
+        @_process.setter
+        def _process(self, process):
+            self._kept = process
+
+    digester, child = LettingGo(), Child()
+    digester._process = child
+    digester.abort()
+    assert child.is_stopped
