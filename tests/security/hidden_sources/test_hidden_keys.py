@@ -8,7 +8,7 @@ from search.models import Source
 from tests.security.hidden_sources.calling import CANARY, send, told
 from tests.support.actors import Role
 from tests.support.api import address, run
-from tests.unit.ingest.packing import zipped
+from tests.support.archives import zipped
 
 # A worker's heartbeat sees what is committed.
 _BY_A_WORKER = pytest.mark.django_db(transaction=True)

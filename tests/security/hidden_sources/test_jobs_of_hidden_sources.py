@@ -155,8 +155,7 @@ def narrow_the_source(restricted):
     restricted.source.readers.all().delete()
 
 
-@pytest.mark.parametrize("narrow", [narrow_the_group, narrow_the_source])
-@pytest.mark.parametrize("caller", ["editor", "token"])
+@pytest.mark.parametrize(("caller", "narrow"), [("editor", narrow_the_group), ("token", narrow_the_source)])
 @pytest.mark.parametrize(
     ("tail", "body"),
     [

@@ -65,6 +65,12 @@ class Call:
         body = "" if self.body is None else f" {dict(self.body)}"
         return f"{self.method.upper()} {self.route}{query}{body}"
 
+    @property
+    def subject(self) -> str:
+        """What the call is about, by the first words of its route's name: `api-eval`, `people`."""
+        words = self.route.split("-")
+        return "-".join(words[:2]) if words[0] == "api" else words[0]
+
     def address(self, route: Route, workspace: str, target: Target) -> str:
         """Give path and query with the target's ids."""
         arguments = {

@@ -38,12 +38,12 @@ from search.models import (
     Source,
     Topic,
 )
-from tests.integration.search.answers.making import make_answer
+from tests.integration.search.answers.factories import make_answer
 from tests.pages.insight.making import make_query
 from tests.security.leaks.canaries import CLOSED, THEIRS, Target
 from tests.support.api import embed, quarantine
 from tests.support.corpus import chunk, draft, restrict
-from tests.unit.ingest.real_files import content_of
+from tests.support.samples import content_of
 
 _OPEN = (
     ("guides/install.md", "Install", "Run the installer, then restart the workers one by one."),

@@ -62,9 +62,6 @@ _CALLS: Mapping[str, list[dict[str, Any]]] = {
 _URIS = ("{path}", "{path}#L1", "kebab://{sourcekey}/{path}", "kebab://{sourcekey}@{tag}/{path}#L1")
 # Neither tells of the documents that it finds, with such arguments.
 _SILENT = ({"query": "{stem}titel", "mode": "lexical"},)
-_PARAMETERS = [
-    pytest.param(name, given, id=f"{name} {given}") for name in sorted(_CALLS) for given in _CALLS[name]
-]
 
 
 def test_every_tool_is_called():
@@ -118,45 +115,44 @@ def targets(played):
     return {THEIRS: played.stage.hidden, CLOSED: played.stage.closed}
 
 
-@pytest.mark.parametrize(("name", "given"), _PARAMETERS)
-def test_a_tool_answers_of_what_is_hidden_as_of_what_is_missing(played, name, given):
-    faults = []
-    for stem, target in targets(played).items():
-        for caller in (each for each in tools_of(played) if stem in each.hostile_to):
-            with logged() as lines:
-                hidden, absent = (call(caller, name, given, each) for each in (target, target.missing()))
-            faults += [f"{caller.name}: {leak}" for leak in hidden.leaks(target)]
-            faults += [
-                f"{caller.name} logged {line}"
-                for line in lines
-                if leaks_in(line, target, hidden.given.values())
-            ]
-            if hidden.likeness != absent.likeness:
-                faults.append(f"{caller.name}: {hidden.text} and not {absent.text}")
-
-    assert not faults, "\n".join(faults)
+@pytest.mark.parametrize("name", sorted(_CALLS))
+def test_a_tool_answers_of_what_is_hidden_as_of_what_is_missing(played, subtests, name):
+    for given in _CALLS[name]:
+        for stem, target in targets(played).items():
+            for caller in (each for each in tools_of(played) if stem in each.hostile_to):
+                with subtests.test(given=given, caller=caller.name):
+                    with logged() as lines:
+                        hidden = call(caller, name, given, target)
+                    absent = call(caller, name, given, target.missing())
+                    assert hidden.leaks(target) == []
+                    assert [line for line in lines if leaks_in(line, target, hidden.given.values())] == []
+                    assert hidden.likeness == absent.likeness
 
 
-@pytest.mark.parametrize(("name", "given"), _PARAMETERS)
-def test_who_may_see_it_is_told(played, name, given):
-    for stem, caller in ((THEIRS, "their token"), (CLOSED, "token in the group")):
-        target = targets(played)[stem]
-        answer = call(played.callers[caller], name, given, target)
-        if "conversation_id" in given:  # that is the asker's alone
-            assert answer.status == 400
-        elif given not in _SILENT:
-            assert answer.status == 200, answer.text
-            assert shows(answer, target), answer.text
+@pytest.mark.parametrize("name", sorted(_CALLS))
+def test_who_may_see_it_is_told(played, subtests, name):
+    for given in _CALLS[name]:
+        for stem, caller in ((THEIRS, "their token"), (CLOSED, "token in the group")):
+            with subtests.test(given=given, caller=caller):
+                answer = call(played.callers[caller], name, given, targets(played)[stem])
+                if "conversation_id" in given:  # that is the asker's alone
+                    assert answer.status == 400
+                elif given not in _SILENT:
+                    assert answer.status == 200, answer.text
+                    assert shows(answer, targets(played)[stem]), answer.text
 
 
-@pytest.mark.parametrize("uri", _URIS)
-def test_a_resource_that_is_hidden_is_like_one_that_is_missing(played, uri):
-    for stem, target in targets(played).items():
-        for caller in (each for each in tools_of(played) if stem in each.hostile_to):
-            hidden, absent = (read(caller, uri.format_map(each.ids)) for each in (target, target.missing()))
-            assert hidden == absent, caller.name
-            assert not leaks_in(hidden, target, [uri.format_map(target.ids)])
-    assert shows_resource(played, uri)
+def test_a_resource_that_is_hidden_is_like_one_that_is_missing(played, subtests):
+    for uri in _URIS:
+        for stem, target in targets(played).items():
+            for caller in (each for each in tools_of(played) if stem in each.hostile_to):
+                with subtests.test(uri=uri, caller=caller.name):
+                    hidden, absent = (
+                        read(caller, uri.format_map(each.ids)) for each in (target, target.missing())
+                    )
+                    assert hidden == absent
+                    assert not leaks_in(hidden, target, [uri.format_map(target.ids)])
+        assert shows_resource(played, uri)
 
 
 def read(caller, uri):
@@ -185,12 +181,12 @@ def test_hidden_documents_are_not_listed(played):
     )
 
 
-@pytest.mark.parametrize("name", sorted(TOOLS))
-def test_a_token_is_let_in_by_the_tools_scope_alone(played, name):
-    given, closed = _CALLS[name][0], played.stage.closed
-    answers = {
-        scope: call(played.callers[name_of_scope(scope)], name, given, closed) for scope in (None, *Scope)
-    }
-    let_in = {scope for scope, answer in answers.items() if not answer.text.startswith("forbidden: ")}
-
-    assert let_in == {TOOLS[name].need.scope}
+def test_a_token_is_let_in_by_the_tools_scope_alone(played, subtests):
+    for name in sorted(TOOLS):
+        with subtests.test(tool=name):
+            answers = {
+                scope: call(played.callers[name_of_scope(scope)], name, _CALLS[name][0], played.stage.closed)
+                for scope in (None, *Scope)
+            }
+            let_in = {scope for scope, answer in answers.items() if not answer.text.startswith("forbidden: ")}
+            assert let_in == {TOOLS[name].need.scope}

@@ -93,6 +93,9 @@ _TIMED = {
 }
 
 
+pytestmark = pytest.mark.timing
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _crowded(setting, django_db_blocker):
     """Fill the restricted source; every chunk of it has the word that is looked for."""

@@ -2,14 +2,13 @@
 
 import argparse
 import io
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 
 import pytest
 from django.core.management import call_command, get_commands, load_command_class
+from django.db import transaction
 
-from kebab.cli import verb
 from kebab.cli.listings import listings
-from search.management.commands import mirror
 from tests.security.leaks.looking import leaks_in
 
 # They run or look at the machine, for its operator; there is no workspace to name.
@@ -142,12 +141,6 @@ _NAMED_ALONE = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _servers_run_already(monkeypatch):
-    for module in (verb, mirror):
-        monkeypatch.setattr(module, "borrowed_stack", lambda *_, **__: nullcontext())
-
-
 def _ours():
     return {
         name for name, app in get_commands().items() if app.split(".")[0] in ("kebab", "search", "ingest")
@@ -179,30 +172,35 @@ def test_every_verb_is_called():
     assert known - _OF_THE_MACHINE <= set(_verbs())
 
 
-_PARAMETERS = [
-    pytest.param(name, each, id=" ".join([name, *each])) for name in sorted(_CALLS) for each in _CALLS[name]
-]
+_COMMANDS = sorted({name.split(" ")[0] for name in _CALLS})
 
 
-@pytest.mark.parametrize("as_json", [False, True])
-@pytest.mark.parametrize(("name", "arguments"), _PARAMETERS)
-def test_a_verb_in_one_workspace_tells_nothing_of_another(played, name, arguments, as_json):
-    filled = _filled(arguments, played.stage.ours, played.stage)
-    told = _run(*_words(name, filled), *(["--json"] if as_json else []))
+def _calls_of(command):
+    """Yield the sub-commands of a command with the arguments of each call."""
+    for name in sorted(_CALLS):
+        if name.split(" ")[0] == command:
+            yield from ((name, arguments) for arguments in _CALLS[name])
 
-    assert not leaks_in(told, played.stage.hidden, _given(filled))
+
+@pytest.mark.parametrize("command", _COMMANDS)
+def test_a_command_in_one_workspace_prints_nothing_of_another(played, subtests, command):
+    for name, arguments in _calls_of(command):
+        filled = _filled(arguments, played.stage.ours, played.stage)
+        for options in ([], ["--json"]):
+            with subtests.test(name=name, arguments=arguments, options=options):
+                told = _run_undone(*_words(name, filled), *options)
+                assert not leaks_in(told, played.stage.hidden, _given(filled))
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments"),
-    [each for each in _PARAMETERS if each.values[0] != "ingest"],  # that waits for its job
-)
-def test_in_its_own_workspace_a_verb_does_tell_it(played, name, arguments):
-    filled = _filled(arguments, played.stage.theirs, played.stage)
-    told = _run(*_words(name, filled), "--json")
-    leaks = leaks_in(told, played.stage.hidden, _given(filled))
-
-    assert leaks or name in _TERSE, told
+    "command", [each for each in _COMMANDS if each != "ingest"]
+)  # that waits for its job
+def test_in_its_own_workspace_a_command_prints_it(played, subtests, command):
+    for name, arguments in _calls_of(command):
+        filled = _filled(arguments, played.stage.theirs, played.stage)
+        with subtests.test(name=name, arguments=arguments):
+            told = _run_undone(*_words(name, filled), "--json")
+            assert leaks_in(told, played.stage.hidden, _given(filled)) or name in _TERSE, told
 
 
 def _words(name, arguments):
@@ -221,9 +219,11 @@ def _filled(arguments, workspace, stage):
     return [each.format_map(names) for each in arguments]
 
 
-def _run(*arguments):
-    """Give what a verb prints. What it can't do it says; a wrong argument and a defect of ours raise."""
+def _run_undone(*arguments):
+    """Return what a command prints, and undo what it did; a wrong argument and a defect of ours raise."""
     out, err = io.StringIO(), io.StringIO()
-    with suppress(SystemExit):
-        call_command(*arguments, stdout=out, stderr=err)
+    with transaction.atomic():
+        with suppress(SystemExit):
+            call_command(*arguments, stdout=out, stderr=err)
+        transaction.set_rollback(True)
     return out.getvalue() + err.getvalue()

@@ -38,7 +38,7 @@ from tests.support.actors import bearer_client, make_member, make_workspace, per
 from tests.support.api import address, embed, quarantine
 from tests.support.corpus import chunk, draft, make_place, restrict
 from tests.support.loops import run
-from tests.unit.ingest.real_files import content_of
+from tests.support.samples import content_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 _PATIENCE_S = 20

@@ -1,10 +1,9 @@
-"""At every door of search a hidden source is as one that never was: the same bytes as from the twin."""
+"""Filters, spelling, retrievers and cursors keep a hidden source hidden; the leak tests have the rest."""
 
 import re
-from urllib.parse import quote
+from itertools import product
 
 import pytest
-from django.urls import reverse
 
 from kebab.people.models import GroupMember, Membership, Role
 from kebab.people.reader import OPERATOR, Reader
@@ -62,24 +61,17 @@ def _outsiders(vault):
 def asks_alike(vault, outsiders):
     """Ask the same of the vault and of its twin; they answer alike to all outsiders."""
 
-    def asks_alike(tail, body=None, *, status=200, page=False):
+    def asks_alike(tail, body):
         for kind, client, of_twin in outsiders:
-            if page and kind == "token":
-                continue
             answers = [
-                said(_asked(each, workspace, tail, body, page=page), workspace)
+                said(each.post(address(workspace, tail), body, format="json"), workspace)
                 for each, workspace in ((client, vault.workspace), (of_twin, vault.twin))
             ]
             assert answers[0] == answers[1], (kind, tail)
-            assert answers[0][0] == status, answers[0]
+            assert answers[0][0] == 200, answers[0]
         return answers[0][1]
 
     return asks_alike
-
-
-def _asked(client, workspace, tail, body, *, page):
-    where = f"/w/{workspace.slug}{tail}" if page else address(workspace, tail)
-    return client.get(where) if body is None else client.post(where, body, format="json")
 
 
 @pytest.fixture
@@ -95,22 +87,10 @@ def insiders(vault):
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "lexical", "vector"])
-def test_a_search_tells_nothing_of_it(vault, asks_alike, mode):
-    for word in (*CANARIES.values(), "image", '"one by one"', f"'{CANARIES['text'][:6]}* OR image'"):
-        body = {"q": word, "mode": mode, "explain": True, "k": 50}
-        assert '"hits":' in asks_alike("/search", body)
-
-
-@pytest.mark.parametrize("mode", ["hybrid", "lexical", "vector"])
-@pytest.mark.parametrize("filters", _FILTERS.values(), ids=_FILTERS.keys())
-def test_a_filtered_search_tells_nothing_of_it(vault, asks_alike, mode, filters):
-    for word in ("image", CANARIES["text"]):
+def test_a_filtered_search_tells_nothing_of_it(vault, asks_alike, mode):
+    for word, filters in product(("image", CANARIES["text"]), _FILTERS.values()):
         body = {"q": word, "mode": mode, "filters": filters, "explain": True}
         assert '"hits":' in asks_alike("/search", body)
-
-
-def test_search_by_its_id_tells_nothing_of_it(vault, asks_alike):
-    asks_alike(f"/search?q=image&source={vault.hidden.pk}")
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "lexical", "vector"])
@@ -121,31 +101,6 @@ def test_why_not_answers_for_its_ids_as_for_none(vault, asks_alike, mode):
             assert '"gate":"unknown"' in asks_alike("/search", body)
 
 
-def test_those_who_may_read_it_find_it(vault, insiders):
-    for client in insiders:
-        for word in (CANARIES["text"], CANARIES["heading"], CANARIES["name"]):
-            hits = client.get(address(vault.workspace, f"/search?q={word}&explain=1")).json()["hits"]
-            assert vault.chunk.chunk_id.hex in [hit["chunk_id"] for hit in hits]
-        body = {"q": "image", "filters": {"source": [str(vault.hidden.pk)]}}
-        hits = client.post(address(vault.workspace, "/search"), body, format="json").json()["hits"]
-        assert [hit["source"] for hit in hits] == [CANARIES["key"]]
-
-
-def test_a_bulk_tells_nothing_of_it(vault, asks_alike):
-    queries = [{"q": word, "explain": True} for word in CANARIES.values()]
-    queries += [{"q": "image", "filters": filters} for filters in _FILTERS.values()]
-    asks_alike("/search/bulk", {"queries": queries})
-
-
-def test_suggestions_tell_nothing_of_it(vault, asks_alike, insiders):
-    for word in (*CANARIES.values(), "image"):
-        for end in (2, 4, len(word)):
-            asks_alike(f"/suggest?q={word[:end]}")
-    for client in insiders:
-        found = client.get(address(vault.workspace, "/suggest?q=quok")).json()["suggestions"]
-        assert CANARIES["text"] in [each["text"] for each in found]
-
-
 def test_a_misspelt_word_of_it_is_not_put_right(vault, asks_alike, insiders):
     for word in ("quokatext", "quokka text", "wombatheadinng"):
         assert '"did_you_mean":null' in asks_alike("/search", {"q": word, "mode": "lexical"})
@@ -153,71 +108,6 @@ def test_a_misspelt_word_of_it_is_not_put_right(vault, asks_alike, insiders):
         body = {"q": "quokatext", "mode": "lexical"}
         answer = client.post(address(vault.workspace, "/search"), body, format="json").json()
         assert answer["did_you_mean"] == CANARIES["text"]
-
-
-@pytest.mark.parametrize("form", ["json", "txt"])
-def test_it_is_no_library(vault, asks_alike, insiders, form):
-    for name in (*CANARIES.values(), "Vault", "/local/", "image"):
-        asks_alike(f"/libs/search?libraryName={quote(name)}&query=image&type={form}")
-    library = vault.hidden.library_id
-    asks_alike(f"/context?libraryId={library}&query=image&type={form}", status=404)
-    asks_alike(f"/context?libraryId={library}@v1&query=image&type={form}", status=404)
-    for client in insiders:
-        context = client.get(address(vault.workspace, f"/context?libraryId={library}&query=image"))
-        assert CANARIES["text"] in context.content.decode()
-
-
-def test_it_has_no_snippets(vault, asks_alike, insiders):
-    asks_alike(f"/libs/snippets?libraryId={vault.hidden.library_id}&query=image", status=404)
-    other = Source.objects.in_workspace(vault.workspace).get(key="docs").library_id
-    for word in ("image", CANARIES["text"], CANARIES["text"][:6]):
-        asks_alike(f"/libs/snippets?libraryId={other}&query={word}")
-    for client in insiders:
-        tail = f"/libs/snippets?libraryId={vault.hidden.library_id}&query=quokk"
-        assert CANARIES["text"] in client.get(address(vault.workspace, tail)).content.decode()
-
-
-def test_a_context_pack_holds_nothing_of_it(vault, asks_alike):
-    expand = {"neighbours": 3, "siblings": True, "imports": True}
-    for filters in ({}, *_FILTERS.values()):
-        body = {"information_request": "restart the image", "filters": filters, "expand": expand}
-        asks_alike("/context-pack", {**body, "technical_terms": [CANARIES["name"]], "cutoff": False})
-
-
-def test_a_context_pack_of_those_who_may_read_it_holds_it(vault, insiders):
-    body = {"information_request": CANARIES["text"]}
-    for client in insiders:
-        pack = client.post(address(vault.workspace, "/context-pack"), body, format="json")
-        assert CANARIES["path"] in pack.content.decode()
-
-
-@pytest.mark.parametrize("tail", ["/documents/{doc}", "/documents/{doc}/content", "/documents/{doc}/chunks"])
-def test_its_documents_are_not_there(vault, asks_alike, insiders, tail):
-    at = tail.format(doc=vault.document.doc_id.hex)
-    asks_alike(at, status=404)
-    for client in insiders:
-        assert said(client.get(address(vault.workspace, at)), vault.workspace)[0] == 200
-
-
-def test_its_chunks_are_not_there(vault, asks_alike, insiders):
-    at = f"/chunks/{vault.chunk.chunk_id.hex}?context=2"
-    asks_alike(at, status=404)
-    for client in insiders:
-        assert client.get(address(vault.workspace, at)).json()["id"] == vault.chunk.chunk_id.hex
-
-
-def test_pages_tell_nothing_of_it(vault, asks_alike, insiders):
-    doc = vault.document.doc_id.hex
-    for mode in ("hybrid", "lexical", "vector"):
-        for word in (*CANARIES.values(), "image"):
-            asks_alike(f"/search?q={word}&mode={mode}", page=True)
-    for tail in (f"/documents/{doc}", f"/documents/{doc}/pages/1.png", f"/documents/{doc}/picture"):
-        asks_alike(tail, status=404, page=True)
-    for client in insiders[:-1]:  # tokens have no pages
-        found = client.get(reverse("search", args=[vault.workspace.slug]), {"q": CANARIES["text"]})
-        assert doc in found.content.decode()
-        page = client.get(reverse("document", args=[vault.workspace.slug, vault.document.doc_id]))
-        assert CANARIES["title"] in page.content.decode()
 
 
 @pytest.mark.parametrize("made", [LexicalRetriever, VectorRetriever, HybridRetriever, RerankedRetriever])

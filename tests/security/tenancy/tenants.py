@@ -34,7 +34,7 @@ from search.models import (
     SourceReader,
     Topic,
 )
-from tests.integration.search.answers.making import make_answer
+from tests.integration.search.answers.factories import make_answer
 from tests.pages.insight.making import make_query
 from tests.support.corpus import make_place, make_workspace, write
 

@@ -10,10 +10,7 @@ from kebab.tenancy.acting import acting_in, acting_nowhere
 from search.models import Chunk, Document, Source
 from tests.security.tenancy.tenants import MODELS, RECORDS, column_of
 
-each_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
-each_writable = pytest.mark.parametrize(
-    "model", [model for model in MODELS if model not in RECORDS], ids=lambda model: model.__name__
-)
+WRITABLE = [model for model in MODELS if model not in RECORDS]
 
 
 def owners_of(model):
@@ -37,48 +34,53 @@ def raw_count(model):
     return execute("SELECT count(*) FROM {table}", model)[0][0]
 
 
-@each_model
-def test_reading_shows_the_acting_workspace_alone(model, alpha, beta):
-    assert owners_of(model) >= {alpha.id, beta.id}
-    with acting_in(alpha.id):
-        assert owners_of(model) == {alpha.id}
-        assert raw_count(model) == model.objects.count() > 0
-        assert not model.objects.filter(**{column_of(model): beta.id}).exists()
+def test_reading_shows_the_acting_workspace_alone(alpha, beta, subtests):
+    for model in MODELS:
+        with subtests.test(model=model.__name__):
+            assert owners_of(model) >= {alpha.id, beta.id}
+            with acting_in(alpha.id):
+                assert owners_of(model) == {alpha.id}
+                assert raw_count(model) == model.objects.count() > 0
+                assert not model.objects.filter(**{column_of(model): beta.id}).exists()
 
 
-@each_model
-def test_whoever_acts_nowhere_sees_nothing(model, alpha):
-    with acting_nowhere():
-        assert raw_count(model) == 0
-        assert not model.objects.exists()
+def test_whoever_acts_nowhere_sees_nothing(alpha, subtests):
+    for model in MODELS:
+        with subtests.test(model=model.__name__), acting_nowhere():
+            assert raw_count(model) == 0
+            assert not model.objects.exists()
 
 
-@each_writable
-def test_an_update_of_everything_leaves_the_others_alone(model, alpha, beta):
-    with acting_in(alpha.id):
-        assert execute("UPDATE {table} SET {column} = {column} WHERE {column} = %s", model, beta.id) == 0
-        assert execute("UPDATE {table} SET {column} = {column}", model) == model.objects.count()
+def test_an_update_of_everything_leaves_the_others_alone(alpha, beta, subtests):
+    for model in WRITABLE:
+        with subtests.test(model=model.__name__), acting_in(alpha.id):
+            assert execute("UPDATE {table} SET {column} = {column} WHERE {column} = %s", model, beta.id) == 0
+            assert execute("UPDATE {table} SET {column} = {column}", model) == model.objects.count()
 
 
-@each_writable
-def test_a_deletion_leaves_the_others_alone(model, alpha, beta):
-    with acting_in(alpha.id):
-        assert execute("DELETE FROM {table} WHERE {column} = %s", model, beta.id) == 0
-    assert model.objects.filter(**{column_of(model): beta.id}).exists()
+def test_a_deletion_leaves_the_others_alone(alpha, beta, subtests):
+    for model in WRITABLE:
+        with subtests.test(model=model.__name__):
+            with acting_in(alpha.id):
+                assert execute("DELETE FROM {table} WHERE {column} = %s", model, beta.id) == 0
+            assert model.objects.filter(**{column_of(model): beta.id}).exists()
 
 
-@each_writable
-def test_no_row_can_be_moved_into_another_workspace(model, alpha, beta):
-    with acting_in(alpha.id), pytest.raises(ProgrammingError, match="row-level security"):
-        execute("UPDATE {table} SET {column} = %s", model, beta.id)
+def test_no_row_can_be_moved_into_another_workspace(alpha, beta, subtests):
+    for model in WRITABLE:
+        refused = pytest.raises(ProgrammingError, match="row-level security")
+        with subtests.test(model=model.__name__), acting_in(alpha.id), refused:
+            execute("UPDATE {table} SET {column} = %s", model, beta.id)
 
 
-@each_model
-def test_no_row_can_be_written_into_another_workspace(model, alpha, beta):
-    copy = "CREATE TEMPORARY TABLE copied AS SELECT {columns} FROM {table} WHERE {column} = %s"
-    execute(copy, model, beta.id)
-    with acting_in(alpha.id), pytest.raises(ProgrammingError, match="row-level security"):
-        execute("INSERT INTO {table} ({columns}) SELECT {columns} FROM copied", model)
+def test_no_row_can_be_written_into_another_workspace(alpha, beta, subtests):
+    for model in MODELS:
+        with subtests.test(model=model.__name__):
+            execute("DROP TABLE IF EXISTS pg_temp.copied", model)
+            copy = "CREATE TEMPORARY TABLE copied AS SELECT {columns} FROM {table} WHERE {column} = %s"
+            execute(copy, model, beta.id)
+            with acting_in(alpha.id), pytest.raises(ProgrammingError, match="row-level security"):
+                execute("INSERT INTO {table} ({columns}) SELECT {columns} FROM copied", model)
 
 
 def test_joins_and_aggregates_stop_at_the_wall(alpha, beta):

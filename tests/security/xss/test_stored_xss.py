@@ -13,7 +13,7 @@ from kebab.people.models import AuditEvent, Group, GroupMember, Membership, Role
 from kebab.people.tokens import mint_token
 from search import node
 from search.models import Feedback, Judgement, Run, RunTopic, Source, Topic
-from tests.integration.search.answers.making import make_answer
+from tests.integration.search.answers.factories import make_answer
 from tests.pages.every_page.fillings import fill_topics
 from tests.pages.insight.making import make_query
 from tests.pages.search.shelf import Passage, index, shelve
@@ -23,7 +23,7 @@ from tests.security.xss.addresses import NO_PAGES, ROUTES_OF_PAGES, pages
 from tests.security.xss.hostile import ADDRESS, MARK, hostile, poison
 from tests.support.api import quarantine
 from tests.support.browsing import needs_browser
-from tests.unit.ingest.real_files import content_of
+from tests.support.samples import content_of
 
 pytestmark = [*needs_browser, pytest.mark.django_db(transaction=True)]
 
