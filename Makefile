@@ -48,10 +48,11 @@ test-timing: $(TESTS_INSTALLED) ## what compares times, in one process; reports,
 
 test-all: test test-slow test-browser test-timing ## all tests
 
-check: $(TESTS_INSTALLED) ## format, lint, types, migrations, deployment settings, API schema, known vulnerabilities
+check: $(TESTS_INSTALLED) ## format, lint, types, imports, pins, migrations, deployment settings, API schema, known vulnerabilities
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/python -m pytest -q --durations=0 --durations-min=5 tests/static
 	$(BIN)/python -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
 	$(DEPLOYED) $(BIN)/python manage.py check --deploy --fail-level WARNING
 	$(BIN)/python manage.py spectacular --validate --fail-on-warn --file /dev/null

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import httpx
 
-from tests.acceptance.deploy.image_files import make_application
 from tests.acceptance.deploy.servers_by_tcp import (
     APP_PASSWORD,
     DEPLOY,
@@ -21,6 +20,7 @@ from tests.acceptance.deploy.servers_by_tcp import (
     TcpPostgres,
     TcpRedis,
 )
+from tests.support.image_files import make_application
 from tests.support.stack import PATIENCE, GaveUp, eventually, free_port
 
 _ENTRYPOINT = DEPLOY / "image" / "entrypoint.sh"

@@ -15,6 +15,8 @@ from tests.acceptance.deploy.servers_by_tcp import DEPLOY, find_program
 from tests.acceptance.deploy.site import Proxy
 from tests.support.stack import eventually, temporary_directory
 
+pytestmark = pytest.mark.slow
+
 FORGED = {"X-Forwarded-For": "198.51.100.1, 203.0.113.9", "X-Forwarded-Proto": "https"}
 
 

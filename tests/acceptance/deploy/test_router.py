@@ -12,6 +12,8 @@ import pytest
 from tests.acceptance.deploy.servers_by_tcp import DEPLOY, find_program
 from tests.support.stack import eventually, free_port
 
+pytestmark = pytest.mark.slow
+
 SLUGS = [f"w{n}" for n in range(24)]
 
 

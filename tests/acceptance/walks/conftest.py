@@ -1,18 +1,18 @@
-"""A stack of its own, and a workspace that people make, fill and join by its pages alone."""
+"""A workspace that people make, fill and join by its pages alone."""
 
-import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.acceptance.walks.filling import expect_searchable
 from tests.acceptance.walks.visitor import PASSWORD, Visitor, visiting
-from tests.support.stack import Stack, temporary_directory
-from tests.unit.ingest.real_files import FILES
+from tests.support.paths import FILES
+from tests.support.stack import Stack
 
 SLUG = "harbour-office"
 _FIRST_FILES = ("markdown/moorings.md", "code/ledger.py", "pdf/printed.pdf", "transcript/harbour.srt")
@@ -27,33 +27,12 @@ class Team:
 
 
 @pytest.fixture(scope="module")
-def stack() -> Iterator[Stack]:
-    """A whole stack, whose sources may read a folder of this machine."""
-    directory = temporary_directory()
-    shelves = directory / "shelves"
-    shelves.mkdir(mode=0o755)
-    running = Stack(
-        directory / "data",
-        KEBAB_EMBEDDER="hash",
-        KEBAB_FOLDER_ROOTS=str(shelves),
-        DJANGO_SUPERUSER_PASSWORD=PASSWORD,
-    )
-    try:
-        running.up()
-        yield running
-    finally:
-        running.stop()
-        running.remove()
-        shutil.rmtree(directory, ignore_errors=True)
-
-
-@pytest.fixture(scope="module")
-def team(stack: Stack, browser: Browser) -> Iterator[Team]:
+def team(stack: Stack, shelves: Path, browser: Browser) -> Iterator[Team]:
     """The operator makes a workspace and gets to the first hit; the others join it by their invitations."""
     with ExitStack() as visits:
 
         def visitor(name: str) -> Visitor:
-            folder = stack.data_dir.parent / "shelves" / name
+            folder = shelves / name
             folder.mkdir(mode=0o755)
             return visits.enter_context(visiting(browser, stack.url, SLUG, folder))
 

@@ -10,11 +10,10 @@ from kebab.people.models import Role
 from tests.acceptance.walks import filling, managing, reading
 from tests.support.browsing import needs_browser
 
-pytestmark = [*needs_browser, pytest.mark.slow]
+pytestmark = needs_browser
 TASKS = (*reading.TASKS, *filling.TASKS, *managing.TASKS)
 _ROLES = (Role.VIEWER, Role.EDITOR, Role.ADMIN)
 _FIRST_HIT_S = 60
-each_task = pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 
 
 @pytest.fixture(autouse=True)
@@ -31,27 +30,29 @@ def test_an_empty_workspace_leads_to_its_first_hit_within_a_minute(team):
     assert team.first_hit_s < _FIRST_HIT_S
 
 
-@each_task
 @pytest.mark.parametrize("role", _ROLES, ids=lambda role: role.value)
-def test_a_task_is_done_by_who_may_and_kept_from_others(team, task, role):
+def test_tasks_are_done_by_who_may_and_kept_from_others(team, subtests, role):
     visitor = team.by_name[role.value]
-    if role.level >= task.need.level:
-        task.do(visitor)
-    else:
-        task.is_kept_from(visitor)
+    for task in TASKS:
+        with subtests.test(task=task.name):
+            if role.level >= task.need.level:
+                task.do(visitor)
+            else:
+                task.is_kept_from(visitor)
 
 
-@each_task
-def test_a_stranger_finds_nothing(team, task):
-    task.is_nowhere_for(team.by_name["stranger"])
+def test_a_stranger_finds_nothing(team, subtests):
+    for task in TASKS:
+        with subtests.test(task=task.name):
+            task.is_nowhere_for(team.by_name["stranger"])
 
 
-@each_task
-def test_who_is_not_logged_in_is_asked_to(team, task):
+def test_who_is_not_logged_in_is_asked_to(team, subtests):
     nobody = team.by_name["nobody"]
-    nobody.open(task.begins_at)
-
-    expect(nobody.page.get_by_label("Password")).to_be_visible()
+    for task in TASKS:
+        with subtests.test(task=task.name):
+            nobody.open(task.begins_at)
+            expect(nobody.page.get_by_label("Password")).to_be_visible()
 
 
 def test_an_owner_deletes_a_workspace_and_it_is_gone(team):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from search.embedders.hashing import HashEmbedder
-from tests.integration.search.embedders.speaking import answer
+from tests.integration.search.embedders.endpoints import answer
 from tests.integration.search.rerank.stub import Exchange, serving
 
 #: As many components as the first embedder's, so that vectors of both could be compared by mistake.

@@ -13,7 +13,7 @@ from search.corpus import ensure_version
 from search.models import Chunk, EmbeddingSpace, Feedback, Judgement, Run, RunTopic, Source, Topic
 from search.wire.schemas import schema_names
 from tests.drills.fuzzing.pool import Pool
-from tests.integration.search.answers.making import make_answer
+from tests.integration.search.answers.factories import make_answer
 from tests.support.actors import make_member, make_workspace
 from tests.support.api import quarantine
 from tests.support.corpus import write

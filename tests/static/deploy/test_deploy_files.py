@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.acceptance.deploy.deployed import KUBERNETES, KUSTOMIZATIONS, checked, counting_roles, ours
-from tests.acceptance.deploy.image_files import IGNORED, Ignored, make_application
-from tests.acceptance.deploy.kustomized import build, containers
 from tests.acceptance.deploy.servers_by_tcp import DEPLOY, find_program
+from tests.static.deploy.deployed import KUBERNETES, KUSTOMIZATIONS, checked, counting_roles, ours
+from tests.static.deploy.kustomized import build, containers
+from tests.support.image_files import IGNORED, Ignored, make_application
 
 LINTERS = "install deploy/requirements-linters.txt in an environment whose bin folder is on the PATH"
 SCRIPTS = [
@@ -149,7 +149,8 @@ def test_units_run_verbs_that_exist_and_keep_to_themselves(unit):
     assert {"NoNewPrivileges=yes", "ProtectSystem=strict"} <= set(told.splitlines())
     verb = re.search(r"^ExecStart=/opt/kebab/\.venv/bin/kebab (\w+)", told, re.M)
     if verb is not None:
-        commands = {path.stem for path in DEPLOY.parent.glob("*/**/management/commands/*.py")}
+        folders = (DEPLOY.parent / name for name in ("kebab", "search", "ingest"))
+        commands = {path.stem for each in folders for path in each.glob("**/management/commands/*.py")}
         assert verb[1] in commands
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.deploy.deployed import COMPOSE, KUSTOMIZATIONS, checked, counting_roles, ours
-from tests.acceptance.deploy.kustomized import build, containers
 from tests.acceptance.deploy.servers_by_tcp import DEPLOY
+from tests.static.deploy.deployed import COMPOSE, KUSTOMIZATIONS, checked, counting_roles, ours
+from tests.static.deploy.kustomized import build, containers
 
 
 def test_no_secret_has_a_default():

@@ -1,0 +1,1 @@
+"""Faults planted one at a time, which the default tests must catch."""

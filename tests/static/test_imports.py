@@ -1,0 +1,109 @@
+"""The table of `docs/architecture.md`: which package may import which, read from the source alone."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.paths import ROOT
+
+PACKAGES = ("kebab", "search", "ingest")
+# The composition root: the one module of kebab that knows the other two.
+URL_TABLE = "kebab.urls"
+
+
+def modules() -> list[tuple[str, Path]]:
+    """Every module of ours with the file that holds it."""
+    return [(module_name(file), file) for package in PACKAGES for file in (ROOT / package).rglob("*.py")]
+
+
+def module_name(file: Path) -> str:
+    parts = file.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(source: str) -> Iterator[str]:
+    """The modules that a source imports anywhere, also in functions, by name or through importlib."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative imports are banned"
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
+            assert node.args
+            assert isinstance(node.args[0], ast.Constant), "an import that can't be read can't be checked"
+            yield str(node.args[0].value)
+
+
+def top(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def is_within(name: str, package: str) -> bool:
+    return name == package or name.startswith(f"{package}.")
+
+
+def forbidden(module: str, imported: str) -> bool:
+    """Whether `module` may not import `imported`."""
+    if top(imported) == "tests":
+        return True
+    if is_within(module, "search.retrieval"):
+        allowed = {*sys.stdlib_module_names, "numpy"}
+        return (
+            top(imported) not in allowed
+            and imported != "search"
+            and not is_within(imported, "search.retrieval")
+        )
+    if top(module) == "kebab":
+        return module != URL_TABLE and top(imported) in {"search", "ingest"}
+    return top(module) == "search" and top(imported) == "ingest"
+
+
+def test_every_import_is_one_that_the_table_allows():
+    found = [
+        f"{module} imports {imported}"
+        for module, file in modules()
+        for imported in imports(file.read_text())
+        if forbidden(module, imported)
+    ]
+    assert found == []
+
+
+def test_the_walk_sees_all_packages():
+    names = {module for module, _ in modules()}
+    assert {
+        "kebab.settings",
+        "search.engine",
+        "search.retrieval.types",
+        "ingest.jobs.run",
+        URL_TABLE,
+    } <= names
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "verdict"),
+    [
+        ("kebab.api.views", "import search.engine", True),
+        ("kebab.api.views", "def late():\n    from ingest.jobs import run", True),
+        ("kebab.api.views", "import importlib\nimportlib.import_module('search.engine')", True),
+        ("kebab.urls", "from search.api import urls", False),
+        ("kebab.urls", "import tests.support.servers", True),
+        ("search.engine", "from ingest.models import Job", True),
+        ("search.engine", "from kebab.people.models import Workspace", False),
+        ("ingest.jobs.run", "from search.corpus import Place", False),
+        ("ingest.jobs.run", "from tests.integration.search.corpus import making", True),
+        ("search.retrieval.types", "import json, numpy as np", False),
+        ("search.retrieval.types", "from search.retrieval import errors", False),
+        ("search.retrieval.types", "from search import engine", True),
+        ("search.retrieval.types", "import search.models", True),
+        ("search.retrieval.types", "from django.db import models", True),
+        ("search.retrieval.types", "from kebab import failpoints", True),
+        ("search.retrieval", "import blake3", True),
+    ],
+)
+def test_the_table_forbids_what_it_should(module, source, verdict):
+    assert any(forbidden(module, imported) for imported in imports(source)) is verdict

