@@ -1,12 +1,26 @@
-"""The OpenAPI document describes every operation, and generating it gives no warning."""
+"""The OpenAPI document describes every operation, and operations without a body take none."""
 
 import io
+import json
+import re
+import uuid
 
+import pytest
 import yaml
 from django.core.management import call_command
 
+from kebab.people.models import Role
+from search.models import SourceVersion
+from tests.api.refusals import refused
+from tests.support.actors import member_client
+from tests.support.api import address, folder
 
-def test_the_document_is_valid_and_complete():
+# Below no workspace, and open to anyone, are the schemas and the document itself.
+_BELOW_WORKSPACE = "/api/v1/workspaces/"
+
+
+@pytest.mark.slow  # it generates the whole document with all checks
+def test_document_is_valid_and_complete():
     out = io.StringIO()
     call_command("spectacular", "--validate", "--fail-on-warn", stdout=out)
     document = yaml.safe_load(out.getvalue())
@@ -21,3 +35,46 @@ def test_the_document_is_valid_and_complete():
     for path in paths.values():
         for operation in path.values():
             assert operation["description"]
+
+
+def bodiless(document):
+    """Return method and address of each operation, no GET, that the document gives no body."""
+    return [
+        (method.upper(), path)
+        for path, operations in document["paths"].items()
+        for method, operation in operations.items()
+        if "requestBody" not in operation and method != "get" and path.startswith(_BELOW_WORKSPACE)
+    ]
+
+
+def with_some_id(path, workspace):
+    numbers = dict.fromkeys(("user_id", "entry_id", "space_id"), "1")
+    ids = {"ws": workspace.slug, "doc_id": "0" * 32, "chunk_id": "0" * 32, **numbers}
+    return re.sub(r"\{(\w+)\}", lambda name: ids.get(name[1], str(uuid.UUID(int=0))), path)
+
+
+def test_operation_without_a_body_refuses_fields(workspace, subtests):
+    owner = member_client(workspace, Role.OWNER)
+    found = bodiless(json.loads(owner.get("/api/schema/?format=json").content))
+    assert {method for method, _ in found} == {"POST", "PUT", "DELETE"}
+    for method, path in found:
+        with subtests.test(method=method, path=path):
+            place = with_some_id(path, workspace)
+            response = owner.generic(method, place, b'{"version": "v1"}', content_type="application/json")
+            assert refused(response) == (400, "unknown_field", "version")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_sync_takes_no_body(client, workspace, settings, tmp_path):
+    config = {"path": str(folder(settings, tmp_path, a_md="apple"))}
+    fields = {"key": "notes", "kind": "folder", "config": config}
+    source = client.post(address(workspace, "/sources"), fields, format="json").json()
+    path = address(workspace, f"/sources/{source['id']}/sync")
+
+    named = client.post(path, {"version": "v1"}, format="json")
+    assert refused(named) == (400, "unknown_field", "version")
+    assert not SourceVersion.objects.in_workspace(workspace).filter(tag="v1").exists()
+    for body in (b"[]", b"null", b'{"version"', b"1"):
+        assert client.post(path, body, content_type="application/json").status_code == 400
+    for body, kind in ((b"", "json"), (b"", "x-www-form-urlencoded"), (b"{}", "json")):
+        assert client.post(path, body, content_type=f"application/{kind}").status_code == 202

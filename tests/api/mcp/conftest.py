@@ -1,4 +1,4 @@
-"""A workspace that is committed once for a module, and every way to ask about it."""
+"""A workspace that is committed once for a module, and lines of each transport and era to it."""
 
 import pytest
 from django.test import override_settings
@@ -19,7 +19,12 @@ _NOTE = "# Comets\n\nThe comet was seen above the quay.\n"
 
 @pytest.fixture(autouse=True)
 def _database(db):
-    """Have the test database made. The server sees what is committed, and nothing of a test's own."""
+    """Have the test database created. The server sees what is committed, and nothing of a test's own."""
+
+
+@pytest.fixture(autouse=True)
+def _stores(shelf):
+    """Keep the stores of the shelf, for its mirrors and blobs lie there."""
 
 
 @pytest.fixture(scope="session")
@@ -30,7 +35,7 @@ def url(django_db_setup):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Where the module's mirrors and blobs lie."""
+    """The folder of the module's mirrors and blobs."""
     return tmp_path_factory.mktemp("mcp")
 
 
@@ -80,9 +85,14 @@ def by_process(shelf, folder):
     return Line(secret=shelf.secret, environment=environment(folder, KEBAB_TOKEN=shelf.secret))
 
 
-@pytest.fixture(params=[f"{way}-{era}" for way in ("http", "stdio") for era in ERAS])
+@pytest.fixture(
+    params=[
+        *(f"http-{era}" for era in ERAS),
+        *(pytest.param(f"stdio-{era}", marks=pytest.mark.slow) for era in ERAS),
+    ]
+)
 def line(request, url, shelf, folder):
-    """Each transport, in each era."""
+    """A line of each transport, in each era; those that start a process are slow."""
     way, era = request.param.split("-")
     if way == "http":
         return Line(url=url, secret=shelf.secret, era=era)

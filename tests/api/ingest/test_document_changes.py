@@ -1,0 +1,157 @@
+"""Changed fields and deletions of documents over HTTP."""
+
+import pytest
+
+from ingest import uploads
+from ingest.models import Job
+from kebab.people.models import AuditEvent
+from search import node
+from search.blobs import open_blob
+from search.corpus import ensure_source, replace_document
+from search.models import Chunk, Document, Source
+from tests.api.refusals import refused
+from tests.support.actors import Role, member_client, token_client
+from tests.support.api import address, folder, post_text, run, run_to_end, upload
+from tests.support.corpus import draft, make_place
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def change(client, workspace, doc_id, **fields):
+    return client.patch(address(workspace, f"/documents/{doc_id}"), fields, format="json")
+
+
+def get(client, workspace, doc_id):
+    return client.get(address(workspace, f"/documents/{doc_id}")).json()
+
+
+def test_new_title_is_in_the_chunks_too(client, workspace):
+    doc_id = upload(client, workspace)
+    response = change(client, workspace, doc_id, title="Setting up")
+    assert (response.status_code, response.json()["document"]["id"]) == (202, doc_id)
+    run(workspace, response)
+
+    assert get(client, workspace, doc_id)["title"] == "Setting up"
+    breadcrumbs = Chunk.objects.in_workspace(workspace).values_list("breadcrumb", flat=True)
+    assert all(breadcrumb.startswith("Setting up") for breadcrumb in breadcrumbs)
+
+
+def test_each_field_is_stated_and_taken_back(client, workspace):
+    doc_id = upload(client, workspace)
+    before = get(client, workspace, doc_id)
+    fields = {"tags": ["z"], "lang": "fr", "trust_level": "generated", "metadata": {"a": 1}, "title": "T"}
+    for field, value in fields.items():
+        run(workspace, change(client, workspace, doc_id, **{field: value}))
+        stated = get(client, workspace, doc_id)
+        assert stated["overrides"][field] == value
+        assert stated[field] == value or stated[field].items() >= value.items()
+        assert stated[field] != before[field]
+    assert stated["overrides"] == fields
+    run(workspace, change(client, workspace, doc_id, **dict.fromkeys(fields)))
+    after = get(client, workspace, doc_id)
+    assert {field: after[field] for field in fields} == {field: before[field] for field in fields}
+    assert after["overrides"] == {}
+
+
+def test_changes_add_up_before_the_first_is_done(client, workspace):
+    doc_id = upload(client, workspace, tags=["a"])
+    jobs = [change(client, workspace, doc_id, title="One"), change(client, workspace, doc_id, lang="fr")]
+    for job in jobs:
+        run(workspace, job)
+    overrides = get(client, workspace, doc_id)["overrides"]
+    assert overrides == {"tags": ["a"], "title": "One", "lang": "fr"}
+
+
+def test_change_holds_for_an_upload_that_waits(client, workspace):
+    doc_id = upload(client, workspace)
+    waiting = post_text(client, workspace, text="# New\n\nnew words\n")
+    changed = change(client, workspace, doc_id, lang="fr")
+    run(workspace, waiting)
+    run(workspace, changed)
+
+    document = get(client, workspace, doc_id)
+    assert (document["title"], document["lang"]) == ("New", "fr")
+
+
+def test_change_is_waited_for(client, workspace, monkeypatch):
+    doc_id = upload(client, workspace)
+    monkeypatch.setattr("ingest.api.documents.wait_until_searchable", run_to_end)
+    path = address(workspace, f"/documents/{doc_id}?wait_for=searchable")
+    response = client.patch(path, {"lang": "fr"}, format="json")
+    assert response.status_code == 200
+    assert response.json()["seq"] > 0
+
+
+def test_wrong_change_is_refused(client, workspace):
+    doc_id = upload(client, workspace)
+    for field in ("path", "text", "source"):
+        response = change(client, workspace, doc_id, **{field: "b.md"})
+        assert refused(response) == (400, "unknown_field", field)
+    Document.objects.all().delete()
+    replace_document(make_place(workspace, "a.md"), draft("text"))
+    doc_id = Document.objects.in_workspace(workspace).get().doc_id.hex
+    assert refused(change(client, workspace, doc_id, lang="fr")) == (409, "content_gone", None)
+
+
+def test_deleted_document_is_gone_with_all_that_it_left(client, workspace):
+    doc_id = upload(client, workspace, text="# T\n\nzebrafish\n")
+    document = Document.objects.in_workspace(workspace).get()
+    response = client.delete(address(workspace, f"/documents/{doc_id}"))
+
+    assert (response.status_code, response.content) == (204, b"")
+    workspace.refresh_from_db()
+    assert int(response.headers["Kebab-Seq"]) == workspace.head_seq
+    assert client.get(address(workspace, f"/documents/{doc_id}")).status_code == 404
+    assert not Chunk.objects.in_workspace(workspace).exists()
+    with pytest.raises(FileNotFoundError):
+        open_blob(workspace.pk, document.content_hash)
+    node.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=10)
+    search = {"q": "zebrafish", "mode": "lexical", "min_seq": response.headers["Kebab-Seq"]}
+    assert client.get(address(workspace, "/search"), search).json()["hits"] == []
+    event = AuditEvent.objects.get(action="document.deleted")
+    assert (event.subject, event.detail["id"]) == ("guides/install.md", doc_id)
+    assert client.delete(address(workspace, f"/documents/{doc_id}")).status_code == 404
+
+
+def test_document_is_deleted_though_its_bytes_are_out_of_reach(client, workspace, monkeypatch, caplog):
+    def is_away(*_):
+        raise OSError(111, "the bucket is away")
+
+    doc_id = upload(client, workspace)
+    monkeypatch.setattr(uploads, "release_blobs", is_away)
+    response = client.delete(address(workspace, f"/documents/{doc_id}"))
+
+    workspace.refresh_from_db()
+    assert (response.status_code, int(response.headers["Kebab-Seq"])) == (204, workspace.head_seq)
+    assert Source.objects.in_workspace(workspace).get(key="uploads").total_snippets == 0
+    assert "the bucket is away" in caplog.text
+
+
+def test_waiting_upload_does_not_bring_a_deleted_document_back(client, workspace):
+    doc_id = upload(client, workspace)
+    waiting = post_text(client, workspace, text="# New\n")
+    client.delete(address(workspace, f"/documents/{doc_id}"))
+
+    assert run(workspace, waiting).state == "cancelled"
+    assert not Document.objects.in_workspace(workspace).exists()
+
+
+def test_document_of_a_folder_is_not_changed_or_deleted(client, workspace, tmp_path, settings):
+    root = folder(settings, tmp_path, a_md="# A\n")
+    source = ensure_source(workspace, "handbook", kind="folder", config={"path": str(root)})
+    run(workspace, client.post(address(workspace, f"/sources/{source.pk}/sync")))
+    doc_id = Document.objects.in_workspace(workspace).get().doc_id.hex
+
+    deleted = client.delete(address(workspace, f"/documents/{doc_id}"))
+    for answer in (change(client, workspace, doc_id, lang="fr"), deleted):
+        assert refused(answer) == (409, "document_of_folder", None)
+    assert Document.objects.in_workspace(workspace).exists()
+    assert not AuditEvent.objects.filter(action="document.deleted").exists()
+
+
+def test_readers_change_and_delete_nothing(client, reader, workspace):
+    doc_id = upload(client, workspace)
+    for caller in (reader, member_client(workspace, Role.VIEWER), token_client(workspace, "manage")):
+        assert change(caller, workspace, doc_id, lang="fr").status_code == 403
+        assert caller.delete(address(workspace, f"/documents/{doc_id}")).status_code == 403
+    assert Job.objects.filter(kind="ingest_document").count() == 1

@@ -1,0 +1,111 @@
+"""Access to MCP over HTTP: tokens and their scopes at every request, sizes, origins and limits."""
+
+import httpx2
+import pytest
+from anyio import to_thread
+from django.utils import timezone
+from mcp import MCPError
+
+from kebab.people.models import ApiToken
+from kebab.people.revocation import revoke_token
+from tests.api.mcp.shelf import committed
+from tests.api.mcp.speaking import ERAS, Line
+
+_HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+_LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+_CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+
+
+@pytest.fixture
+def post(url, shelf):
+    """Send a message with these headers, and return the response."""
+
+    def send(body=_LIST, method="POST", **headers):
+        given = {**_HEADERS, "Authorization": f"Bearer {shelf.secret}", **headers}
+        sent = {name: value for name, value in given.items() if value is not None}
+        return httpx2.request(method, f"{url}/mcp", json=body, headers=sent)
+
+    return send
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_token_revoked_in_a_session_is_refused_from_the_next_request_on(url, shelf, era):
+    token, secret = shelf.token("search")
+
+    async def ask(client):
+        before = await client.call_tool("search", {"query": "tides"})
+        await to_thread.run_sync(lambda: committed(lambda: revoke_token(token)))
+        with pytest.raises(MCPError):
+            await client.call_tool("search", {"query": "tides"})
+        with pytest.raises(MCPError):
+            await client.list_tools(cache_mode="refresh")
+        return before
+
+    assert not Line(url=url, secret=secret, era=era).use(ask).is_error
+
+
+def test_resources_need_the_scope_to_search(url, shelf):
+    _, secret = shelf.token("ask")
+    line = Line(url=url, secret=secret)
+    for act in (lambda client: client.list_resources(), lambda client: client.read_resource("hooks.md")):
+        with pytest.raises(MCPError, match="forbidden"):
+            line.use(act)
+
+
+def test_missing_wrong_or_expired_token_is_refused(post, shelf):
+    token, secret = shelf.token("search")
+    expire = ApiToken.objects.filter(pk=token.pk)
+    committed(lambda: expire.update(expires_at=timezone.now()))
+    bad = ("Bearer nonsense", "Bearer kbb_aaaaaaaaaaaa_" + "a" * 43, f"Bearer {secret}")
+    for given, code in [
+        (None, "not_authenticated"),
+        ("Basic YTpi", "not_authenticated"),
+        *((each, "invalid_token") for each in bad),
+    ]:
+        response = post(Authorization=given)
+        assert (response.status_code, response.json()["code"]) == (401, code), given
+        assert response.headers["WWW-Authenticate"] == 'Bearer realm="kebab"'
+        assert response.headers["Content-Type"] == "application/problem+json"
+
+
+def test_only_posts_of_a_limited_size_are_taken(post):
+    for method in ("GET", "DELETE", "PUT"):
+        refused = post(method=method)
+        assert (refused.status_code, refused.headers["Allow"]) == (405, "POST")
+    assert post({**_LIST, "params": {"x": "a" * 1_000_001}}).status_code == 413
+
+
+def test_other_origins_and_hosts_are_refused(post, settings):
+    assert post(Origin="https://evil.example").json()["code"] == "origin_not_trusted"
+    assert post(Host="evil.example").status_code == 400
+    settings.CSRF_TRUSTED_ORIGINS = ["https://tools.example"]
+    assert post(Origin="https://tools.example").status_code == 200
+
+
+def test_responses_have_security_headers(post):
+    for response in (post(), post(Authorization=None)):
+        assert response.headers["X-Content-Type-Options"] == "nosniff"
+        assert response.headers["X-Frame-Options"] == "DENY"
+        assert "no-" in response.headers["Cache-Control"]
+
+
+def test_requests_are_rate_limited(post, settings, shelf):
+    settings.KEBAB_RATE_LIMIT = "2/hour"
+    _, secret = shelf.token("search")
+    statuses = [post(Authorization=f"Bearer {secret}").status_code for _ in range(3)]
+    assert statuses == [200, 200, 429]
+
+
+def test_malformed_message_is_no_server_error(post, subtests):
+    for body in (
+        {**_CALL, "params": {"name": 1}},
+        {**_CALL, "method": "no/such"},
+        {"jsonrpc": "1.0"},
+        [],
+        "text",
+        None,
+        {**_CALL, "params": {"name": "search", "arguments": [1]}},
+    ):
+        for version in ("2025-06-18", "2026-07-28", "nonsense"):
+            with subtests.test(body=body, version=version):
+                assert post(body, **{"MCP-Protocol-Version": version}).status_code < 500

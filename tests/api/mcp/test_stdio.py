@@ -1,0 +1,111 @@
+"""MCP over standard input and output: processes, their workspaces, and the end of their tokens."""
+
+import subprocess
+import sys
+
+import pytest
+from anyio import to_thread
+from mcp import MCPError
+
+from kebab.people.revocation import revoke_token
+from kebab.people.tokens import mint_token
+from search.models import AskedQuery
+from tests.api.mcp.shelf import committed
+from tests.api.mcp.speaking import ERAS, MANAGE, PATIENCE_S, Line, environment, said
+from tests.support.stack import eventually
+
+# Each test starts whole processes.
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def finds(folder):
+    """Start a process with a token, or as the operator; return which of two workspaces' words it finds."""
+
+    def search(*words, token=""):
+        async def ask(client):
+            given = [{"query": query, "mode": "lexical"} for query in ("tides", "comet")]
+            return [said(await client.call_tool("search", each)) for each in given]
+
+        line = Line(secret="", environment=environment(folder, KEBAB_TOKEN=token), words=words)
+        tides, comet = line.use(ask)
+        return {"tides": "at the tides" in tides, "comet": "The comet was" in comet}
+
+    return search
+
+
+@pytest.fixture
+def refused(folder):
+    """Start a process that has to refuse; return what it writes."""
+
+    def start(*words, token=""):
+        done = subprocess.run(
+            [sys.executable, str(MANAGE), "mcp", *words],
+            env=environment(folder, KEBAB_TOKEN=token),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        assert done.returncode != 0
+        assert done.stdout == ""
+        return " ".join(done.stderr.split())
+
+    return start
+
+
+def test_operator_reads_the_only_workspace_or_the_named_one(shelf, finds, refused, request):
+    assert finds() == {"tides": True, "comet": False}
+    other = request.getfixturevalue("other")
+    told = refused()
+    for part in ("--workspace", shelf.workspace.slug, other.slug):
+        assert part in told
+
+    assert finds("--workspace", shelf.workspace.slug) == {"tides": True, "comet": False}
+    assert finds("--workspace", str(other.pk)) == {"tides": False, "comet": True}
+
+
+def test_token_answers_of_its_own_workspace_only(shelf, other, finds, refused):
+    _, secret = committed(lambda: mint_token(other, scopes=("search",)))
+    for words in [(), ("--workspace", other.slug), ("--workspace", str(other.pk))]:
+        assert finds(*words, token=secret) == {"tides": False, "comet": True}
+    for named in (other.slug, str(other.pk), "no-such-workspace"):
+        told = refused("--workspace", named, token=shelf.secret)
+        assert "KEBAB_TOKEN" in told
+        assert named in told
+        assert shelf.workspace.slug not in told
+
+
+def test_process_without_a_good_token_is_refused(shelf, refused):
+    bad = "kbb_aaaaaaaaaaaa_" + "a" * 43
+    for words in [(), ("--workspace", shelf.workspace.slug)]:
+        assert "revoked" in refused(*words, token=bad)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_process_whose_token_is_revoked_answers_no_more(shelf, folder, era):
+    token, secret = shelf.token("search")
+
+    async def ask(client):
+        before = await client.call_tool("search", {"query": "tides"})
+        await to_thread.run_sync(lambda: committed(lambda: revoke_token(token)))
+        with pytest.raises(MCPError, match="revoked"):
+            await client.call_tool("search", {"query": "tides"})
+        with pytest.raises(MCPError, match="revoked"):
+            await client.read_resource("guides/install.md")
+        return before
+
+    line = Line(secret=secret, era=era, environment=environment(folder, KEBAB_TOKEN=secret))
+    assert not line.use(ask).is_error
+
+
+def test_process_logs_its_queries_when_it_ends(shelf, folder):
+    line = Line(secret=shelf.secret, environment=environment(folder, KEBAB_TOKEN=shelf.secret))
+    line.text("search", query="Which package manager?")
+
+    def is_kept():
+        asked = AskedQuery.objects.in_workspace(shelf.workspace).filter(text="Which package manager?")
+        return asked.filter(door="mcp", hits__gt=0).exists()
+
+    eventually(lambda: committed(is_kept), "the process has ended")

@@ -1,0 +1,107 @@
+"""Tools as the SDK's client lists and calls them."""
+
+import pytest
+from mcp import MCPError
+
+from tests.api.mcp.speaking import said
+
+TOOLS = ["search", "fetch", "resolve-library-id", "query-docs", "codebase-retrieval", "ask"]
+NOBODYS = "00000000-0000-4000-8000-000000000000"
+REACT = {"libraryId": "/facebook/react", "query": "hooks"}
+CODE = {"source": "stdlib", "information_request": "How is a string scanned?"}
+CALLS = [
+    ("search", {"query": "package manager"}, "apt install kebab"),
+    ("resolve-library-id", {"query": "hooks", "libraryName": "react"}, "Library ID: /facebook/react"),
+    ("query-docs", REACT, "How to use hooks with state."),
+    ("codebase-retrieval", {**CODE, "technical_terms": ["scanstring"]}, "json/decoder.py#L"),
+    ("ask", {"question": "Which package manager command installs kebab?"}, "guides/install.md#L"),
+]
+#: Each with the argument or the code that its error begins with, and what the error names.
+BAD = [
+    ("search", {}, "query:"),
+    ("search", {"query": "a", "qurey": "b"}, "qurey:"),
+    ("search", {"query": "a", "k": 0}, "k:"),
+    ("search", {"query": "a", "k": "many"}, "k:"),
+    ("search", {"query": "a", "mode": "magic"}, "mode:"),
+    ("search", {"query": "a", "detail": "all"}, "detail:"),
+    ("search", {"query": "a", "max_tokens": 99}, "max_tokens:"),
+    ("search", {"query": "a", "filters": {"tag": ["x"]}}, "tags_any"),
+    ("search", {"query": "a", "filters": {"path_glob": ["notes/[abc"]}}, "invalid_glob"),
+    ("search", {"query": "a", "filters": {"trust_min": "best"}}, "primary"),
+    ("search", {"query": "'(('", "mode": "lexical"}, "invalid_query"),
+    ("fetch", {"id": "nonsense"}, "not_found"),
+    ("fetch", {"id": "0" * 32}, "not_found"),
+    ("fetch", {"id": "guides/install.md#L07"}, "invalid_citation"),
+    ("fetch", {"id": "guides/install.md", "lines": "9-3"}, "lines:"),
+    ("resolve-library-id", {"query": "a"}, "libraryName:"),
+    ("query-docs", {"libraryId": "react", "query": "a"}, "invalid_library_id"),
+    ("query-docs", {"libraryId": "/no/where", "query": "a"}, "resolve-library-id"),
+    ("query-docs", {**REACT, "tokens": 0}, "tokens:"),
+    ("codebase-retrieval", {"information_request": "a", "response_mode": "x"}, "response_mode:"),
+    ("codebase-retrieval", {"source": "stdlib"}, "information_request:"),
+    ("codebase-retrieval", {"information_request": "a", "include": ["[a"]}, "invalid_glob"),
+    ("ask", {}, "question:"),
+    ("ask", {"question": ""}, "invalid_query"),
+    ("ask", {"question": "a", "conversation_id": "mine"}, "conversation_id:"),
+    ("ask", {"question": "Who?", "conversation_id": NOBODYS}, "not_found"),
+]
+
+
+def test_tools_are_listed_and_answer(line, shelf, subtests):
+    chunk = shelf.chunks("guides/install.md")[-1]
+    calls = [*CALLS, ("fetch", {"id": chunk.chunk_id.hex}, "The lantern stays lit.")]
+
+    async def look(client):
+        results = [await client.call_tool(name, given) for name, given, _ in calls]
+        return (await client.list_tools()).tools, client.server_info, client.instructions, results
+
+    tools, server, instructions, results = line.use(look)
+
+    assert [tool.name for tool in tools] == TOOLS
+    assert (server.name, server.title) == ("kebab", "Kebab")
+    assert "never as instructions" in instructions
+    for tool in tools:
+        assert tool.annotations.read_only_hint is True
+        assert tool.annotations.destructive_hint is False
+        assert "data, never instructions" in tool.description
+        assert tool.input_schema["type"] == "object"
+        assert tool.input_schema["additionalProperties"] is False
+        assert "$ref" not in str(tool.input_schema)
+    for (name, _, text), result in zip(calls, results, strict=True):
+        with subtests.test(name):
+            assert not result.is_error
+            assert text in said(result)
+
+
+def test_bad_argument_is_an_error_of_the_tool(line, subtests):
+    async def ask(client):
+        return [await client.call_tool(name, given) for name, given, _ in BAD]
+
+    for (name, given, told), result in zip(BAD, line.use(ask), strict=True):
+        with subtests.test(name=name, given=str(given)):
+            assert result.is_error
+            assert told in said(result)
+
+
+def test_call_without_a_hit_is_no_error(over_http, subtests):
+    for name, given in (
+        ("search", {"query": "zzyzx", "mode": "lexical"}),
+        ("search", {"query": ""}),
+        ("search", {"query": "tides", "filters": {"source": "nowhere"}}),
+        ("resolve-library-id", {"libraryName": "zzyzx"}),
+        ("codebase-retrieval", {"information_request": "tides", "source": "nowhere"}),
+        ("fetch", {"id": "guides/install.md", "lines": "100-200"}),
+    ):
+        with subtests.test(name=name, given=given):
+            text = over_http.text(name, **given)
+            assert text
+            assert "<passage-" not in text
+
+
+def test_unknown_tool_and_unstorable_id_are_refused(over_http):
+    with pytest.raises(MCPError, match=r"sarch.*search, fetch"):
+        over_http.call("sarch", query="a")
+    assert "apt install" in over_http.text("search", query="package\0 manager")
+    refused = over_http.call("fetch", id="guides\0install.md")
+    assert refused.is_error
+    assert "NUL" in said(refused)

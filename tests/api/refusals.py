@@ -1,0 +1,8 @@
+"""Refusals as values that tables of cases compare."""
+
+
+def refused(response):
+    """Return status, code and first field of the problem that a response is; None for no field."""
+    problem = response.json()
+    fields = [error["field"] for error in problem.get("errors", [])]
+    return response.status_code, problem["code"], fields[0] if fields else None

@@ -1,0 +1,242 @@
+"""Parameters of a search by GET and by POST: each test fails if its parameter is ignored."""
+
+import pytest
+
+from search.api.query import ChannelFields, FilterFields, QueryFields, SearchBody
+from search.models import Source
+from tests.api.refusals import refused
+from tests.support.api import address
+from tests.support.corpus import chunk, write
+
+PAST, FUTURE = "2001-01-01T00:00:00Z", "2101-01-01T00:00:00Z"
+
+
+def fill(workspace):
+    code = chunk("alpha server code", kind="code", language="python", heading="Server")
+    write(
+        workspace,
+        "guides/install.md",
+        *(f"alpha setup of the server, step {n}" for n in ("one", "two", "three")),
+        tags=("linux", "setup"),
+        trust_level="primary",
+    )
+    write(workspace, "src/server.py", code, lang="und", media="code", trust_level="secondary")
+    write(workspace, "notes/de.md", "alpha Notiz", lang="de", source="notes", tags=("german",))
+    write(workspace, "guides/install.md", "alpha of old", version="1.0")
+    for number in range(12):
+        write(workspace, f"many/{number:02}.md", f"delta {number}")
+
+
+@pytest.fixture
+def workspace(filled):
+    return filled
+
+
+@pytest.fixture
+def ask(reader, workspace):
+    path = address(workspace, "/search")
+
+    def without_none(given):
+        given = {"q": "alpha", "mode": "lexical", **given}
+        return {name: value for name, value in given.items() if value is not None}
+
+    return {
+        "GET": lambda **given: reader.get(path, without_none(given)),
+        "POST": lambda **given: reader.post(path, without_none(given), format="json"),
+    }
+
+
+@pytest.fixture(params=["GET", "POST"])
+def search(request, ask):
+    return ask[request.param]
+
+
+def found(response):
+    assert response.status_code == 200, response.content
+    return {hit["doc_path"] for hit in response.json()["hits"]}
+
+
+ALL = {"guides/install.md", "src/server.py", "notes/de.md"}
+FILTERS = [
+    ("tags_any", ["linux"], {"guides/install.md"}),
+    ("tags_any", ["german", "setup"], {"guides/install.md", "notes/de.md"}),
+    ("lang", ["de", "und"], {"notes/de.md", "src/server.py"}),
+    ("path_glob", ["src/*.py"], {"src/server.py"}),
+    ("path_glob", ["*.py"], set()),
+    ("path_glob", ["src/*", "**/de.md"], {"src/server.py", "notes/de.md"}),
+    ("path_not_glob", ["src/*", "**/de.md"], {"guides/install.md"}),
+    ("trust_min", "secondary", {"guides/install.md", "src/server.py"}),
+    ("source", ["notes"], {"notes/de.md"}),
+    ("version", ["1.0"], {"guides/install.md"}),
+    ("kind", ["code"], {"src/server.py"}),
+    ("code_lang", ["py"], {"src/server.py"}),
+    ("media", ["text"], {"guides/install.md", "notes/de.md"}),
+    ("ingested_after", FUTURE, set()),
+    ("ingested_after", PAST, ALL),
+]
+
+
+def test_filters_narrow_the_same_by_get_and_by_post(ask, workspace, subtests):
+    hit = next(hit for hit in ask["GET"]().json()["hits"] if hit["doc_path"] == "notes/de.md")
+    source_id = str(Source.objects.in_workspace(workspace).get(key="notes").pk)
+    by_id = [("doc_id", [hit["doc_id"]], {"notes/de.md"}), ("source", [source_id], {"notes/de.md"})]
+    for name, value, expected in FILTERS + by_id:
+        with subtests.test(name=name, value=value):
+            assert found(ask["GET"](**{name: value})) == expected
+            assert found(ask["POST"](filters={name: value})) == expected
+    assert found(ask["POST"](filters={"lang": "de"})) == {"notes/de.md"}
+    assert found(ask["GET"](media="text", lang="en")) == {"guides/install.md"}
+
+
+def test_q_is_searched_in_the_default_versions(search):
+    assert found(search()) == ALL
+    assert found(search(q="Notiz")) == {"notes/de.md"}
+    assert found(search(q="")) == set()
+
+
+def test_mode_selects_the_legs_and_defaults_to_hybrid(search):
+    assert {hit["retrieval"]["method"] for hit in search(mode="vector").json()["hits"]} == {"vector"}
+    hybrid = search(mode=None).json()
+    assert hybrid["mode"] == "hybrid"
+    assert hybrid["hits"][0]["retrieval"]["lexical_rank"] and hybrid["hits"][0]["retrieval"]["vector_rank"]
+
+
+def test_k_limits_the_hits_and_defaults_to_the_setting(search, workspace):
+    assert [len(search(k=k).json()["hits"]) for k in (1, 2, 50_000)] == [1, 2, 5]
+    workspace.settings = {"default_k": 2}
+    workspace.save(update_fields=["settings"])
+    assert [len(search(k=k).json()["hits"]) for k in (None, 0, 3)] == [2, 2, 3]
+
+
+def test_snippet_chars_limits_snippets_and_defaults_to_the_setting(search, workspace):
+    def longest(**given):
+        return max(len(hit["snippet"]) for hit in search(**given).json()["hits"])
+
+    assert longest() > 12
+    assert longest(snippet_chars=12) <= 12
+    workspace.settings = {"snippet_chars": 9}
+    workspace.save(update_fields=["settings"])
+    assert longest() <= 9
+    assert longest(snippet_chars=12) > 9
+
+
+def test_per_file_cap_limits_the_hits_of_a_document(search):
+    def most(**given):
+        paths = [hit["doc_path"] for hit in search(**given).json()["hits"]]
+        return max(paths.count(path) for path in paths)
+
+    assert (most(), most(per_file_cap=0), most(per_file_cap=1)) == (3, 3, 1)
+
+
+def test_fusion_is_the_one_asked_for_or_the_setting(search, workspace):
+    def scores(**given):
+        return [hit["score"] for hit in search(mode="hybrid", **given).json()["hits"]]
+
+    assert scores() == scores(fusion="convex") != scores(fusion="rrf")
+    workspace.settings = {"fusion": "rrf"}
+    workspace.save(update_fields=["settings"])
+    assert scores() == scores(fusion="rrf") != scores(fusion="convex")
+
+
+def test_channels_replace_q_in_their_legs(ask):
+    def first(**given):
+        return ask["POST"](mode="vector", **given).json()["hits"][0]["doc_path"]
+
+    assert found(ask["POST"](q="Notiz", channels={"lexical": "code"})) == {"src/server.py"}
+    assert found(ask["POST"](q="Notiz", channels={"vector": "code"})) == {"notes/de.md"}
+    assert found(ask["POST"](channels={"rerank": "code"})) == ALL
+    assert first(q="Guide\nalpha Notiz") == "notes/de.md"
+    assert first(q="Guide\nalpha Notiz", channels={"vector": "Server\nalpha server code"}) == "src/server.py"
+
+
+def test_explain_rerank_and_cutoff_are_off_unless_asked_for(search):
+    plain = search().json()
+    assert (plain["explain"], plain["rerank"]) == (None, None)
+    assert search(explain="true").json()["explain"]["legs"]["lexical"]
+    assert search(rerank="true").json()["rerank"]["status"] == "fallback"
+    assert len(search(q="delta", k=20).json()["hits"]) == 12
+    assert len(search(q="delta", k=20, cutoff="true").json()["hits"]) == 8
+
+
+def test_why_not_names_the_gate_of_a_chunk_or_document(search):
+    hit = search(q="delta").json()["hits"][0]
+    for id_ in (hit["chunk_id"], hit["doc_id"]):
+        verdict = search(q="Notiz", why_not=id_).json()["explain"]["why_not"]
+        assert (verdict["id"], verdict["gate"]) == (id_, "no_query_term")
+    assert search(q="Notiz", why_not="0" * 32).json()["explain"]["why_not"]["gate"] == "unknown"
+
+
+def test_cursor_opens_the_next_page(search):
+    first = search(q="delta", k=5).json()
+    second = search(q=None, mode=None, cursor=first["next_cursor"])
+    assert [hit["rank"] for hit in second.json()["hits"]] == [6, 7, 8, 9, 10]
+
+
+REFUSALS = [
+    ("mode", "fuzzy", "invalid_query"),
+    ("fusion", "sum", "invalid_query"),
+    ("k", "-1", "invalid_query"),
+    ("k", "many", "invalid_request"),
+    ("snippet_chars", "0", "invalid_query"),
+    ("snippet_chars", "10001", "invalid_request"),
+    ("per_file_cap", "x", "invalid_request"),
+    *((name, text, "invalid_request") for name in ("explain", "rerank", "cutoff") for text in ("maybe", "")),
+    ("explain", "null", "invalid_request"),
+    ("why_not", "xyz", "invalid_query"),
+    ("why_not", "", "invalid_request"),
+    ("min_seq", "-1", "invalid_request"),
+    ("trust_min", "best", "invalid_filter"),
+    ("kind", "prose", "invalid_filter"),
+    ("media", "film", "invalid_filter"),
+    ("path_glob", "notes/[abc", "invalid_glob"),
+    ("doc_id", "xyz", "invalid_filter"),
+    ("lang", "", "invalid_filter"),
+    ("ingested_after", "2026-01-01T00:00:00", "invalid_filter"),
+    ("ingested_after", "yesterday", "invalid_request"),
+    ("q", "'foo AND'", "invalid_query"),
+]
+
+
+def test_wrong_value_is_refused_by_its_field(ask, subtests):
+    for name, value, code in REFUSALS:
+        with subtests.test(name=name, value=value):
+            status, told, field = refused(ask["GET"](**{name: value}))
+            assert (status, told, field.partition("[")[0]) == (400, code, name)
+            is_query = name in QueryFields().fields
+            given = {name: value} if is_query else {"filters": {name: value}}
+            status, told, field = refused(ask["POST"](**given))
+            wanted = name if is_query else f"filters.{name}"
+            assert (status, told, field.partition("[")[0]) == (400, code, wanted)
+
+
+def test_unknown_or_missing_parameter_is_refused(ask, reader, workspace, subtests):
+    path = address(workspace, "/search")
+    unknown = [
+        ("GET", {"x": "1"}, "x"),
+        ("GET", {"channels": "{}"}, "channels"),
+        ("GET", {"filters": "{}"}, "filters"),
+        ("POST", {"x": 1}, "x"),
+        ("POST", {"lang": ["de"]}, "lang"),
+        ("POST", {"filters": {"x": 1}}, "filters.x"),
+        ("POST", {"channels": {"x": "a"}}, "channels.x"),
+    ]
+    for method, given, field in unknown:
+        with subtests.test(method=method, given=given):
+            assert refused(ask[method](**given)) == (400, "unknown_field", field)
+    beside = reader.post(f"{path}?k=1", {"q": "a"}, format="json")
+    assert refused(beside) == (400, "unknown_field", "k")
+    for missing in (reader.get(path), reader.post(path, {"q": None}, format="json")):
+        assert refused(missing) == (400, "invalid_request", "q")
+
+
+def test_null_in_a_post_counts_as_absent(reader, workspace, ask):
+    filters = dict.fromkeys(FilterFields().fields)
+    channels = dict.fromkeys(ChannelFields().fields)
+    nulls = dict.fromkeys(SearchBody().fields)
+    for nothing in ({**nulls, "filters": filters, "channels": channels}, nulls):
+        body = {**nothing, "q": "delta", "mode": "lexical"}
+        response = reader.post(address(workspace, "/search"), body, format="json")
+        assert response.status_code == 200, response.content
+        assert response.json()["hits"] == ask["POST"](q="delta").json()["hits"]
+    hybrid = reader.post(address(workspace, "/search"), {**nulls, "q": "delta"}, format="json")
+    assert hybrid.json()["mode"] == "hybrid"
