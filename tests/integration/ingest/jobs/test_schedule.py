@@ -1,89 +1,145 @@
-"""Beat sends what is due by a steady clock: the time of day may be set back and forth meanwhile."""
+"""Syncs by schedule: the clock is Postgres', moved here by what stands in the rows."""
 
-from datetime import UTC, datetime, timedelta
+import shutil
+from datetime import timedelta
 
 import pytest
-from celery.beat import Scheduler
+from django.db.models.functions import Now
+from django.utils import timezone
 
-from kebab import schedule
-from kebab.celery import app
-from kebab.schedule import SteadyScheduler
+from ingest.jobs import schedule
+from ingest.jobs.request import request_sync
+from ingest.jobs.schedule import first_run, is_paused, request_due_syncs
+from ingest.models import Job
+from search.models import Source
+from tests.support.jobs import failure, fill, sync, work
 
-_PERIODS_S = {"sweep": 5.0, "rare": 60.0}
-_STEP_S = 0.5
-_BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-class Clocks:
-    """Stands for a machine's: one runs on, the other can be set."""
-
-    def __init__(self) -> None:
-        self.steady_s = 1_000.0
-        self.set_by = timedelta(0)
-
-    def time_of_day(self) -> datetime:
-        """Give what Celery goes by."""
-        return _BEGAN + self.set_by + timedelta(seconds=self.steady_s)
-
-
-class _Noting:
-    """Notes what would be sent."""
-
-    def apply_entry(self, entry, producer=None):
-        self.sent.append(entry.name)
-
-
-class NotingSteadily(_Noting, SteadyScheduler):
-    """Kebab's."""
-
-
-class NotingByTheTimeOfDay(_Noting, Scheduler):
-    """Celery's."""
+EVERY = 60
 
 
 @pytest.fixture
-def clocks(monkeypatch):
-    clocks = Clocks()
-    monkeypatch.setattr(app, "now", clocks.time_of_day)
-    monkeypatch.setattr(schedule, "monotonic", lambda: clocks.steady_s)
-    return clocks
+def scheduled(source):
+    """A source that is due, and was never synced."""
+    Source.objects.filter(pk=source.pk).update(**first_run(EVERY, at_once=True))
+    return source
 
 
-def scheduler_of(kind):
-    scheduler = kind(app, schedule={}, lazy=True)
-    scheduler.sent = []
-    scheduler.update_from_dict(
-        {name: {"task": name, "schedule": period_s} for name, period_s in _PERIODS_S.items()}
-    )
-    return scheduler
+def fresh(source):
+    return Source.objects.get(pk=source.pk)
 
 
-def sent_within(seconds, scheduler, clocks):
-    """How often each is sent from now on in so many seconds."""
-    scheduler.sent.clear()
-    for _ in range(int(seconds / _STEP_S)):
-        while scheduler.tick() == 0:
-            pass
-        clocks.steady_s += _STEP_S
-    return {name: scheduler.sent.count(name) for name in _PERIODS_S}
+def periods_until_next(source):
+    return (fresh(source).next_sync_at - timezone.now()).total_seconds() / 60 / EVERY
 
 
-@pytest.mark.parametrize("hours", [1, -1])
-def test_all_goes_on_when_the_clock_jumps(clocks, hours):
-    scheduler = scheduler_of(NotingSteadily)
-    for jump in (0, hours, -hours):
-        clocks.set_by += timedelta(hours=jump)
-        sent = sent_within(120, scheduler, clocks)
-        assert 20 <= sent["sweep"] <= 24
-        assert 1 <= sent["rare"] <= 2
+def is_due_in_a_period(source):
+    return 0.89 < periods_until_next(source) < 1.11
 
 
-def test_by_the_time_of_day_it_would_stand_still(clocks):
-    scheduler = scheduler_of(NotingByTheTimeOfDay)
-    assert sent_within(120, scheduler, clocks)["sweep"] > 20
-    clocks.set_by -= timedelta(hours=1)
-    assert sent_within(120, scheduler, clocks) == {"sweep": 0, "rare": 0}
+def request_next(source):
+    """Have the source be due, and its sync requested."""
+    Source.objects.filter(pk=source.pk).update(next_sync_at=Now() - timedelta(seconds=1))
+    assert request_due_syncs() == 1
+    return Job.objects.latest("created_at")
 
 
-def test_nothing_is_sent_before_its_time(clocks):
-    assert sent_within(5, scheduler_of(NotingSteadily), clocks) == {"sweep": 0, "rare": 0}
+def test_source_that_is_due_is_requested_once(scheduled):
+    assert (request_due_syncs(), request_due_syncs()) == (1, 0)
+    job = Job.objects.get()
+    assert (job.kind, job.source_id, job.requested_by) == ("sync_source", scheduled.pk, "schedule")
+    assert is_due_in_a_period(scheduled)
+
+
+def test_source_that_is_not_due_is_left_alone(source):
+    assert request_due_syncs() == 0
+    Source.objects.filter(pk=source.pk).update(**first_run(EVERY, at_once=False))
+    assert request_due_syncs() == 0
+    assert is_due_in_a_period(source)
+    Source.objects.filter(pk=source.pk).update(**first_run(None, at_once=False))
+    assert (request_due_syncs(), fresh(source).next_sync_at) == (0, None)
+    sync(source)
+    assert (fresh(source).next_sync_at, fresh(source).last_sync_at is None) == (None, False)
+
+
+def test_next_run_follows_the_end_of_the_last_one(scheduled, folder):
+    fill(folder, {"a.md": "# A\n"})
+    request_due_syncs()
+    assert work(Job.objects.get()).state == "succeeded"
+    source = fresh(scheduled)
+    assert source.last_sync_at > timezone.now() - timedelta(minutes=1)
+    assert (source.sync_failures, is_paused(source)) == (0, False)
+    assert is_due_in_a_period(source)
+
+
+@pytest.mark.parametrize("request_it", [sync, request_sync])
+def test_sync_that_somebody_requested_counts_as_a_run(scheduled, request_it):
+    request_it(scheduled)
+    assert request_due_syncs() == 0
+    assert Job.objects.filter(kind="sync_source").count() == 1
+    assert is_due_in_a_period(scheduled)
+
+
+def test_sync_of_a_part_does_not_delay_the_schedule(scheduled):
+    request_sync(scheduled, version="v1")
+    request_sync(scheduled, only_paths=["a.md"])
+    assert request_due_syncs() == 1
+    assert Job.objects.filter(payload={}, requested_by="schedule").count() == 1
+
+
+@pytest.mark.parametrize("part", [{"version": "v1"}, {"only_paths": ["a.md"]}])
+def test_end_of_a_sync_of_a_part_does_not_change_the_state_of_the_source(scheduled, folder, part):
+    fill(folder, {"a.md": "# A\n"})
+    sync(scheduled)
+    Source.objects.update(sync_failures=3, state="error")
+    before = fresh(scheduled)
+    sync(scheduled, **part)
+    assert fresh(scheduled).last_indexed_at > before.last_indexed_at
+    assert fresh(scheduled).state == "error"
+
+    Source.objects.update(state="indexed")
+    shutil.rmtree(folder)
+    failure(scheduled, **part)
+    assert fresh(scheduled).state == "indexed"
+    for name in ("sync_failures", "last_sync_at", "next_sync_at"):
+        assert getattr(fresh(scheduled), name) == getattr(before, name), name
+
+
+def test_source_of_which_only_a_part_was_read_is_indexed(source, folder):
+    fill(folder, {"a.md": "# A\n"})
+    sync(source, version="v1")
+    assert (fresh(source).state, fresh(source).last_sync_at) == ("indexed", None)
+
+
+def test_each_failure_doubles_the_pause_until_the_schedule_waits_for_a_success(scheduled, folder):
+    folder.rmdir()
+    pauses = []
+    for _ in range(schedule.MAX_FAILURES - 1):
+        assert work(request_next(scheduled)).state == "failed"
+        pauses.append(periods_until_next(scheduled))
+    assert [pytest.approx(factor, rel=0.11) for factor in (2, 4, 8, 16)] == pauses[:4]
+    work(request_next(scheduled))
+    source = fresh(scheduled)
+    assert (source.sync_failures, is_paused(source)) == (schedule.MAX_FAILURES, True)
+    assert (source.next_sync_at, request_due_syncs()) == (None, 0)
+
+    folder.mkdir()
+    sync(source)
+    source = fresh(source)
+    assert (is_paused(source), source.sync_failures) == (False, 0)
+    assert is_due_in_a_period(source)
+
+
+def test_stating_the_schedule_again_ends_its_pause(scheduled):
+    Source.objects.filter(pk=scheduled.pk).update(sync_failures=schedule.MAX_FAILURES, next_sync_at=None)
+    Source.objects.filter(pk=scheduled.pk).update(**first_run(EVERY, at_once=False))
+    assert not is_paused(fresh(scheduled))
+    request_next(scheduled)
+
+
+def test_cancelled_sync_is_no_failure(scheduled):
+    request_due_syncs()
+    job = Job.objects.get()
+    Job.objects.filter(pk=job.pk).update(cancel_requested=True)
+    assert work(job).state == "cancelled"
+    source = fresh(scheduled)
+    assert (source.sync_failures, source.last_sync_at is None) == (0, False)

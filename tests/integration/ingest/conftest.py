@@ -1,0 +1,91 @@
+"""Workspaces with sources, what the sources read, and queues that begin empty."""
+
+import pytest
+
+from ingest.jobs import hints
+from search import embedding
+from search.corpus import ensure_source
+from tests.integration.ingest.connectors.git.repositories import WrittenRepository
+from tests.integration.ingest.connectors.web.site import html, serving
+from tests.support.corpus import make_workspace
+
+GIT_FILES = {"README.md": "read\n", "docs/a.md": "alpha\n", "docs/b.md": "beta\n"}
+
+
+@pytest.fixture(autouse=True)
+def _empty_queues(servers):
+    queues = ("ingest", "embed", "mirror", "maintenance")
+    client = hints._redis()
+    client.delete(*queues)
+    yield
+    client.delete(*queues)
+    embedding.forget_queries()
+
+
+@pytest.fixture
+def workspace(transactional_db):
+    return make_workspace()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    root = tmp_path / "folder"
+    root.mkdir()
+    return root
+
+
+@pytest.fixture
+def source(workspace, folder):
+    return ensure_source(workspace, "notes", kind="folder", config={"path": str(folder)})
+
+
+@pytest.fixture
+def reachable_sites(settings):
+    """Sites on this machine may be read, and as fast as they answer."""
+    settings.KEBAB_PRIVATE_HOSTS = frozenset({"127.0.0.1"})
+    settings.KEBAB_CRAWL_REQUESTS_PER_S = 10_000
+    settings.KEBAB_CRAWL_LIMIT_S = 5
+
+
+@pytest.fixture
+def repository(tmp_path, settings):
+    """A repository of three files with one commit; copies of it lie in a data directory of the test's own."""
+    settings.KEBAB_DATA_DIR = tmp_path / "data"
+    made = WrittenRepository(tmp_path / "origin")
+    made.commit(GIT_FILES)
+    return made
+
+
+@pytest.fixture
+def git_source(workspace, repository):
+    """A source that reads it."""
+    return ensure_source(workspace, "repo", kind="git", config={"url": repository.url})
+
+
+@pytest.fixture
+def site():
+    """A site without pages."""
+    with serving() as running:
+        yield running
+
+
+@pytest.fixture
+def linked_site(site):
+    """A site of four pages that lead to each other."""
+    site.pages["/"] = html("Home", "/docs/", "guide.html")
+    site.pages["/docs/"] = html("Docs", "intro.html", "..")
+    site.pages["/docs/intro.html"] = html("Intro", "#top", "../guide.html?x=1")
+    site.pages["/guide.html"] = html("Guide")
+    return site
+
+
+@pytest.fixture
+def make_source(workspace, site):
+    """Return a function that makes a source of the site; `config` without an address begins at its root."""
+
+    def make(key="site", **config):
+        if not {"url", "sitemap"} & config.keys():
+            config["url"] = site.url()
+        return ensure_source(workspace, key, kind="web", config=config)
+
+    return make

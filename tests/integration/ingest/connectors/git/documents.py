@@ -1,0 +1,26 @@
+"""The documents that a git source has written, and the place of its copy."""
+
+from ingest.connectors.git.place import Place
+from search.corpus import ensure_source
+from search.models import Document, Source
+
+
+def texts(workspace, tag=""):
+    """Return the text of each document of a version, by path."""
+    documents = Document.objects.in_workspace(workspace).filter(version__tag=tag)
+    return {
+        document.path: "".join(chunk.text for chunk in document.chunks.order_by("ordinal"))
+        for document in documents
+    }
+
+
+def place_of(source):
+    return Place.of(source.workspace_id, source.pk)
+
+
+def source_of(workspace, url, *, key="repo", **fields):
+    """Return a source that reads the repository at `url`."""
+    source = ensure_source(workspace, key, kind="git", config={"url": url})
+    Source.objects.filter(pk=source.pk).update(**fields)
+    source.refresh_from_db()
+    return source

@@ -1,0 +1,129 @@
+"""Git runs nothing that a repository, a host or the user's configuration names."""
+
+import os
+import subprocess
+
+import pytest
+
+from ingest.connectors.git.address import read_address
+from ingest.connectors.git.environment import git_environment
+from ingest.connectors.git.place import Place
+from search.models import Document
+from tests.integration.ingest.connectors.git.documents import place_of, source_of
+from tests.integration.ingest.connectors.git.repositories import WrittenRepository
+from tests.support.jobs import counts, failure, indexed, sync
+
+
+@pytest.fixture
+def source(served_source):
+    return served_source
+
+
+@pytest.fixture
+def mark(tmp_path):
+    """A file that exists once a program has run that none may run."""
+    return tmp_path / "mark"
+
+
+def test_no_hook_of_the_copy_runs(served, source, mark):
+    sync(source)
+    hooks = place_of(source).git_dir / "hooks"
+    hooks.mkdir()
+    for name in ("reference-transaction", "post-checkout", "pre-auto-gc"):
+        (hooks / name).write_text(f"#!/bin/sh\ntouch {mark}\n")
+        (hooks / name).chmod(0o755)
+    served.commit({"a.md": "two\n"})
+    assert counts(sync(source))["updated"] == 1
+    assert not mark.exists()
+
+
+def test_filters_and_encodings_of_gitattributes_do_nothing(workspace, served, source, mark):
+    sync(source)
+    with (place_of(source).git_dir / "config").open("a") as config:
+        config.write(f'[filter "evil"]\n\tsmudge = touch {mark}\n\tclean = touch {mark}\n\trequired = true\n')
+        config.write(f'[diff "evil"]\n\ttextconv = touch {mark} ;\n\tcommand = touch {mark}\n')
+    attributes = b"*.md filter=evil diff=evil ident export-ignore eol=crlf working-tree-encoding=UTF-16\n"
+    served.commit({"a.md": "$Id$ as it is\n"})
+    entry = f"100644,{served.blob(attributes)},.gitattributes"
+    served.git("update-index", "--add", "--cacheinfo", entry)
+    served.git("commit", "--quiet", "--message=attributes")
+
+    assert counts(sync(source))["updated"] == 1
+    assert indexed(workspace)["a.md"] == ["$Id$ as it is"]
+    assert not mark.exists()
+
+
+def test_configuration_of_the_user_is_ignored(source, tmp_path, mark, monkeypatch):
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".gitconfig").write_text(f'[url "ext::touch {mark} "]\n\tinsteadOf = file://\n')
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(home / ".gitconfig"))
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+    monkeypatch.setenv("GIT_ALLOW_PROTOCOL", "ext")
+
+    assert counts(sync(source))["new"] == 2
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("field", ["alternates", "worktree", "link"])
+def test_folder_by_which_another_one_would_be_read_is_refused(workspace, served, tmp_path, field):
+    other = tmp_path / "served" / "other"
+    if field == "alternates":
+        WrittenRepository(other)
+        (other / ".git/objects/info/alternates").write_text(f"{served.root}/.git/objects\n")
+    elif field == "worktree":
+        served.git("worktree", "add", "--quiet", str(other))
+    else:
+        other.symlink_to(served.root)
+
+    said = "stands alone" if field == "alternates" else "itself"
+    assert said in failure(source_of(workspace, f"file://{other}"))
+
+
+def test_folder_with_links_among_its_objects_is_refused(workspace, served, tmp_path, subtests):
+    head = served.head()
+    paths = ("pack", "pack/pack-1.pack", head[:2], f"{head[:2]}/{head[2:]}", "info")
+    for key, path in enumerate(paths):
+        with subtests.test(path=path):
+            other = WrittenRepository(tmp_path / "served" / path.replace("/", "-"))
+            link = other.root / ".git/objects" / path
+            if link.is_dir():
+                link.rmdir()
+            link.parent.mkdir(exist_ok=True)
+            link.symlink_to(served.root / ".git/objects" / path)
+            assert "stands alone" in failure(source_of(workspace, other.url, key=f"r{key}"))
+
+
+def test_repository_whose_name_begins_with_the_folders_is_not_read_instead(workspace, served, tmp_path):
+    beside = tmp_path / "served" / "plain"
+    beside.mkdir()
+    served.root.rename(tmp_path / "served" / "plain.git")
+    assert "no repository" in failure(source_of(workspace, f"file://{beside}"))
+
+
+def test_repository_of_another_user_that_is_allowed_by_name_is_read(served, source):
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a folder away")
+    for folder, names, files in os.walk(served.root):
+        for name in (".", *names, *files):
+            os.chown(os.path.join(folder, name), 65_534, 65_534)  # noqa: PTH118  # what os.walk gives
+    assert counts(sync(source))["new"] == 2
+
+
+def test_repository_with_sha256_names_is_read(workspace, tmp_path):
+    root = tmp_path / "sha256"
+    root.mkdir()
+    subprocess.run(["git", "init", "-q", "-b", "main", "--object-format=sha256", str(root)], check=True)  # noqa: S607
+    repository = WrittenRepository.__new__(WrittenRepository)
+    repository.root = root
+    repository.commit({"a.md": "alpha\n"})
+
+    assert counts(sync(source_of(workspace, repository.url))) == {"seen": 1, "new": 1, "parser_calls": 1}
+    assert len(Document.objects.get().source_revision) == 64
+
+
+def test_numeric_address_needs_no_name_resolved_to_it(tmp_path):
+    for url, is_held in (("https://[2001:db8::1]/a", False), ("https://x.org/a", True)):
+        with git_environment(Place(tmp_path), read_address(url), ["2001:db8::1"], None) as environment:
+            assert ("x.org:443:[2001:db8::1]" in environment.values()) is is_held

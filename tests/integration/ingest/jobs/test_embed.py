@@ -1,0 +1,181 @@
+"""Embedding jobs embed every chunk, no text twice, and lose no request for more."""
+
+import pytest
+
+from ingest.jobs import embed as embedding_work
+from ingest.jobs import run
+from ingest.jobs.request import request_embedding
+from ingest.models import Job
+from ingest.tasks import run_embedding_task
+from kebab.tenancy.acting import acting_nowhere
+from search.corpus import replace_document
+from search.embedders.hashing import HashEmbedder
+from search.models import ChunkVector, EmbeddingSpace
+from search.vectors.fill import count_without_vector, store_vectors
+from tests.support.corpus import chunk, draft, make_place, make_workspace, write
+from tests.support.jobs import Killed, die, embed, expire, work
+
+
+@pytest.fixture
+def embedded(monkeypatch):
+    """The texts that were embedded, in order."""
+    seen, real = [], HashEmbedder.embed_passages
+
+    def counted(self, texts):
+        seen.extend(texts)
+        return real(self, texts)
+
+    monkeypatch.setattr(HashEmbedder, "embed_passages", counted)
+    return seen
+
+
+def test_every_chunk_gets_its_vector_and_a_second_job_embeds_nothing(workspace, embedded):
+    write(workspace, "a.md", *(f"text {n}" for n in range(150)))
+    job = embed(workspace)
+    assert (job.state, job.items_done, job.items_total, job.calls) == ("succeeded", 150, 150, 150)
+    assert count_without_vector(EmbeddingSpace.objects.get()) == 0
+    assert len(embedded) == 150
+    again = embed(workspace)
+    assert (again.state, again.calls, len(embedded)) == ("succeeded", 0, 150)
+
+
+def test_equal_texts_are_embedded_once_however_many_there_are(workspace, embedded):
+    write(workspace, "a.md", *["same"] * 200)
+    write(workspace, "b.md", "same", "different")
+    job = embed(workspace)
+    assert sorted(embedded) == ["Guide\ndifferent", "Guide\nsame"]
+    assert (job.calls, ChunkVector.objects.count()) == (2, 202)
+    write(workspace, "renamed.md", "same", "different")
+    assert (embed(workspace).calls, ChunkVector.objects.count()) == (0, 204)
+
+
+def test_long_embedding_yields_to_that_of_another_workspace(workspace, monkeypatch):
+    monkeypatch.setattr(embedding_work, "_TURN_S", -1.0)
+    other = make_workspace()
+    jobs = []
+    for each in (workspace, other):
+        write(each, "a.md", "text")
+        jobs.append(request_embedding(each.pk))
+    with acting_nowhere():
+        run_embedding_task(str(workspace.pk), str(jobs[0].pk))
+    begun = Job.objects.get(pk=jobs[0].pk)
+    # Its batch took longer than its turn, and is kept: two that wait for each other come to their ends.
+    assert (begun.state, begun.items_done) == ("running", 1)
+    monkeypatch.undo()
+    assert [work(job).state for job in reversed(jobs)] == ["succeeded", "succeeded"]
+
+
+def test_breadcrumb_is_embedded_with_the_text(workspace, embedded):
+    write(workspace, "a.md", chunk("one", heading="Guide > Setup"), chunk("two", 1, heading=""))
+    embed(workspace)
+    assert sorted(embedded) == ["Guide > Setup\none", "two"]
+
+
+def test_text_that_changes_while_it_is_embedded_gets_no_stale_vector(workspace, monkeypatch):
+    place = make_place(workspace)
+    replace_document(place, draft(chunk("one", heading="Before")))
+    store = store_vectors
+
+    def change_first(space, chunks, vectors):
+        monkeypatch.setattr(embedding_work, "store_vectors", store)
+        replace_document(place, draft(chunk("one", heading="After")))
+        return store(space, chunks, vectors)
+
+    monkeypatch.setattr(embedding_work, "store_vectors", change_first)
+    embed(workspace)
+    assert not ChunkVector.objects.exists()
+    embed(workspace)
+    assert ChunkVector.objects.count() == 1
+
+
+def test_text_that_is_written_while_a_job_runs_is_embedded_before_it_ends(workspace, monkeypatch):
+    write(workspace, "a.md", "one")
+    store = embedding_work._store
+
+    def write_more(job_work, space, *batch):
+        store(job_work, space, *batch)
+        monkeypatch.setattr(embedding_work, "_store", store)
+        write(workspace, "b.md", "two")
+        assert request_embedding(workspace.pk).pk == job_work.job.pk
+
+    monkeypatch.setattr(embedding_work, "_store", write_more)
+    job = embed(workspace)
+    assert (job.state, job.items_done, ChunkVector.objects.count()) == ("succeeded", 2, 2)
+
+
+def test_request_that_comes_when_the_work_has_just_ended_is_not_lost(workspace, monkeypatch):
+    write(workspace, "a.md", "one")
+    end = run._end
+
+    def wish_first(lease, state, error=""):
+        monkeypatch.setattr(run, "_end", end)
+        write(workspace, "b.md", "two")
+        request_embedding(workspace.pk)
+        end(lease, state, error)
+
+    monkeypatch.setattr(run, "_end", wish_first)
+    job = embed(workspace)
+    assert job.state == "running"
+    assert work(job).state == "succeeded"
+    assert ChunkVector.objects.count() == 2
+
+
+@pytest.fixture
+def at_second_batch(monkeypatch):
+    """Return a function that has another called before the second batch is stored."""
+
+    def at(call):
+        store, stored = embedding_work._store, []
+
+        def call_and_store(*arguments):
+            stored.append(1)
+            if len(stored) == 2:
+                call(*arguments)
+            store(*arguments)
+
+        monkeypatch.setattr(embedding_work, "_store", call_and_store)
+
+    return at
+
+
+def test_job_that_was_killed_resumes_behind_what_it_stored(workspace, embedded, at_second_batch):
+    write(workspace, "a.md", *(f"text {n}" for n in range(150)))
+    at_second_batch(die)
+    with pytest.raises(Killed):
+        embed(workspace)
+    assert ChunkVector.objects.count() == 64
+    expire(Job.objects.get())
+    embedded.clear()
+    job = work(Job.objects.get())
+    assert (job.state, job.items_done, len(embedded)) == ("succeeded", 150, 150 - 64)
+
+
+def test_another_model_than_the_live_space_fails_the_job_and_names_the_setting(workspace):
+    write(workspace, "a.md", "one")
+    embed(workspace)
+    EmbeddingSpace.objects.update(revision="0")
+    write(workspace, "b.md", "two")
+    job = embed(workspace)
+    assert (job.state, "KEBAB_EMBEDDER" in job.error) == ("failed", True)
+    assert ChunkVector.objects.count() == 1
+
+
+def test_job_without_an_embedder_does_nothing(workspace, settings):
+    settings.KEBAB_EMBEDDER = "none"
+    write(workspace, "a.md", "one")
+    assert embed(workspace).state == "succeeded"
+    assert not EmbeddingSpace.objects.exists()
+
+
+def test_embedding_job_is_cancelled_between_batches(workspace, monkeypatch):
+    write(workspace, "a.md", *(f"text {n}" for n in range(150)))
+    store = embedding_work._store
+
+    def cancel_after(job_work, *arguments):
+        store(job_work, *arguments)
+        Job.objects.update(cancel_requested=True)
+        job_work.keeper._look(renew=False)
+
+    monkeypatch.setattr(embedding_work, "_store", cancel_after)
+    assert embed(workspace).state == "cancelled"
+    assert ChunkVector.objects.count() == 64

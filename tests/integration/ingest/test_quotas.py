@@ -1,0 +1,117 @@
+"""Quotas refuse more documents, bytes and jobs; what a workspace has stays, and can be replaced."""
+
+import pytest
+from django.utils import timezone
+
+from ingest.job_changes import retry_job
+from ingest.jobs.request import request_sync
+from ingest.models import Job, Unreadable
+from ingest.quarantine_changes import retry_quarantined
+from ingest.source_changes import make_version, sync_source
+from ingest.uploads import Upload, accept_upload
+from kebab.api.errors import RateLimited, TooLarge
+from kebab.people.operator import the_operator
+from kebab.people.reader import OPERATOR
+from search.corpus import ensure_source, ensure_version
+from search.models import Document
+from tests.support.api import quarantine
+from tests.support.jobs import counts, fill, sync, work
+
+
+def limit(workspace, **limits):
+    workspace.quota = limits
+    workspace.save(update_fields=["quota"])
+
+
+def handed_in(workspace, path, content):
+    upload = Upload(source="uploads", path=path, version="", content=content)
+    return accept_upload(workspace, upload, reader=OPERATOR, requested_by="").job
+
+
+def paths(workspace):
+    return set(Document.objects.in_workspace(workspace).values_list("path", flat=True))
+
+
+def test_upload_beyond_the_documents_or_bytes_is_refused_and_a_replacement_is_not(workspace):
+    limit(workspace, documents=1)
+    work(handed_in(workspace, "a.md", b"alpha"))
+    with pytest.raises(TooLarge, match="1 documents"):
+        handed_in(workspace, "b.md", b"beta")
+    work(handed_in(workspace, "a.md", b"12345678"))
+    limit(workspace, bytes=10)
+    with pytest.raises(TooLarge, match="10 bytes"):
+        handed_in(workspace, "a.md", b"12345678901")
+    work(handed_in(workspace, "a.md", b"1234"))
+    work(handed_in(workspace, "b.md", b"123456"))
+    assert paths(workspace) == {"a.md", "b.md"}
+
+
+def test_sync_of_a_full_workspace_adds_nothing_and_updates(workspace, folder, source):
+    limit(workspace, documents=2)
+    fill(folder, {"a.md": "alpha\n", "b.md": "beta\n", "c.md": "gamma\n"})
+    report = sync(source)
+    assert (report["new"], report["failed"], report["failed_by_reason"]) == (2, 1, {"over_quota": 1})
+    entry = Unreadable.objects.in_workspace(workspace).get()
+    assert entry.reason == "over_quota"
+    (updated,) = sorted(paths(workspace))[:1]
+    fill(folder, {updated: "another text\n"})
+    assert counts(sync(source))["updated"] == 1
+
+    limit(workspace, documents=3)
+    work(request_sync(source, only_paths=[entry.path]))
+    assert paths(workspace) == {"a.md", "b.md", "c.md"}
+
+
+def test_more_jobs_than_may_wait_are_refused_with_a_time_to_retry(workspace):
+    limit(workspace, jobs=2)
+    jobs = [handed_in(workspace, f"{name}.md", name.encode()) for name in "ab"]
+    with pytest.raises(RateLimited, match="2 jobs") as refused:
+        handed_in(workspace, "c.md", b"c")
+    assert refused.value.retry_after_s == 30
+    work(jobs[0])
+    handed_in(workspace, "c.md", b"c")
+
+
+def failed(workspace, **fields):
+    return Job.objects.create(workspace=workspace, state="failed", finished_at=timezone.now(), **fields)
+
+
+def retried(source):
+    return retry_job(
+        the_operator(source.workspace), failed(source.workspace, kind="sync_source", source=source)
+    )
+
+
+def read_again(source):
+    entries = Unreadable.objects.in_workspace(source.workspace)
+    entry = entries.first() or quarantine(source.workspace, ensure_version(source), "a.md")
+    return retry_quarantined(the_operator(source.workspace), entry)
+
+
+def read_as_version(source):
+    return make_version(the_operator(source.workspace), source, tag="v1", title="")
+
+
+def synced(source):
+    return sync_source(the_operator(source.workspace), source)
+
+
+@pytest.mark.parametrize("ask", [retried, read_again, read_as_version, synced])
+def test_every_request_for_a_job_is_refused_while_as_many_as_may_wait(workspace, source, ask):
+    limit(workspace, jobs=1)
+    handed_in(workspace, "a.md", b"a")
+    with pytest.raises(RateLimited) as refused:
+        ask(source)
+    assert refused.value.code == "too_many_jobs"
+    assert not Job.objects.filter(source=source, state="queued").exists()
+    limit(workspace, jobs=2)
+    ask(source)
+    assert Job.objects.filter(source=source, state="queued").exists()
+
+
+def test_request_without_a_job_that_counts_is_not_refused(workspace):
+    limit(workspace, jobs=1)
+    handed_in(workspace, "a.md", b"a")
+    uploads = ensure_source(workspace, "uploads", kind="upload")
+    assert read_as_version(uploads).job is None
+    assert retry_job(the_operator(workspace), failed(workspace, kind="embed")).kind == "embed"

@@ -1,0 +1,141 @@
+"""Every Celery task finds what it works on, though a worker acts in no workspace by itself."""
+
+from datetime import timedelta
+from threading import Event
+
+import pytest
+from django.conf import settings
+from django.utils import timezone
+
+from ingest.jobs.request import cancel, request_embedding, request_sync
+from ingest.models import Job, JobKind
+from kebab.api.models import IdempotencyKey
+from kebab.celery import app
+from kebab.people.workspaces import store_settings
+from kebab.tenancy.acting import acting_nowhere
+from search import node
+from search.blobs import has_blob, keep_blob
+from search.mirror.follow import MirrorFollower
+from search.models import AskedQuery, Change, ChunkVector, Document, EmbeddingSpace, KeptAnswer, Source
+from tests.integration.search.answers.factories import make_answer
+from tests.pages.insight.making import make_query
+from tests.support.corpus import write
+from tests.support.jobs import fill, grow_old, upload
+from tests.support.searching import sync
+
+LONG_AGO = timezone.now() - timedelta(days=365)
+
+
+def a_job_that_nobody_was_told_of(workspace, source):
+    job = Job.objects.create(workspace=workspace, kind=JobKind.SYNC_SOURCE, source=source)
+    return (), lambda: Job.objects.get(pk=job.pk).hinted_at is not None
+
+
+def a_source_whose_time_has_come(workspace, source):
+    Source.objects.update(sync_every_minutes=60, next_sync_at=LONG_AGO)
+    return (), Job.objects.filter(source=source.pk, kind=JobKind.SYNC_SOURCE).exists
+
+
+def a_space_that_was_kept_long_enough(workspace, source):
+    space = {"model": "m", "revision": "1", "dim": 2, "state": "retired", "retire_at": LONG_AGO}
+    EmbeddingSpace.objects.create(workspace=workspace, **space)
+    return (), Job.objects.filter(workspace=workspace, kind=JobKind.EMBED).exists
+
+
+def an_answer_of_last_year(workspace, source):
+    store_settings(workspace, {"answers_kept_days": 30})
+    write(workspace, "a.md", "text")
+    make_answer(Document.objects.get(path="a.md"), created_at=LONG_AGO)
+    return (), lambda: not KeptAnswer.objects.exists()
+
+
+def a_query_of_last_year(workspace, source):
+    make_query(workspace, "apple", asked_at=LONG_AGO)
+    return (), lambda: not AskedQuery.objects.exists()
+
+
+def an_answer_of_yesterday(workspace, source):
+    times = {"claimed_at": LONG_AGO, "created_at": LONG_AGO}
+    asked = {"actor": "token:1", "key": "k", "target": "POST /", "request_sha256": b"0"}
+    IdempotencyKey.objects.create(workspace=workspace, **asked, **times)
+    return (), lambda: not IdempotencyKey.objects.exists()
+
+
+def two_changes_of_last_year(workspace, source):
+    for path in ("a.md", "b.md"):
+        write(workspace, path, "text")
+    Change.objects.update(at=LONG_AGO)
+    return (), lambda: Change.objects.count() == 1
+
+
+def bytes_that_are_not_kept_any_more(workspace, source):
+    forgotten = keep_blob(workspace.pk, b"nothing needs it")
+    grow_old(workspace)
+    failed = cancel(upload(workspace, "a.md", b"kept for a retry"))
+    Job.objects.filter(pk=failed.pk).update(finished_at=LONG_AGO)
+    kept = [forgotten, failed.payload["blob"]]
+    return (), lambda: not any(has_blob(workspace.pk, blob) for blob in kept)
+
+
+def a_folder_to_read(workspace, source):
+    job = request_sync(source)
+    return (str(workspace.pk), str(job.pk)), Document.objects.filter(path="a.md").exists
+
+
+def text_without_a_vector(workspace, source):
+    write(workspace, "a.md", "text")
+    job = request_embedding(workspace.pk)
+    return (str(workspace.pk), str(job.pk)), ChunkVector.objects.exists
+
+
+def a_document_that_no_mirror_has(workspace, source):
+    seq = write(workspace, "a.md", "text").seq
+    return (str(workspace.pk),), lambda: node.mirror_seq(workspace.pk) == seq
+
+
+#: By a task's name: prepares its work, and gives the task's arguments and whether the work is done.
+WORK = {
+    "api.prune_idempotency_keys": an_answer_of_yesterday,
+    "ingest.end_spaces": a_space_that_was_kept_long_enough,
+    "ingest.release_expired": bytes_that_are_not_kept_any_more,
+    "ingest.request_due_syncs": a_source_whose_time_has_come,
+    "ingest.run_embedding": text_without_a_vector,
+    "ingest.run_job": a_folder_to_read,
+    "ingest.sweep": a_job_that_nobody_was_told_of,
+    "search.prune_answers": an_answer_of_last_year,
+    "search.prune_changes": two_changes_of_last_year,
+    "search.prune_queries": a_query_of_last_year,
+    "search.sync_mirror": a_document_that_no_mirror_has,
+}
+
+
+def test_every_task_is_listed_here():
+    app.loader.import_default_modules()
+    ours = {name for name in app.tasks if not name.startswith("celery.")}
+    scheduled = {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
+
+    assert ours == WORK.keys()
+    assert scheduled <= ours
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_task_does_its_work_wherever_its_worker_acts(workspace, source, folder, mirrors, name):
+    fill(folder, {"a.md": "text\n"})
+    arguments, is_done = WORK[name](workspace, source)
+    assert not is_done()
+    app.loader.import_default_modules()
+    with acting_nowhere():
+        app.tasks[name](*arguments)
+
+    assert is_done()
+
+
+def test_mirror_follower_sees_all_workspaces(workspace, mirrors):
+    write(workspace, "a.md", "text")
+    sync(workspace)
+    seq = write(workspace, "b.md", "text").seq
+    assert node.mirror_seq(workspace.pk) < seq
+    with acting_nowhere():
+        assert MirrorFollower(mirrors, Event()).catch_up()
+
+    assert node.mirror_seq(workspace.pk) == seq
