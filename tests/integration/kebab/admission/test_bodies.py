@@ -1,5 +1,3 @@
-"""Which bodies are short, and how much of them is held at once."""
-
 import asyncio
 
 import pytest
@@ -9,31 +7,31 @@ from kebab.admission import bodies
 from kebab.admission.bodies import SHORT_BYTES, HeldBody, HeldBytes, is_short
 from kebab.admission.gate import Gate
 from kebab.admission.turns import Refused, Turns
-from tests.integration.kebab.admission.calling import LONG, ROOM, App, asking
+from tests.integration.kebab.admission.callers import LONG, ROOM, App, callers_of
+
+LENGTHS = [
+    ({}, True),
+    ({b"content-length": b"0"}, True),
+    ({b"content-length": b"%d" % SHORT_BYTES}, True),
+    ({b"content-length": b"%d" % (SHORT_BYTES + 1)}, False),
+    ({b"content-length": b"0" * 12 + b"9999999"}, False),
+    ({b"content-length": b"0" * 12 + b"99"}, True),
+    ({b"content-length": b"0" * 5_000}, True),
+    ({b"content-length": b"9" * 5_000}, False),
+    ({b"content-length": b"-1"}, False),
+    ({b"content-length": b"\xb2"}, False),
+    ({b"content-length": b""}, False),
+    ({b"transfer-encoding": b"chunked"}, False),
+]
 
 
-@pytest.mark.parametrize(
-    ("headers", "is_it"),
-    [
-        ({}, True),
-        ({b"content-length": b"0"}, True),
-        ({b"content-length": b"%d" % SHORT_BYTES}, True),
-        ({b"content-length": b"%d" % (SHORT_BYTES + 1)}, False),
-        ({b"content-length": b"0" * 12 + b"9999999"}, False),
-        ({b"content-length": b"0" * 12 + b"99"}, True),
-        ({b"content-length": b"0" * 5_000}, True),
-        ({b"content-length": b"9" * 5_000}, False),
-        ({b"content-length": b"-1"}, False),
-        ({b"content-length": b"\xb2"}, False),
-        ({b"content-length": b""}, False),
-        ({b"transfer-encoding": b"chunked"}, False),
-    ],
-)
-def test_a_body_is_as_short_as_its_length_says_however_that_is_written(headers, is_it):
-    assert is_short({"type": "http", "headers": list(headers.items())}) is is_it
+def test_body_is_short_by_its_content_length_however_that_is_written(subtests):
+    for headers, expected in LENGTHS:
+        with subtests.test(headers=headers):
+            assert is_short({"type": "http", "headers": list(headers.items())}) is expected
 
 
-def test_what_is_held_is_bounded_and_free_again_once_it_is_given():
+def test_held_bytes_are_bounded_and_free_once_the_body_is_read_again():
     async def run():
         held = HeldBytes(10)
 
@@ -56,11 +54,10 @@ def test_what_is_held_is_bounded_and_free_again_once_it_is_given():
     asyncio.run(run())
 
 
-def test_more_bodies_than_a_process_holds_are_refused_and_those_without_one_are_not():
+def test_more_bodies_than_a_process_holds_are_refused_and_requests_without_one_are_not():
     async def run():
         app, held = App(), HeldBytes(10)
-        gate = Gate(app, Turns(ROOM), Turns(ROOM), held=held)
-        async with asking(gate) as callers:
+        async with callers_of(Gate(app, Turns(ROOM), Turns(ROOM), held=held)) as callers:
             callers.ask("/w/a/x", parts=(b"12345678", None))
             await callers.settle()
             callers.ask("/w/b/x", parts=(b"123",))
@@ -74,7 +71,7 @@ def test_more_bodies_than_a_process_holds_are_refused_and_those_without_one_are_
 
 
 def reading(environ, start_response):
-    """A view that reads its body, and says so when it can't."""
+    """Read the body, and answer 400 if it doesn't come."""
     try:
         environ["wsgi.input"].read()
     except OSError:
@@ -96,10 +93,10 @@ def no_patience(monkeypatch):
 
 
 @pytest.mark.parametrize("make", [lambda: WSGIMiddleware(reading, workers=1), lambda: defective])
-def test_who_falls_silent_in_a_long_body_is_waited_for_no_longer(no_patience, make):
+def test_silence_in_a_long_body_is_answered_with_408(no_patience, make):
     async def run():
         turns, long_bodies = Turns(ROOM), Turns(ROOM)
-        async with asking(Gate(make(), turns, long_bodies)) as callers:
+        async with callers_of(Gate(make(), turns, long_bodies)) as callers:
             callers.ask("/w/a/x", parts=(b"12", b"34", None), headers=LONG)
             assert await callers.answered(1) == {("/w/a/x", 408): 1}
             await callers.end()
@@ -108,27 +105,20 @@ def test_who_falls_silent_in_a_long_body_is_waited_for_no_longer(no_patience, ma
     asyncio.run(run())
 
 
-def test_once_the_answer_has_begun_a_body_may_come_as_slowly_as_it_likes(no_patience):
+def test_silence_is_no_matter_once_the_answer_has_begun_or_the_body_has_ended(no_patience):
     async def answering(scope, receive, send):
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await receive()
 
     async def run():
-        turns = Turns(ROOM)
-        async with asking(Gate(answering, turns)) as callers:
+        turns, app = Turns(ROOM), App()
+        async with callers_of(Gate(answering, turns)) as callers:
             callers.ask("/w/a/x", parts=(None,), headers=LONG)
             await callers.answered(1)
             await callers.settle()
             assert turns.n_lent == 1
         assert callers.statuses == {("/w/a/x", 200): 1}
-
-    asyncio.run(run())
-
-
-def test_whoever_has_sent_all_is_waited_for_as_long_as_the_answer_takes(no_patience):
-    async def run():
-        app = App()
-        async with asking(Gate(app, Turns(ROOM))) as callers:
+        async with callers_of(Gate(app, Turns(ROOM))) as callers:
             callers.ask("/w/a/x", parts=(b"12", b"34"), headers=LONG)
             await callers.settle()
             app.may_begin.set()

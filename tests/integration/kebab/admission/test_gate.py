@@ -1,5 +1,3 @@
-"""Who is let in to an application, by the address of a request and by how its body comes."""
-
 import asyncio
 import uuid
 
@@ -10,7 +8,7 @@ from kebab.admission.bodies import HeldBytes
 from kebab.admission.gate import Gate
 from kebab.admission.turns import Room, Turns
 from kebab.health import probes
-from tests.integration.kebab.admission.calling import LONG, ROOM, App, asking
+from tests.integration.kebab.admission.callers import LONG, ROOM, App, callers_of
 
 WORKSPACE = uuid.UUID("0b7e3cb6-5a55-4d3f-9a4e-0a5d2f6c1b90")
 SPELLINGS = [
@@ -24,10 +22,10 @@ SPELLINGS = [
 
 
 @pytest.mark.parametrize("form", ["/api/v1/workspaces/{}/search", "/w/{}/search"])
-def test_all_ways_to_write_a_workspaces_id_take_turns_as_one(form):
+def test_all_spellings_of_a_workspace_id_take_turns_as_one(form):
     async def run():
         app = App()
-        async with asking(Gate(app, Turns(ROOM))) as callers:
+        async with callers_of(Gate(app, Turns(ROOM))) as callers:
             callers.ask(*[form.format(spelling) for spelling in SPELLINGS] * 3)
             await callers.settle()
             assert app.n_inside == ROOM.slots_of_one
@@ -42,10 +40,10 @@ def test_all_ways_to_write_a_workspaces_id_take_turns_as_one(form):
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/version"), ("POST", "/healthz"), ("GET", "/login")])
-def test_what_is_of_no_workspace_takes_turns_as_well(method, path):
+def test_requests_outside_workspaces_take_turns_too(method, path):
     async def run():
         app = App()
-        async with asking(Gate(app, Turns(ROOM))) as callers:
+        async with callers_of(Gate(app, Turns(ROOM))) as callers:
             callers.ask(*[path] * 50, method=method)
             await callers.settle()
             assert app.n_inside == ROOM.slots_of_one
@@ -58,10 +56,10 @@ def test_what_is_of_no_workspace_takes_turns_as_well(method, path):
 
 
 @pytest.mark.parametrize("long_bodies", [None, Turns(ROOM)])
-def test_who_sends_no_body_has_no_turn(long_bodies):
+def test_request_has_no_turn_before_its_short_body_is_there(long_bodies):
     async def run():
         app, turns = App(), Turns(ROOM)
-        async with asking(Gate(app, turns, long_bodies)) as callers:
+        async with callers_of(Gate(app, turns, long_bodies)) as callers:
             for parts in [(None,), (b"some of it", None)]:
                 callers.ask(*["/w/a/x"] * 50, parts=parts, headers=[(b"content-length", b"20")])
             await callers.settle()
@@ -73,11 +71,11 @@ def test_who_sends_no_body_has_no_turn(long_bodies):
     asyncio.run(run())
 
 
-def test_long_bodies_take_turns_by_workspace_and_who_sends_too_many_is_told_so():
+def test_long_bodies_take_turns_by_workspace_and_one_too_many_is_429():
     async def run():
         app = App()
         long_bodies = Turns(Room(slots=4, waiting=16, wait_s=0.05))
-        async with asking(Gate(app, Turns(ROOM), long_bodies)) as callers:
+        async with callers_of(Gate(app, Turns(ROOM), long_bodies)) as callers:
             callers.ask(*["/w/a/x"] * 3, headers=LONG)
             await callers.settle()
             callers.ask("/w/b/x", headers=LONG)
@@ -92,34 +90,31 @@ def test_long_bodies_take_turns_by_workspace_and_who_sends_too_many_is_told_so()
     asyncio.run(run())
 
 
-@pytest.mark.parametrize(
-    ("tail", "request_"),
-    [
-        ("search", {"query": b"q=a&min_seq=7", "method": "GET"}),
-        ("search", {"query": b"q=a&min_seq=%37", "method": "GET"}),
-        ("search", {"query": b"min%5fseq=+7&q=a", "method": "GET"}),
-        ("search", {"query": b"q=a&min_seq=7", "method": "GET", "headers": LONG}),
-        ("search", {"parts": (b'{"q": "a", "min_', b'seq" : 7}')}),
-        ("search", {"parts": (b'{"q": "a", "min_seq": "7"}',)}),
-        ("search", {"parts": (rb'{"q": "a", "min\u005Fseq": "+7"}',)}),
-        ("search/bulk", {"parts": (b'{"queries": [{"q": "a"}, {"q": "b","min_seq":7}]}',)}),
-        ("search/bulk", {"headers": [(b"content-length", b"4000000")]}),
-        ("context-pack", {"parts": (b'{"min_seq": 7}',)}),
-    ],
-)
-def test_searches_that_may_wait_for_a_change_leave_threads_to_those_that_do_not(tail, request_):
-    async def run():
+WAITING_SEARCHES = [
+    ("search", {"query": b"q=a&min_seq=7", "method": "GET"}),
+    ("search", {"query": b"q=a&min_seq=%37", "method": "GET"}),
+    ("search", {"query": b"min%5fseq=+7&q=a", "method": "GET"}),
+    ("search", {"query": b"q=a&min_seq=7", "method": "GET", "headers": LONG}),
+    ("search", {"parts": (b'{"q": "a", "min_', b'seq" : 7}')}),
+    ("search", {"parts": (b'{"q": "a", "min_seq": "7"}',)}),
+    ("search", {"parts": (rb'{"q": "a", "min\u005Fseq": "+7"}',)}),
+    ("search/bulk", {"parts": (b'{"queries": [{"q": "a"}, {"q": "b","min_seq":7}]}',)}),
+    ("search/bulk", {"headers": [(b"content-length", b"4000000")]}),
+    ("context-pack", {"parts": (b'{"min_seq": 7}',)}),
+]
+OTHER_SEARCHES = [b'{"q": "min_seq", "min_seq": null}', b'{"min_seq"  :  null, "q": "\\"min_seq\\": 7"}']
+
+
+def test_searches_that_may_wait_for_a_change_leave_threads_to_the_others(subtests):
+    async def run(tail, request):
         app, waiting = App(), Turns(Room(slots=4, waiting=200, wait_s=60.0))
         gate = Gate(app, Turns(ROOM), Turns(Room(slots=100, waiting=0, wait_s=0.0)), waiting)
-        async with asking(gate) as callers:
+        async with callers_of(gate) as callers:
             paths = [f"/api/v1/workspaces/{name}/{tail}" for name in "ab"]
-            callers.ask(*paths * 20, **request_)
+            callers.ask(*paths * 20, **request)
             await callers.settle()
             assert (app.n_inside, waiting.n_lent) == (4, 4)
-            for body in (
-                b'{"q": "min_seq", "min_seq": null}',
-                b'{"min_seq"  :  null, "q": "\\"min_seq\\": 7"}',
-            ):
+            for body in OTHER_SEARCHES:
                 callers.ask(*["/api/v1/workspaces/c/search"] * 2, parts=(body,))
             await callers.settle()
             assert app.inside["/api/v1/workspaces/c/search"] == 4
@@ -128,10 +123,12 @@ def test_searches_that_may_wait_for_a_change_leave_threads_to_those_that_do_not(
         assert {status for _, status in callers.statuses} == {200}
         assert waiting.n_lent == 0
 
-    asyncio.run(run())
+    for tail, request in WAITING_SEARCHES:
+        with subtests.test(tail=tail, request=request):
+            asyncio.run(run(tail, request))
 
 
-def test_of_the_threads_of_the_views_half_may_wait_for_changes():
+def test_half_of_the_threads_of_the_views_may_wait_for_changes():
     gate = asgi._app_of({"type": "http", "path": "/api/v1/x", "headers": [], "query_string": b"min_seq=1"})
     assert gate._searches_that_wait._room.slots == gate._turns._room.slots // 2
 
@@ -146,15 +143,15 @@ def test_of_the_threads_of_the_views_half_may_wait_for_changes():
         (b"a=wait_for=", False),
     ],
 )
-def test_who_waits_for_a_document_is_beside_the_other_views_however_they_say_so(query, is_waiting):
+def test_uploads_that_wait_have_threads_of_their_own(query, is_waiting):
     scope = {"type": "http", "path": "/api/v1/workspaces/a/documents", "headers": [], "query_string": query}
     assert (asgi._app_of(scope) is asgi._awaiting) is is_waiting
 
 
-def test_what_lasts_takes_a_turn_until_its_answer_begins():
+def test_lasting_answer_takes_a_turn_until_it_begins():
     async def run():
         app, turns = App(lasts=True), Turns(ROOM)
-        async with asking(Gate(app, turns, until_begun=True)) as callers:
+        async with callers_of(Gate(app, turns, until_begun=True)) as callers:
             callers.ask(*["/w/a/ask"] * 100)
             await callers.settle()
             callers.ask("/w/b/ask")
@@ -167,7 +164,7 @@ def test_what_lasts_takes_a_turn_until_its_answer_begins():
     asyncio.run(run())
 
 
-def test_what_lasts_has_a_place_besides_and_its_body_comes_whole_through_both_gates():
+def test_lasting_answer_has_a_second_turn_and_its_body_passes_both_gates_whole():
     heard = []
 
     async def app(scope, receive, send):
@@ -179,7 +176,7 @@ def test_what_lasts_has_a_place_besides_and_its_body_comes_whole_through_both_ga
         held, beginning = HeldBytes(), Turns(ROOM)
         lasting = Turns(Room(slots=4, waiting=0, wait_s=0.0))
         gate = Gate(Gate(app, beginning, held=held, until_begun=True), lasting, held=held)
-        async with asking(gate) as callers:
+        async with callers_of(gate) as callers:
             callers.ask(*["/w/a/ask"] * 4, parts=(b"all ", b"of it"))
             statuses = await callers.answered(4)
             assert statuses == {("/w/a/ask", 200): 3, ("/w/a/ask", 503): 1}
@@ -190,24 +187,23 @@ def test_what_lasts_has_a_place_besides_and_its_body_comes_whole_through_both_ga
     asyncio.run(run())
 
 
-@pytest.mark.parametrize("path", sorted(probes.PATHS))
-def test_a_probe_comes_to_no_gate(path):
-    scope = {"type": "http", "path": path, "headers": [], "query_string": b""}
-
-    assert asgi._app_of({**scope, "method": "GET"}) is probes.application
-    assert isinstance(asgi._app_of({**scope, "method": "POST"}), Gate)
-
-
-def test_what_ends_before_it_has_begun_gives_its_turn_back():
+def test_failure_before_the_answer_begins_gives_the_turn_back():
     async def failing(scope, receive, send):
         raise RuntimeError
 
     async def run():
         turns = Turns(ROOM)
-        async with asking(Gate(failing, turns, until_begun=True)) as callers:
+        async with callers_of(Gate(failing, turns, until_begun=True)) as callers:
             callers.ask("/w/a/ask")
             with pytest.raises(RuntimeError):
                 await callers.end()
         assert turns.n_lent == 0
 
     asyncio.run(run())
+
+
+def test_probe_passes_no_gate():
+    for path in sorted(probes.PATHS):
+        scope = {"type": "http", "path": path, "headers": [], "query_string": b""}
+        assert asgi._app_of({**scope, "method": "GET"}) is probes.application
+        assert isinstance(asgi._app_of({**scope, "method": "POST"}), Gate)

@@ -2,18 +2,18 @@
 
 import json
 
-import pytest
 from django.http import QueryDict
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kebab.admission.spellings import in_json, in_query
+from search.api.query import AwaitedSeqField
 
 NAME = "min_seq"
 
 
 def spelled(escape):
-    """Spellings of the name, of its neighbours and of nothing."""
+    """Return spellings of the name, of its neighbours and of nothing."""
     letters = [
         st.sampled_from([letter, escape % ord(letter), (escape % ord(letter)).upper().replace("U", "u")])
         for letter in NAME
@@ -33,7 +33,7 @@ def spelled(escape):
     ),
     st.sampled_from(["&", "&&", ";"]),
 )
-def test_a_field_of_a_query_is_seen_when_django_reads_it(pairs, between):
+def test_query_field_is_seen_exactly_when_django_reads_it(pairs, between):
     query = between.join(name + value for name, value in pairs)
     assert bool(in_query(NAME).search(query.encode())) is (NAME in QueryDict(query))
 
@@ -43,15 +43,14 @@ def test_a_field_of_a_query_is_seen_when_django_reads_it(pairs, between):
     st.sampled_from(["", " ", "\n\t  "]),
     st.sampled_from(["7", '"7"', '"+7"', "[]", "null"]),
 )
-def test_a_field_of_a_body_is_seen_when_json_has_it_and_it_is_not_null(name, space, value):
+def test_body_field_is_seen_exactly_when_json_has_it_and_it_is_not_null(name, space, value):
     body = f'{{"q": "min_seq", "filters": [{{"{name}"{space}:{space}{value}}}]}}'
     (inner,) = json.loads(body)["filters"]
     assert bool(in_json(NAME).search(body.encode())) is (inner.get(NAME) is not None)
 
 
-@pytest.mark.parametrize("value", ["7", "+7", " 7", "007", "7.0", "\u0667"])
-def test_what_a_search_takes_for_a_number_is_seen(value):
-    from search.api.query import AwaitedSeqField
-
-    assert AwaitedSeqField().run_validation(value) == 7
-    assert in_json(NAME).search(json.dumps({NAME: value}).encode())
+def test_number_that_a_search_accepts_is_seen(subtests):
+    for value in ("7", "+7", " 7", "007", "7.0", "\u0667"):
+        with subtests.test(value=value):
+            assert AwaitedSeqField().run_validation(value) == 7
+            assert in_json(NAME).search(json.dumps({NAME: value}).encode())

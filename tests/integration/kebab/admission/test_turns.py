@@ -1,5 +1,3 @@
-"""Slots are lent in turn over the workspaces, and what there is no room for is refused."""
-
 import asyncio
 from contextlib import suppress
 
@@ -11,7 +9,7 @@ ROOM = Room(slots=4, waiting=6, wait_s=5.0)
 
 
 class Crowd:
-    """Requests that ask for slots; each notes its name when it has one, and keeps it until it is told."""
+    """Requests that ask for slots; each keeps its slot until `finish`."""
 
     def __init__(self, room: Room = ROOM) -> None:
         self.turns = Turns(room)
@@ -49,12 +47,13 @@ class Crowd:
                 await task
 
 
-def played(scene):
-    """Run a scene with a crowd, and give the crowd."""
+def played(asking, giving_back=""):
+    """Return who is served and who is refused when these workspaces ask and then give back."""
 
     async def run():
         crowd = Crowd()
-        await scene(crowd)
+        await crowd.ask(*asking)
+        await crowd.finish(*giving_back)
         await crowd.settle()
         found = (list(crowd.served), list(crowd.refused))
         await crowd.leave()
@@ -64,46 +63,34 @@ def played(scene):
     return asyncio.run(run())
 
 
-def test_one_workspace_leaves_a_quarter_of_the_slots_to_others():
-    async def scene(crowd):
-        await crowd.ask("a", "a", "a", "a", "b")
+#: Who asks, who is served, who is refused and whether by their own doing.
+SCENES = [
+    ("one workspace leaves a quarter of the slots to others", "aaaab", "aaab", []),
+    (
+        "a full queue refuses the workspace that fills it, not a newcomer",
+        "aaabaaaaaac",
+        "aaab",
+        [("a", True)],
+    ),
+    ("a full queue refuses one more of the longest", "aaabaaaaaaa", "aaab", [("a", True)]),
+    ("a workspace alone is refused for the load, not for its own doing", "aaaaaaaaaa", "aaa", [("a", False)]),
+]
 
-    assert played(scene) == (["a", "a", "a", "b"], [])
+
+def test_slots_are_lent_and_refused_by_workspace(subtests):
+    for name, asking, served, refused in SCENES:
+        with subtests.test(scene=name):
+            assert played(asking) == (list(served), refused)
 
 
 def test_slots_go_round_the_workspaces_that_wait():
-    async def scene(crowd):
-        await crowd.ask("a", "a", "a", "b", "a", "a", "a", "b", "c")
-        await crowd.finish("a", "a", "b")
-
-    served, refused = played(scene)
+    served, refused = played("aaabaaabc", "aab")
     assert served[:4] == ["a", "a", "a", "b"]
     assert sorted(served[4:]) == ["a", "b", "c"]
     assert refused == []
 
 
-def test_a_full_queue_refuses_the_workspace_that_fills_it_and_not_the_newcomer():
-    async def scene(crowd):
-        await crowd.ask(*"aaa", "b", *"aaaaaa", "c")
-
-    assert played(scene) == (["a", "a", "a", "b"], [("a", True)])
-
-
-def test_a_full_queue_refuses_one_more_of_the_longest():
-    async def scene(crowd):
-        await crowd.ask(*"aaa", "b", *"aaaaaaa")
-
-    assert played(scene) == (["a", "a", "a", "b"], [("a", True)])
-
-
-def test_who_is_alone_is_told_of_the_load_and_not_of_others():
-    async def scene(crowd):
-        await crowd.ask(*"aaa", *"aaaaaaa")
-
-    assert played(scene) == (["a", "a", "a"], [("a", False)])
-
-
-def test_who_waits_too_long_is_refused_and_its_place_is_free():
+def test_waiting_too_long_is_refused_and_frees_the_place():
     async def run():
         turns = Turns(Room(slots=1, waiting=1, wait_s=0.01))
         await turns.take("a")
@@ -117,7 +104,7 @@ def test_who_waits_too_long_is_refused_and_its_place_is_free():
     asyncio.run(run())
 
 
-def test_who_has_left_takes_no_slot():
+def test_client_that_has_left_takes_no_slot():
     async def run():
         turns = Turns(Room(slots=1, waiting=1, wait_s=5.0))
         await turns.take("a")
@@ -131,7 +118,7 @@ def test_who_has_left_takes_no_slot():
     asyncio.run(run())
 
 
-def test_a_slot_that_was_lent_in_the_moment_of_leaving_is_given_back():
+def test_slot_lent_in_the_moment_of_leaving_is_given_back():
     async def run():
         turns = Turns(Room(slots=1, waiting=1, wait_s=5.0))
         await turns.take("a")

@@ -11,7 +11,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 
 class Collector:
-    """What has been sent so far."""
+    """Spans that have been sent so far."""
 
     def __init__(self) -> None:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(self))
@@ -20,11 +20,11 @@ class Collector:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The address at which it listens."""
         return f"http://127.0.0.1:{self._server.server_port}"
 
     def spans(self) -> list[tuple[str, Any]]:
-        """Give all spans, each with the role of the process that took it."""
+        """Return all spans, each with the role of the process that took it."""
         found = []
         for body in list(self.bodies):
             for resource in ExportTraceServiceRequest.FromString(body).resource_spans:

@@ -1,4 +1,4 @@
-"""Processes that count, and what is read of them."""
+"""Processes that count, and readers of their counts."""
 
 import subprocess
 import sys
@@ -33,7 +33,7 @@ for line in sys.stdin:
 
 
 class Counting:
-    """A process that counts what it is told to."""
+    """A process that counts as the test tells it to."""
 
     def __init__(self, folder: Path, role: str, limit_bytes: int = 0) -> None:
         self.process = subprocess.Popen(
@@ -46,18 +46,18 @@ class Counting:
 
     @property
     def pid(self) -> str:
-        """Its pid, as labels have it."""
+        """The pid as a label."""
         return str(self.process.pid)
 
     def do(self, line: str) -> None:
-        """Have it run a line, and wait until it has."""
+        """Let it run a line of Python and wait for the end."""
         assert self.process.stdin and self.process.stdout
         self.process.stdin.write(f"{line}\n")
         self.process.stdin.flush()
         assert self.process.stdout.readline() == "done\n"
 
     def end(self) -> None:
-        """Kill it."""
+        """Kill the process."""
         self.process.kill()
         self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout):
@@ -66,7 +66,7 @@ class Counting:
 
 @pytest.fixture
 def counting(tmp_path: Path) -> Iterator[Callable[..., Counting]]:
-    """Give what starts a process that counts in the folder of the test."""
+    """Return what starts a process that counts in the folder of the test."""
     started: list[Counting] = []
 
     def start(role: str, **options: int) -> Counting:
@@ -79,7 +79,7 @@ def counting(tmp_path: Path) -> Iterator[Callable[..., Counting]]:
 
 
 def samples(text: str) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
-    """Give the samples of an exposition by name and labels, as another implementation reads them."""
+    """Return the samples of an exposition by name and labels, as another implementation reads them."""
     return {
         (sample.name, frozenset(sample.labels.items())): sample.value
         for family in text_string_to_metric_families(text)
@@ -89,7 +89,7 @@ def samples(text: str) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
 
 @pytest.fixture
 def read(tmp_path: Path) -> Callable[[], dict]:
-    """Give what reads all processes that live."""
+    """Return what reads the counts of all live processes."""
     reader = ProcessReader(tmp_path)
 
     def read() -> dict:
@@ -101,5 +101,5 @@ def read(tmp_path: Path) -> Callable[[], dict]:
 
 
 def named(name: str, **labels: str) -> tuple[str, frozenset[tuple[str, str]]]:
-    """Give the key of a sample."""
+    """Return the key of a sample."""
     return name, frozenset(labels.items())

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,32 +28,32 @@ class Observed:
     client: Client
 
     def text(self, token: str = TOKEN) -> str:
-        """Give what `/metrics` says."""
+        """Return the text of `/metrics`."""
         given = {"Authorization": f"Bearer {token}"} if token else {}
         answer = httpx.get(f"{self.stack.url}/metrics", headers=given, timeout=10)
         assert answer.status_code == 200
         return answer.text
 
     def metrics(self) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
-        """Give the samples of `/metrics`."""
+        """Return the samples of `/metrics`."""
         return samples(self.text())
 
     def total(self, name: str, /, **labels: str) -> float:
-        """Give the sum of the samples with these labels."""
+        """Return the sum of the samples with these labels."""
         wanted = labels.items()
         return sum(
             value for (found, of), value in self.metrics().items() if found == name and wanted <= set(of)
         )
 
     def lines(self, name: str) -> list[dict[str, Any]]:
-        """Give the lines of a process's log."""
+        """Return the lines of a process's log."""
         log = (self.stack.data_dir / "logs" / f"{name}.log").read_text()
         assert not [line for line in log.splitlines() if not line.startswith("{")], log
         return [json.loads(line) for line in log.splitlines()]
 
     @contextmanager
     def stopped(self, *names: str) -> Iterator[None]:
-        """Have servers stand still, with all that they have begun."""
+        """Stop the processes of servers while the block runs."""
         pids = [pid for name in names for pid in _family(self.stack.pids()[name])]
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)
@@ -63,13 +62,6 @@ class Observed:
         finally:
             for pid in reversed(pids):
                 os.kill(pid, signal.SIGCONT)
-
-
-def timed_get(url: str, **options: Any) -> tuple[httpx.Response, float]:
-    """Give the answer, and the seconds it took."""
-    began = time.monotonic()
-    answer = httpx.get(url, timeout=20, **options)
-    return answer, time.monotonic() - began
 
 
 def _family(pid: int) -> list[int]:

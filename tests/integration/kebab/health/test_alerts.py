@@ -1,5 +1,3 @@
-"""The files for Prometheus and Grafana: what the tools say of them, and whether their links lead anywhere."""
-
 import json
 import re
 import shutil
@@ -18,21 +16,21 @@ needs_promtool = pytest.mark.skipif(
 
 
 @needs_promtool
-@pytest.mark.parametrize(
-    "arguments",
-    [
+def test_promtool_accepts_rules_and_configuration(subtests):
+    program = str(shutil.which("promtool"))
+    for arguments in (
         ("check", "rules", "alerts.yaml"),
         ("check", "config", "--syntax-only", "prometheus.yaml"),
         ("test", "rules", "alerts-test.yaml"),
-    ],
-)
-def test_promtool_finds_nothing_wrong(arguments):
-    program = str(shutil.which("promtool"))
-    done = subprocess.run([program, *arguments], cwd=FOLDER, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stdout + done.stderr
+    ):
+        with subtests.test(arguments=arguments):
+            done = subprocess.run(
+                [program, *arguments], cwd=FOLDER, capture_output=True, text=True, timeout=60
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_every_alert_says_who_is_to_look_and_leads_to_what_to_do():
+def test_every_alert_has_a_severity_and_a_runbook():
     page = (ROOT / "docs" / "operations" / "observability.md").read_text()
     headings = {re.sub(r"[^\w-]", "", line.lower()) for line in re.findall(r"^#+ (.+)$", page, re.M)}
     rules = [
@@ -49,18 +47,12 @@ def test_every_alert_says_who_is_to_look_and_leads_to_what_to_do():
         assert anchor in headings
 
 
-def test_the_dashboard_can_be_imported():
+def test_dashboard_can_be_imported():
     board = json.loads((FOLDER / "grafana-dashboard.json").read_text())
     panels = board["panels"]
 
-    assert [each["title"] for each in panels if each["type"] == "row"] == [
-        "Traffic",
-        "Search",
-        "Ingestion",
-        "Mirrors",
-        "Stores",
-        "Processes",
-    ]
+    rows = [each["title"] for each in panels if each["type"] == "row"]
+    assert rows == ["Traffic", "Search", "Ingestion", "Mirrors", "Stores", "Processes"]
     assert board["id"] is None and board["uid"] == "kebab"
     assert len({each["id"] for each in panels}) == len(panels)
     for each in panels:

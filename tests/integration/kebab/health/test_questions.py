@@ -1,5 +1,3 @@
-"""Stores are asked in threads: one that hangs, or fails, takes nothing else along."""
-
 import threading
 from contextlib import nullcontext
 
@@ -17,7 +15,7 @@ _OF_ONE = Family(name="kebab_b", help="", kind="gauge", labels=("workspace",))
 
 @pytest.fixture
 def ask(monkeypatch):
-    """Register questions, and give what is on the page when they are asked."""
+    """Return what registers questions and writes the answers to a page."""
     known = {}
     monkeypatch.setattr(questions, "_questions", known)
     asker = Asker(nullcontext)
@@ -31,7 +29,7 @@ def ask(monkeypatch):
     return ask
 
 
-def test_a_store_that_hangs_holds_up_nothing_but_its_own_answers(ask):
+def test_hanging_store_delays_only_its_own_answers(ask):
     ends, asked = threading.Event(), []
 
     def hang():
@@ -50,22 +48,18 @@ def test_a_store_that_hangs_holds_up_nothing_but_its_own_answers(ask):
     eventually(lambda: "kebab_a 1" in ask(), "its answer comes later", 10)
 
 
-def test_a_question_that_fails_leaves_the_others_their_answers(ask):
+def test_failing_question_leaves_the_others_their_answers(ask):
     good = Question(store="postgres", ask=lambda: [Sample(family=_OF_ALL, amount=1)])
     assert "kebab_a 1" in ask(bad=Question(store="postgres", ask=lambda: 1 / 0), good=good)
 
 
-def test_of_a_store_that_is_away_nothing_is_given(ask):
-    good = Question(store="postgres", ask=lambda: [Sample(family=_OF_ALL, amount=1)])
-    assert "kebab_a 1" in ask(good=good)
-    assert "kebab_a" not in ask(is_up=lambda store: store != "postgres")
-
-
-def test_an_answer_serves_all_who_ask_soon(ask):
+def test_nothing_is_asked_of_a_store_that_is_away_and_an_answer_serves_all_who_ask_soon(ask):
     asked = []
     good = Question(store="postgres", ask=lambda: asked.append(1) or [Sample(family=_OF_ALL, amount=1)])
+    assert "kebab_a" not in ask(good=good, is_up=lambda store: store != "postgres")
+    assert asked == []
     for _ in range(5):
-        ask(good=good)
+        assert "kebab_a 1" in ask(good=good)
     assert asked == [1]
 
 

@@ -3,6 +3,7 @@
 import pytest
 from django.db.models.functions import Now
 
+from ingest import leftover_checks
 from ingest.jobs import hints
 from kebab.people.models import Workspace
 from kebab.stack.models import StackProcess
@@ -24,9 +25,15 @@ def _empty_queues(servers):
     hints._redis().delete(*queues)
 
 
+@pytest.fixture(autouse=True)
+def _no_patience(monkeypatch):
+    """Judge leftovers at once: no process of these tests is about to remove some."""
+    monkeypatch.setattr(leftover_checks, "_PATIENCE_S", 0.0)
+
+
 @pytest.fixture
 def workspace(transactional_db, mirrors, blobs, settings, tmp_path) -> Workspace:
-    """A workspace with one document, embedded, and its mirror."""
+    """Make a workspace with one document, embedded, and its mirror."""
     settings.KEBAB_DATA_DIR = tmp_path
     made = make_workspace()
     assert work(upload(made, "heron.md", TEXT)).state == "succeeded"
@@ -37,7 +44,7 @@ def workspace(transactional_db, mirrors, blobs, settings, tmp_path) -> Workspace
 
 @pytest.fixture
 def past_the_walls(workspace):
-    """Run a statement as the owner, with constraints and triggers off: what only damage does."""
+    """Return what runs a statement as the owner, with constraints and triggers off."""
 
     def execute(statement: str, *values: object) -> None:
         with owner_connection() as owner:
@@ -49,7 +56,7 @@ def past_the_walls(workspace):
 
 @pytest.fixture
 def worker(transactional_db):
-    """A worker that shows signs of life, and does nothing."""
+    """Create the row of a worker that shows signs of life."""
     return StackProcess.objects.create(
         node="a", role="worker", name="worker", pid=1, queues=[], started_at=Now(), heartbeat_at=Now()
     )

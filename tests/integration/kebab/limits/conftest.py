@@ -7,7 +7,16 @@ _hosts = itertools.count(1)
 
 
 @pytest.fixture
-def address():
-    """Give a network address that no other test counts under, and no other run on the same Redis."""
-    number = next(_hosts)
-    return f"198.{os.getpid() % 250}.{number // 250}.{number % 250 + 1}"
+def new_address():
+    """Return what makes a network address that no other test counts under, nor another run on this Redis."""
+
+    def new_address():
+        number = next(_hosts)
+        return f"198.{os.getpid() % 250}.{number // 250}.{number % 250 + 1}"
+
+    return new_address
+
+
+@pytest.fixture
+def address(new_address):
+    return new_address()

@@ -1,5 +1,3 @@
-"""Counting: together in Redis, alone without it, and never in the way."""
-
 import itertools
 import socket
 import threading
@@ -25,12 +23,12 @@ def name():
 
 @pytest.fixture
 def one_minute(monkeypatch):
-    """Have a process that counts alone do so in the midst of a minute."""
+    """Let a process that counts alone do so in the middle of a minute."""
     monkeypatch.setattr("limits.storage.memory.time.time", lambda: 1_000_000_010.0)
 
 
 def new_limiter():
-    """Give a limiter as each process has one; patient, as the machine of the tests may be busy."""
+    """Return a limiter as each process has one, with time for a busy machine."""
     return Limiter(redis_for_limits(configured.REDIS_URL, answer_limit_s=5))
 
 
@@ -45,7 +43,7 @@ def test_two_processes_count_together(servers, name):
     assert 1 <= one.retry_after_s(THREE, name) <= 61
 
 
-def test_what_is_forgotten_counts_anew_everywhere(servers, name):
+def test_forgotten_count_starts_anew_everywhere(servers, name):
     one, other = new_limiter(), new_limiter()
     for _ in range(3):
         one.hit(THREE, name)
@@ -56,7 +54,7 @@ def test_what_is_forgotten_counts_anew_everywhere(servers, name):
 
 
 @pytest.mark.parametrize("is_redis_away", [False, True])
-def test_what_is_taken_back_leaves_room_for_one_more(servers, name, is_redis_away, one_minute):
+def test_hit_taken_back_leaves_room_for_one_more(servers, name, is_redis_away, one_minute):
     limiter = new_limiter()
     error = redis.ConnectionError("away") if is_redis_away else None
     with patch.object(redis.Redis, "execute_command", side_effect=error) if error else nullcontext():
@@ -79,7 +77,7 @@ def test_a_hit_is_one_request_of_redis(servers, name):
 
 
 @pytest.mark.parametrize("kind", ["closed", "silent"])
-def test_without_redis_a_process_counts_alone_and_waits_once_for_45_ms_at_most(kind, name, one_minute):
+def test_process_without_redis_counts_alone_and_waits_once_for_45_ms_at_most(kind, name, one_minute):
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         if kind == "silent":

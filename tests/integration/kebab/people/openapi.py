@@ -1,4 +1,4 @@
-"""Holds what the people's API answers in tests to the OpenAPI document that is made of it."""
+"""Checks answers of the API of people against the OpenAPI document."""
 
 from functools import cache
 from typing import Any
@@ -32,7 +32,7 @@ def check_response(response: Any) -> None:
 
 
 def _plain(route: str) -> str:
-    """Give a route as the document writes it: `<uuid:group_id>` is `{group_id}`."""
+    """Return a route as the document writes it: `<uuid:group_id>` is `{group_id}`."""
     parts = [f"{{{part[1:-1].rpartition(':')[2]}}}" if part[:1] == "<" else part for part in route.split("/")]
     return "/".join(parts)
 

@@ -1,5 +1,3 @@
-"""An operator says how much a workspace may hold and ask for; the settings say it for the others."""
-
 import pytest
 
 from kebab.api.errors import InvalidRequest
@@ -10,12 +8,12 @@ from kebab.people.quotas import Quota, quota_of, set_quota
 pytestmark = pytest.mark.django_db
 
 
-def test_a_workspace_without_a_quota_of_its_own_has_that_of_all(workspace, settings):
+def test_workspace_without_a_quota_has_that_of_the_settings(workspace, settings):
     settings.KEBAB_QUOTAS = {"documents": 7, "bytes": 0, "jobs": 3}
     assert quota_of(workspace) == Quota(documents=7, bytes=0, jobs=3)
 
 
-def test_a_limit_is_kept_recorded_and_taken_back(workspace, settings):
+def test_quota_is_stored_recorded_and_reset(workspace, settings):
     settings.KEBAB_QUOTAS = {"documents": 7, "bytes": 0, "jobs": 3}
     assert set_quota(the_operator(workspace), {"documents": 100}).documents == 100
     event = AuditEvent.objects.latest("at")
@@ -25,9 +23,7 @@ def test_a_limit_is_kept_recorded_and_taken_back(workspace, settings):
     assert set_quota(the_operator(workspace), {"documents": None}).documents == 7
 
 
-@pytest.mark.parametrize(
-    "changes", [{"chunks": 1}, {"documents": -1}, {"documents": "many"}, {"bytes": True}]
-)
-def test_what_is_no_limit_is_refused(workspace, changes):
-    with pytest.raises(InvalidRequest):
-        set_quota(the_operator(workspace), changes)
+def test_value_that_is_no_limit_is_refused(workspace):
+    for changes in ({"chunks": 1}, {"documents": -1}, {"documents": "many"}, {"bytes": True}):
+        with pytest.raises(InvalidRequest):
+            set_quota(the_operator(workspace), changes)

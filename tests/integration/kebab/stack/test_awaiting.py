@@ -1,5 +1,3 @@
-"""A process that starts before its database is migrated."""
-
 from threading import Thread
 
 import psycopg
@@ -9,7 +7,7 @@ from django.db import connections
 from kebab.stack import awaiting
 from kebab.stack.awaiting import await_migrations
 from kebab.tenancy.roles import OWNER
-from tests.integration.kebab.stack.conftest import eventually
+from tests.support.stack import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", OWNER])
 _LAST = ("stack", "0003_blob_store")
@@ -27,7 +25,7 @@ def _servers_of_our_own(settings):
 
 @pytest.fixture
 def unmigrated():
-    """A database that lacks the last migration of an app, as its list says."""
+    """Have the database lack the last migration of an app, as its list says."""
     as_owner("DELETE FROM django_migrations WHERE (app, name) = (%s, %s)")
     yield
     as_owner("DELETE FROM django_migrations WHERE (app, name) = (%s, %s)")
@@ -36,19 +34,19 @@ def unmigrated():
 
 @pytest.fixture
 def unreachable(monkeypatch):
-    """A database at a port where nobody listens."""
+    """Have the database at a port where nobody listens."""
     monkeypatch.setattr(awaiting, "connect", lambda *_, **__: psycopg.connect("host=127.0.0.1 port=1"))
 
 
-def test_a_migrated_database_is_not_waited_for(caplog):
+def test_migrated_database_is_not_waited_for(caplog):
     await_migrations()
     assert "Waiting" not in caplog.text
 
 
-def test_what_is_missing_is_named_once_until_it_is_there(unmigrated, caplog):
+def test_missing_migration_is_named_once_until_it_is_there(unmigrated, caplog):
     waiting = Thread(target=await_migrations)
     waiting.start()
-    eventually(lambda: "the database lacks stack.0003_blob_store; `kebab init`" in caplog.text, "it is named")
+    eventually(lambda: "stack.0003_blob_store" in caplog.text, "it is named")
     as_owner("INSERT INTO django_migrations (app, name, applied) VALUES (%s, %s, now())")
     waiting.join(30)
     assert not waiting.is_alive()
@@ -56,10 +54,7 @@ def test_what_is_missing_is_named_once_until_it_is_there(unmigrated, caplog):
     assert "The database is ready" in caplog.text
 
 
-def test_what_answers_without_a_database_does_not_wait_for_one(unreachable):
+def test_process_without_a_database_or_with_an_embedded_one_does_not_wait(unreachable, settings):
     await_migrations(without_database=True)
-
-
-def test_an_embedded_database_was_prepared_by_who_started_it(unreachable, settings):
     settings.KEBAB_EMBEDDED_POSTGRES = True
     await_migrations()

@@ -12,7 +12,7 @@ from kebab.stack.heartbeat import Activity, Heartbeat
 from kebab.stack.models import ProcessRole, StackProcess
 from kebab.stack.redis import EmbeddedRedis
 from kebab.stack.watchdog import queue_lengths, stuck_workers
-from tests.integration.kebab.stack.conftest import eventually
+from tests.support.stack import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -32,7 +32,7 @@ def a_worker(**changes) -> StackProcess:
     return StackProcess.objects.create(**{**values, **changes})
 
 
-def test_row_lives_as_long_as_the_process_beats():
+def test_row_exists_as_long_as_the_process_beats():
     activity = Activity(busy=2, info={"tasks_started": 3})
     with Heartbeat(ProcessRole.WORKER, name="mine", slots=4, queues=("a", "b"), activity=lambda: activity):
         eventually(StackProcess.objects.filter(name="mine").exists, "the row is there")
@@ -42,7 +42,7 @@ def test_row_lives_as_long_as_the_process_beats():
     assert not StackProcess.objects.filter(name="mine").exists()
 
 
-def test_rows_of_dead_and_of_long_silent_processes_go(settings):
+def test_rows_of_dead_and_long_silent_processes_are_deleted(settings):
     settings.KEBAB_NODE_ID = "here"
     a_worker(pid=2**22 + 1)
     a_worker(node="elsewhere", heartbeat_at=Now() - timedelta(minutes=11))
@@ -53,7 +53,7 @@ def test_rows_of_dead_and_of_long_silent_processes_go(settings):
     assert StackProcess.objects.get().pk == kept.pk
 
 
-def test_lost_database_costs_one_line_in_the_log_and_no_beat(monkeypatch, caplog):
+def test_lost_database_is_logged_once_and_the_beat_goes_on(monkeypatch, caplog):
     beats = []
 
     def lose_the_database() -> Activity:
@@ -68,7 +68,7 @@ def test_lost_database_costs_one_line_in_the_log_and_no_beat(monkeypatch, caplog
 
 @pytest.fixture
 def backlog(data_dir):
-    """The address of a Redis with one message for the queue `ingest`."""
+    """Run a Redis with one message in the queue `ingest` and give its address."""
     with EmbeddedRedis(data_dir):
         url = redis_url(data_dir)
         with redis.Redis.from_url(redis_client_url(url)) as client:
@@ -76,29 +76,19 @@ def backlog(data_dir):
         yield url
 
 
-def test_worker_with_backlog_that_starts_nothing_is_stuck(backlog):
-    a_worker()
+def test_idle_worker_with_a_backlog_is_stuck(backlog, subtests):
+    assert queue_lengths(backlog, ["ingest", "embed"]) == {"ingest": 1, "embed": 0}
+    stuck = a_worker()
     assert stuck_workers("here", backlog) == [1234]
-
-
-@pytest.mark.parametrize(
-    "difference",
-    [
+    for reason in (
         {"busy": 1},
         {"last_started_at": timezone.now()},
         {"started_at": timezone.now()},
         {"queues": ["embed"]},
         {"node": "elsewhere"},
         {"role": ProcessRole.MIRROR},
-    ],
-    ids=lambda difference: next(iter(difference)),
-)
-def test_worker_that_has_a_reason_is_not_stuck(backlog, difference):
-    if "last_started_at" in difference or "started_at" in difference:
-        difference = dict.fromkeys(difference, timezone.now())
-    a_worker(**difference)
-    assert stuck_workers("here", backlog) == []
-
-
-def test_queue_lengths_are_counted_by_name(backlog):
-    assert queue_lengths(backlog, ["ingest", "embed"]) == {"ingest": 1, "embed": 0}
+    ):
+        with subtests.test(reason=reason):
+            stuck.delete()
+            stuck = a_worker(**reason)
+            assert stuck_workers("here", backlog) == []

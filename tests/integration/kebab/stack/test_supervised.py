@@ -5,7 +5,7 @@ from kebab.stack.supervisor import StopRequest
 
 
 class Ended:
-    """A member that ends as soon as it was started."""
+    """A member that ends as soon as it has started."""
 
     name = "ended"
     pid = None
@@ -19,7 +19,7 @@ class Ended:
 
 
 class Clock:
-    """A clock that is set by hand."""
+    """A clock that the test sets."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -65,20 +65,15 @@ def test_second_request_is_urgent():
     assert (stop.is_asked, stop.is_urgent) == (True, True)
 
 
-def test_long_log_moves_aside_while_its_writer_goes_on(tmp_path):
+def test_long_log_is_rotated_under_its_writer_and_a_short_one_stays(tmp_path):
     path = tmp_path / "some.log"
     with open_log(path) as writer:
         writer.write(b"old\n")
         writer.flush()
+        bound_log(path, limit_bytes=4)
+        assert log_tail(path) == "old"
         bound_log(path, limit_bytes=3)
         writer.write(b"new\n")
     assert path.read_text() == "new\n"
     assert (tmp_path / "some.log.1").read_text() == "old\n"
-
-
-def test_short_log_stays(tmp_path):
-    path = tmp_path / "some.log"
-    path.write_text("old\n")
-    bound_log(path, limit_bytes=4)
-    assert log_tail(path) == "old"
     assert log_tail(tmp_path / "missing.log") == ""

@@ -1,4 +1,4 @@
-"""A watched folder and an archive, with the whole stack at work."""
+"""A watched folder with the whole stack at work."""
 
 import json
 import os
@@ -6,8 +6,7 @@ import signal
 
 import pytest
 
-from tests.integration.kebab.stack.conftest import eventually
-from tests.unit.ingest.packing import zipped
+from tests.support.stack import eventually
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +21,7 @@ def found(verbs, words: str) -> set[str]:
     return {hit["doc_path"] for hit in json.loads(done.stdout)["hits"]} if done.returncode == 0 else set()
 
 
-def test_a_watched_folder_is_synced_by_itself_also_after_its_watcher_was_killed(verbs, tmp_path):
+def test_watched_folder_is_synced_also_after_its_watcher_was_killed(verbs, tmp_path):
     folder = tmp_path / "docs"
     folder.mkdir()
     (folder / "first.md").write_text("# First\n")
@@ -38,15 +37,3 @@ def test_a_watched_folder_is_synced_by_itself_also_after_its_watcher_was_killed(
     eventually(lambda: verbs.pids().get("watch", before) != before, "the watcher is back")
     (folder / "first.md").unlink()
     eventually(lambda: paths(verbs) == {"second.md"}, "the file that went is forgotten")
-
-
-def test_an_archive_is_ingested_by_the_command_line(verbs, tmp_path):
-    archive = tmp_path / "docs.zip"
-    archive.write_bytes(zipped({"a.md": "# A\n", "b/c.md": "# C\n", "../out.md": "x"}))
-    done = verbs.run("ingest", str(archive), "--workspace", "w", "--create", "--no-embed", "--json")
-    report = json.loads(done.stdout)
-    assert (report["state"], report["new"], report["skipped_by_reason"]) == (
-        "succeeded",
-        2,
-        {"path_outside": 1},
-    )

@@ -1,0 +1,101 @@
+"""An application behind a gate, and requests to it."""
+
+import asyncio
+from collections import Counter
+from contextlib import asynccontextmanager
+
+from kebab.admission.turns import Room
+
+ROOM = Room(slots=8, waiting=200, wait_s=60.0)
+#: The headers of a body that the application reads by itself.
+LONG = ((b"transfer-encoding", b"chunked"),)
+_SCOPE = {"type": "http", "http_version": "1.1"}
+
+
+class App:
+    """Reads the body and begins its answer once `may_begin` is set; counts the requests inside before that.
+
+    It ends the answer at once, unless `lasts`.
+    """
+
+    def __init__(self, *, lasts=False):
+        self.inside, self.most = Counter(), Counter()
+        self.may_begin = asyncio.Event()
+        self._lasts = lasts
+
+    @property
+    def n_inside(self):
+        return self.inside.total()
+
+    async def __call__(self, scope, receive, send):
+        while (await receive()).get("more_body"):
+            pass
+        path = scope["path"]
+        self.inside[path] += 1
+        self.most["all"] = max(self.most["all"], self.n_inside)
+        try:
+            await self.may_begin.wait()
+        finally:
+            self.inside[path] -= 1
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        if self._lasts:
+            await asyncio.get_running_loop().create_future()
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+class Callers:
+    """Requests that are under way, and the statuses of those that were answered, by path."""
+
+    def __init__(self, gate):
+        self.statuses = Counter()
+        self._gate, self._tasks = gate, []
+
+    def ask(self, *paths, parts=(b"",), headers=(), method="POST", query=b""):
+        """Send a request to each path; `parts` that end with None are a body whose end never comes."""
+        for path in paths:
+            more = {"method": method, "path": path, "headers": list(headers), "query_string": query}
+            self._tasks.append(asyncio.create_task(self._one({**_SCOPE, **more}, parts)))
+
+    async def settle(self):
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+    async def answered(self, n):
+        """Wait for `n` answers and return the statuses, by path."""
+        async with asyncio.timeout(30):
+            while self.statuses.total() < n:
+                await asyncio.sleep(0.01)
+        return self.statuses
+
+    async def leave(self):
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def end(self):
+        async with asyncio.timeout(30):
+            await asyncio.gather(*self._tasks)
+
+    async def _one(self, scope, parts):
+        coming = list(parts)
+
+        async def receive():
+            if not coming or coming[0] is None:
+                await asyncio.get_running_loop().create_future()  # the client says nothing more
+            body = coming.pop(0)
+            return {"type": "http.request", "body": body, "more_body": bool(coming)}
+
+        async def send(message):
+            if message["type"] == "http.response.start":
+                self.statuses[scope["path"], message["status"]] += 1
+
+        await self._gate(scope, receive, send)
+
+
+@asynccontextmanager
+async def callers_of(gate):
+    callers = Callers(gate)
+    try:
+        yield callers
+    finally:
+        await callers.leave()

