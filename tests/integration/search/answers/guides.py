@@ -1,5 +1,9 @@
 """A few short guides, as a team would have them."""
 
+from typing import Any
+
+from tests.integration.search.context.filling import put
+
 GUIDES = {
     "guides/install.md": (
         "# Install\n\n## Linux\n\nRun the installer with `sudo ./setup.sh`. It needs 200 MB of disk space.\n"
@@ -17,3 +21,9 @@ GUIDES = {
         "# Printers\n\nThe printer on the second floor takes A3 paper. Toner is in the cupboard beside it.\n"
     ),
 }
+
+
+def put_guides(workspace: Any) -> None:
+    """Write the guides into the workspace."""
+    for path, text in GUIDES.items():
+        put(workspace, path, text, trust_level="primary")

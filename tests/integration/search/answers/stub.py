@@ -42,7 +42,7 @@ class Exchange(stub.Exchange):
 
     @property
     def prompt(self) -> str:
-        """What the user's message says."""
+        """Return the text of the user's message."""
         return str(self.sent["messages"][-1]["content"])
 
     def reply(self, document: Any, *, status: int = 200, **headers: str) -> None:
@@ -98,7 +98,7 @@ def says(*pieces: str) -> Behaviour:
 
 
 def completion(text: Any) -> dict[str, Any]:
-    """Give a whole answer."""
+    """Return a whole answer."""
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
     return {"id": "1", "object": "chat.completion", "choices": [choice], "usage": _USAGE}
 

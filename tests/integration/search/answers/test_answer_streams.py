@@ -103,13 +103,10 @@ def test_events_are_hits_then_text_then_the_answer(vault, token, use):
     assert str(KeptAnswer.objects.get().pk) == answer["answer_id"]
 
 
-def test_without_a_model_the_text_comes_at_once(vault, token):
+def test_extractive_and_failed_answers_are_streams_too(vault, token, use):
     seen = run(watch(vault, token[1]))
     assert [name for name, _ in seen] == ["retrieval", "token", "final"]
     assert seen[-1][1]["state"] == "extractive"
-
-
-def test_a_failure_is_the_answers_state(vault, token, use):
     use(replies({}, status=429))
     seen = run(watch(vault, token[1]))
     assert [name for name, _ in seen] == ["retrieval", "final"]
@@ -133,43 +130,42 @@ def _revoke(vault, token):
 
 
 def _restrict(vault, token):
-    return lambda: restrict(Source.objects.get(), Group.objects.create(workspace=vault, name="crew"))
+    def remove():
+        restrict(Source.objects.get(key="docs"), Group.objects.create(workspace=vault, name="crew"))
+
+    return remove
+
+
+def assert_it_ended(seen):
+    """See that the stream ended without its last event; one more token may have been on its way."""
+    names = [name for name, _ in seen]
+    assert names[:2] == ["retrieval", "token"]
+    assert len(names) <= 3
+    assert "final" not in names
 
 
 @pytest.mark.parametrize("remove", [_revoke, _restrict])
-def test_a_stream_ends_with_the_right_to_read_it(vault, token, use, remove):
+def test_stream_ends_with_the_right_to_read_it(vault, token, use, remove):
     use(drips, limit_s=10)
-    seen = run(watch(vault, token[1], step=remove(vault, token), after=2))
-
-    # One more may have been on its way.
-    assert [name for name, _ in seen][:2] == ["retrieval", "token"]
-    assert len(seen) <= 3
-    assert "final" not in [name for name, _ in seen]
+    assert_it_ended(run(watch(vault, token[1], step=remove(vault, token), after=2)))
 
 
-def test_a_stream_ends_with_the_right_to_what_was_said_before(vault, token, use):
+def test_stream_ends_with_the_right_to_what_was_said_before(vault, token, use):
     write(vault, "garden.md", "The word melgrove opens the garden gate.", source="garden")
     sync(vault)
     embed(vault)
     use(in_turn([says("It is velmoor [#1]."), drips]), limit_s=10)
     before = run(watch(vault, token[1], asked={"filters": {"source": ["docs"]}}))[-1][1]
-
-    def remove():
-        restrict(Source.objects.get(key="docs"), Group.objects.create(workspace=vault, name="crew"))
-
     asked = {
         "question": "Which word opens the garden gate?",
         "conversation_id": before["conversation_id"],
         "filters": {"source": ["garden"]},
     }
-    seen = run(watch(vault, token[1], asked=asked, step=remove, after=2))
+    seen = run(watch(vault, token[1], asked=asked, step=_restrict(vault, token), after=2))
 
     assert before["state"] == "grounded"
     assert {hit["source"] for hit in seen[0][1]["hits"]} == {"garden"}
-    # One more may have been on its way.
-    assert [name for name, _ in seen][:2] == ["retrieval", "token"]
-    assert len(seen) <= 3
-    assert "final" not in [name for name, _ in seen]
+    assert_it_ended(seen)
 
 
 def test_what_can_not_be_asked_is_no_stream(vault, token):
@@ -186,23 +182,22 @@ def test_what_can_not_be_asked_is_no_stream(vault, token):
     assert response.headers["Content-Type"] == "application/problem+json"
 
 
-@pytest.mark.parametrize(
-    ("path", "headers", "does"),
-    [
-        ("/api/v1/workspaces/w/ask", {}, True),
-        ("/api/v1/workspaces/w/ask", {b"content-length": b"1000000"}, True),
-        ("/api/v1/workspaces/w/ask", {b"content-length": b"1000001"}, False),
-        ("/api/v1/workspaces/w/ask", {b"content-length": b"10000000"}, False),
-        ("/api/v1/workspaces/w/ask", {b"content-length": b"-1"}, False),
-        ("/api/v1/workspaces/w/ask", {b"transfer-encoding": b"chunked"}, False),
-        ("/api/v1/workspaces/w/jobs/1/events", {}, True),
-        ("/api/v1/workspaces/w/jobs/1/events", {b"transfer-encoding": b"chunked"}, False),
+def test_requests_that_take_long_hold_no_thread_of_the_views(subtests):
+    ask, events, chunked = "/api/v1/workspaces/w/ask", "/api/v1/workspaces/w/jobs/1/events", b"chunked"
+    for path, headers, does in [
+        (ask, {}, True),
+        (ask, {b"content-length": b"1000000"}, True),
+        (ask, {b"content-length": b"1000001"}, False),
+        (ask, {b"content-length": b"10000000"}, False),
+        (ask, {b"content-length": b"-1"}, False),
+        (ask, {b"transfer-encoding": chunked}, False),
+        (events, {}, True),
+        (events, {b"transfer-encoding": chunked}, False),
         ("/api/v1/workspaces/w/answers", {}, False),
         ("/api/v1/workspaces/w/search", {}, False),
-        ("/api/v1/workspaces/w/ask/x", {}, False),
+        (f"{ask}/x", {}, False),
         ("/w/w/ask", {}, True),
         ("/w/w/search", {}, False),
-    ],
-)
-def test_what_takes_long_holds_no_thread_of_the_views(path, headers, does):
-    assert takes_long({"path": path, "headers": list(headers.items())}) is does
+    ]:
+        with subtests.test(path=path, headers=headers):
+            assert takes_long({"path": path, "headers": list(headers.items())}) is does

@@ -1,4 +1,4 @@
-"""Documents that try to steer an answer: what a model is shown of each, and what its text can do."""
+"""Documents that try to steer an answer stay data, in what a model is shown and in what it writes."""
 
 import json
 import re
@@ -9,34 +9,34 @@ from search.answers.frame import INSTRUCTIONS
 from tests.drills.answers.injections_page import PAGE, page
 from tests.integration.search.answers.injections import INJECTIONS, SECRET
 from tests.integration.search.answers.stub import says
-from tests.integration.search.context.filling import index, put
+from tests.integration.search.context.filling import put
 
 QUESTION = f"What do the notes say about {SECRET}?"
+_LINK = re.compile(r"\]\(|\]\[|<(?:img|script|iframe|a)\b|<https?:", re.IGNORECASE)
+_UNSEEN = re.compile("[\x00\x1b\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 _MARKER = re.compile(r"\[#\d{1,3}\]")
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _HEAD = re.compile(rf"\[#\d+\] source={_QUOTED} trust=unknown heading={_QUOTED} uri={_QUOTED}")
 
-each_injection = pytest.mark.parametrize("name", sorted(INJECTIONS))
+
+def fill(workspace):
+    """Write each injected document into a source of its own, between two that are none."""
+    for number, injected in enumerate(INJECTIONS.values()):
+        source = f"s{number}"
+        put(workspace, "a.md", f"# Calm\n\nThe calm notes say the word {SECRET}.\n", source=source)
+        text = f"{SECRET} notes say this.\n\n{injected.text}\n\nThe {SECRET} notes end here.\n"
+        put(workspace, injected.path, text, source=source, title=injected.title)
+        put(workspace, "z.md", f"# Quiet\n\nThe quiet notes say the word {SECRET}, too.\n", source=source)
 
 
 @pytest.fixture
-def hostile(workspace):
-    """Put the injected document of a name into the workspace, between two that are none."""
-
-    def fill(name):
-        injected = INJECTIONS[name]
-        put(workspace, "a.md", f"# Calm\n\nThe word {SECRET} is of the calm notes.\n")
-        text = f"{SECRET} notes begin here.\n\n{injected.text}\n\nThe {SECRET} notes end here.\n"
-        put(workspace, injected.path, text, title=injected.title)
-        put(workspace, "z.md", f"# Quiet\n\nThe word {SECRET} is of the quiet notes, too.\n")
-        index(workspace)
-        return injected
-
-    return fill
+def ask_about(ask):
+    """Ask in the source of the injection of a number."""
+    return lambda number, question: ask(question, filters={"source": [f"s{number}"]})
 
 
 def shown_to(stub):
-    """Give the blocks of the one message: by number, the line above each and its text without the bars."""
+    """Return the blocks of the one message: by number, the line above each and its text without the bars."""
     [system, user] = stub.requests[0]["messages"]
     assert system == {"role": "system", "content": INSTRUCTIONS}
     assert user["role"] == "user"
@@ -47,23 +47,31 @@ def shown_to(stub):
     return nonce, blocks, rest
 
 
-def test_there_are_thirty():
+def test_page_shows_how_each_of_the_thirty_is_rendered():
     assert len(INJECTIONS) == 30
-
-
-def test_the_page_shows_how_each_is_rendered():
     assert PAGE.read_text(encoding="utf-8") == page()
 
 
-@each_injection
-def test_it_stays_in_the_frame(ask, hostile, use, name):
-    injected = hostile(name)
-    stub = use(says("The notes say so [#1]."))
-    answer = ask(QUESTION)
-    nonce, blocks, rest = shown_to(stub)
+@pytest.mark.parametrize("half", [0, 1])
+def test_injected_text_stays_in_its_frame_and_links_nowhere_when_repeated(ask_about, use, subtests, half):
+    for number, (name, injected) in list(enumerate(INJECTIONS.items()))[half::2]:
+        with subtests.test(injection=name):
+            stub = use(says(injected.text))
+            answer = ask_about(number, QUESTION)
+            assert_framed(injected, answer, *shown_to(stub))
 
-    assert answer["state"] == "grounded"
+            given = {f"[#{hit['n']}]" for hit in answer["hits"]}
+            said = set(_MARKER.findall(answer["text"]))
+            assert answer["state"] == ("grounded" if said and said <= given else "ungrounded")
+            assert {f"[#{citation['n']}]" for citation in answer["citations"]} == said & given
+            assert not _LINK.search(answer["text"])
+            assert not _UNSEEN.search(answer["text"])
+
+
+def assert_framed(injected, answer, nonce, blocks, rest):
+    """See that a model is shown the question and the hits' blocks, and that no text leaves its block."""
     assert set(blocks) == {hit["n"] for hit in answer["hits"]}
+    assert len(blocks) >= 3
     # Beside the blocks stands the question, and nothing else.
     assert rest.split() == f"Question: {QUESTION}".split()
     everything = "\n".join(f"{head.partition(' ')[2]}\n{text}" for head, text in blocks.values())
@@ -73,30 +81,14 @@ def test_it_stays_in_the_frame(ask, hostile, use, name):
         assert _MARKER.findall(head) == [head.partition(" ")[0]]
         assert not _MARKER.search(text)
         assert _HEAD.fullmatch(head)
-    assert answer["citations"][0]["quote"]
 
 
-@each_injection
-def test_a_model_that_obeys_it_leaves_neither_marker_nor_link(ask, hostile, use, name):
-    """A parrot repeats the document whole: its markers are what it says, and lead to what it was given."""
-    injected = hostile(name)
-    use(says(injected.text))
-    answer = ask(QUESTION)
+def test_extractive_answer_holds_no_forged_marker(ask_about, subtests):
+    for number, (name, injected) in enumerate(INJECTIONS.items()):
+        with subtests.test(injection=name):
+            answer = ask_about(number, f"{QUESTION} {injected.text[:200]}")
 
-    given = {f"[#{hit['n']}]" for hit in answer["hits"]}
-    said = set(_MARKER.findall(answer["text"]))
-    assert answer["state"] == ("grounded" if said and said <= given else "ungrounded")
-    assert {f"[#{citation['n']}]" for citation in answer["citations"]} == said & given
-    assert not re.search(r"\]\(|\]\[|<(?:img|script|iframe|a)\b|<https?:", answer["text"], re.IGNORECASE)
-    assert not re.search("[\x00\x1b\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]", answer["text"])
-
-
-@each_injection
-def test_its_own_sentences_forge_no_marker(ask, hostile, name):
-    hostile(name)
-    answer = ask(f"{QUESTION} {INJECTIONS[name].text[:200]}")
-
-    assert answer["state"] in ("extractive", "refused")
-    cited = [f"[#{citation['n']}]" for citation in answer["citations"]]
-    assert set(_MARKER.findall(answer["text"])) == set(cited)
-    assert json.dumps(answer)
+            assert answer["state"] in ("extractive", "refused")
+            cited = [f"[#{citation['n']}]" for citation in answer["citations"]]
+            assert set(_MARKER.findall(answer["text"])) == set(cited)
+            assert json.dumps(answer)

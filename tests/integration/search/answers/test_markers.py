@@ -18,24 +18,25 @@ _NEARLY = st.builds(str.format, st.sampled_from(["[#7]{}", "[{}#7]", "[#{}7]", "
 _TEXT = st.lists(_SIGN | _NEARLY, max_size=40).map("".join)
 
 
-@pytest.mark.parametrize(
-    ("text", "named", "reason"),
-    [
-        ("a [#1]", (1,), None),
-        ("[#2] b [#1] c [#2]", (2, 1), None),
-        ("[#1][#2]", (1, 2), None),
-        ("a [#3]", (), AnswerReason.UNKNOWN_MARKER),
-        ("[#1] [#3]", (1,), AnswerReason.UNKNOWN_MARKER),
-        ("[#02]", (), AnswerReason.UNKNOWN_MARKER),
-        ("[#٢]", (), AnswerReason.NO_MARKER),
-        ("[# 1] [1] (#1) #1", (), AnswerReason.NO_MARKER),
-        ("[#1234]", (), AnswerReason.NO_MARKER),
-        ("", (), AnswerReason.EMPTY),
-    ],
-)
-def test_a_text_is_judged_by_its_markers(text, named, reason):
-    verdict = verdict_on(text, [1, 2])
-    assert (verdict.named, verdict.reason) == (named, reason)
+VERDICTS = [
+    ("a [#1]", (1,), None),
+    ("[#2] b [#1] c [#2]", (2, 1), None),
+    ("[#1][#2]", (1, 2), None),
+    ("a [#3]", (), AnswerReason.UNKNOWN_MARKER),
+    ("[#1] [#3]", (1,), AnswerReason.UNKNOWN_MARKER),
+    ("[#02]", (), AnswerReason.UNKNOWN_MARKER),
+    ("[#٢]", (), AnswerReason.NO_MARKER),
+    ("[# 1] [1] (#1) #1", (), AnswerReason.NO_MARKER),
+    ("[#1234]", (), AnswerReason.NO_MARKER),
+    ("", (), AnswerReason.EMPTY),
+]
+
+
+def test_text_is_judged_by_its_markers(subtests):
+    for text, named, reason in VERDICTS:
+        with subtests.test(text=text):
+            verdict = verdict_on(text, [1, 2])
+            assert (verdict.named, verdict.reason) == (named, reason)
 
 
 @pytest.mark.parametrize(
@@ -64,22 +65,23 @@ def test_what_is_quoted_in_an_answer_has_its_own_marker_alone(text):
     assert _MARKER.findall(said) == ["[#900]"]
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("![x](https://evil.example/?q=1)", "![x] (https://evil.example/?q=1)"),
-        ("[click](javascript:alert(1))", "[click] (javascript:alert(1))"),
-        ("![x][y]\n\n[y]: https://evil.example", "![x] [y]\n\n[y] : https://evil.example"),
-        ("<img src=//evil.example>", "< img src=//evil.example>"),
-        ("< /script ><ScRiPt>", "< /script >< ScRiPt>"),
-        ("<https://evil.example>", "< https://evil.example>"),
-        ("So it is [#1](https://evil.example) [#2].", "So it is [#1] (https://evil.example) [#2]."),
-        ("vector<int> a[1] = f(x)[0]; if (a < b)", "vector<int> a[1] = f(x)[0]; if (a < b)"),
-        ("a\x00b\x1b[31mc\u202ed\ud800e", "ab[31mcde"),
-    ],
-)
-def test_what_a_model_writes_fetches_and_links_nothing(text, shown):
-    assert tamed(text) == shown
+TAMED = [
+    ("![x](https://evil.example/?q=1)", "![x] (https://evil.example/?q=1)"),
+    ("[click](javascript:alert(1))", "[click] (javascript:alert(1))"),
+    ("![x][y]\n\n[y]: https://evil.example", "![x] [y]\n\n[y] : https://evil.example"),
+    ("<img src=//evil.example>", "< img src=//evil.example>"),
+    ("< /script ><ScRiPt>", "< /script >< ScRiPt>"),
+    ("<https://evil.example>", "< https://evil.example>"),
+    ("So it is [#1](https://evil.example) [#2].", "So it is [#1] (https://evil.example) [#2]."),
+    ("vector<int> a[1] = f(x)[0]; if (a < b)", "vector<int> a[1] = f(x)[0]; if (a < b)"),
+    ("a\x00b\x1b[31mc\u202ed\ud800e", "ab[31mcde"),
+]
+
+
+def test_text_of_a_model_fetches_and_links_nothing(subtests):
+    for text, shown in TAMED:
+        with subtests.test(text=text):
+            assert tamed(text) == shown
 
 
 @given(st.lists(_TEXT, max_size=8))

@@ -1,13 +1,89 @@
-"""A workspace with something of everything that a bundle holds, its bundle, and what became of that."""
+"""Bundles of a workspace that has something of everything, and what became of them."""
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import pytest
+from django.conf import settings as django_settings
+from django.test import override_settings
 
-from search import embedding
+from kebab.people.models import Workspace
+from search import embedding, node
 from search.bundles.export import export_bundle
 from search.bundles.importing import ImportRequest, import_bundle
-from tests.integration.search.bundles.making import fill
+from search.bundles.manifest import Manifest
+from tests.integration.search.bundles.factories import fill, rows_of
+from tests.integration.search.bundles.forgeries import write_by_hand
 from tests.integration.search.vectors.indexes import drop_indexes
 from tests.support.corpus import make_workspace
+from tests.support.database import empty_tables
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """A bundle, and the rows of the workspace that it was written from."""
+
+    file: Path
+    rows: dict[str, list[dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trip:
+    """A workspace, its bundle, what an import made of it, and a bundle of that."""
+
+    workspace: Workspace
+    file: Path
+    manifest: Manifest
+    imported: Workspace
+    second_manifest: Manifest
+
+
+@contextmanager
+def _own_places(folder):
+    blobs = {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {"location": folder / "blobs"},
+    }
+    storages = {**django_settings.STORAGES, "default": blobs}
+    with override_settings(KEBAB_MIRROR_DIR=folder / "mirrors", STORAGES=storages, KEBAB_LEG_LIMIT_MS=60_000):
+        embedding.forget_queries()
+        try:
+            yield
+        finally:
+            node.reader_pool().close()
+            empty_tables()
+
+
+def _filled():
+    return fill(make_workspace(settings={"default_k": 7}))
+
+
+@pytest.fixture(scope="session")
+def _sample(django_db_setup, django_db_blocker, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sample")
+    with django_db_blocker.unblock(), _own_places(folder):
+        workspace = _filled()
+        export_bundle(workspace, folder / "all.kebab")
+        return Sample(file=folder / "all.kebab", rows=rows_of(workspace))
+
+
+@pytest.fixture(scope="module")
+def trip(django_db_setup, django_db_blocker, tmp_path_factory):
+    """A round trip for tests that only read: committed, with mirrors."""
+    folder = tmp_path_factory.mktemp("trip")
+    with django_db_blocker.unblock(), _own_places(folder):
+        workspace = _filled()
+        manifest = export_bundle(workspace, folder / "all.kebab")
+        made = import_bundle(ImportRequest(file=folder / "all.kebab", slug="elsewhere"))
+        yield Trip(
+            workspace=workspace,
+            file=folder / "all.kebab",
+            manifest=manifest,
+            imported=made.workspace,
+            second_manifest=export_bundle(made.workspace, folder / "again.kebab"),
+        )
 
 
 @pytest.fixture
@@ -18,30 +94,26 @@ def patience(mirrors, blobs, settings):
 @pytest.fixture
 def workspace(transactional_db, patience):
     """A filled workspace, committed: exports and imports have transactions of their own."""
-    yield fill(make_workspace(settings={"default_k": 7}))
+    yield _filled()
     drop_indexes()
 
 
 @pytest.fixture
-def bundle(workspace, tmp_path):
-    """The workspace in a file."""
-    export_bundle(workspace, tmp_path / "all.kebab")
-    return tmp_path / "all.kebab"
+def sample(_sample, transactional_db, patience, tmp_path):
+    """A copy of the sample's file; the database holds no workspace."""
+    file = tmp_path / "all.kebab"
+    file.write_bytes(_sample.file.read_bytes())
+    yield Sample(file=file, rows=_sample.rows)
+    drop_indexes()
+
+
+@pytest.fixture(scope="session")
+def _by_hand(tmp_path_factory):
+    return write_by_hand(tmp_path_factory.mktemp("by-hand") / "hand.kebab").read_bytes()
 
 
 @pytest.fixture
-def imported(bundle):
-    """A workspace that was made of the file."""
-    return import_bundle(ImportRequest(file=bundle, slug="elsewhere")).workspace
-
-
-@pytest.fixture
-def set_embedder(settings):
-    """Choose this process's embedder by name, for one test."""
-
-    def choose(name):
-        settings.KEBAB_EMBEDDER = name
-        embedding.forget_queries()
-
-    yield choose
-    embedding.forget_queries()
+def file(_by_hand, tmp_path):
+    """A small bundle that was written without a database."""
+    (tmp_path / "hand.kebab").write_bytes(_by_hand)
+    return tmp_path / "hand.kebab"

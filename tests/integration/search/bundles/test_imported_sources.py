@@ -1,7 +1,6 @@
-"""What an import makes of sources that read folders: they are read on here where that is allowed."""
+"""Sources of an import that read folders are read on here only where that is allowed."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -10,7 +9,7 @@ from ingest.jobs.request import request_sync
 from search.bundles.importing import ImportRequest, import_bundle
 from search.bundles.source_rows import source_fields
 from search.models import Source
-from tests.integration.search.bundles.by_hand import forge
+from tests.integration.search.bundles.forgeries import forge
 from tests.support.jobs import indexed, work
 
 
@@ -26,16 +25,39 @@ def row(kind, **config):
     return {"kind": kind, "config": config, "state": "pending", "last_indexed_at": None}
 
 
-def test_a_folder_below_a_link_is_synced_after_an_import(workspace, bundle, settings, linked):
-    def restate(sqlite):
-        (body,) = sqlite.execute("SELECT body FROM bundle_sources WHERE number = 1").fetchone()
-        changed = {**json.loads(body), "kind": "folder", "config": {"path": str(linked)}}
-        sqlite.execute("UPDATE bundle_sources SET body = ? WHERE number = 1", (json.dumps(changed).encode(),))
+def restate(path):
+    """Have the first source read a folder, every five minutes."""
 
+    def change(sqlite):
+        (body,) = sqlite.execute("SELECT body FROM bundle_sources WHERE number = 1").fetchone()
+        fields = {"kind": "folder", "config": {"path": str(path)}, "sync_every_minutes": 5}
+        changed = json.dumps({**json.loads(body), **fields}).encode()
+        sqlite.execute("UPDATE bundle_sources SET body = ? WHERE number = 1", (changed,))
+
+    return change
+
+
+def imported_source(file, path, slug):
+    made = import_bundle(ImportRequest(file=forge(file, restate(path)), slug=slug))
+    return made, Source.objects.get(workspace=made.workspace, key="docs")
+
+
+def test_folder_that_is_not_allowed_is_detached(sample, settings, tmp_path):
+    settings.KEBAB_FOLDER_ROOTS = [tmp_path / "allowed"]
+    allowed = str(tmp_path / "allowed" / "notes")
+    one, outside = imported_source(sample.file, "/etc", "one")
+    two, inside = imported_source(sample.file, allowed, "two")
+
+    assert (outside.kind, outside.config, one.detached) == ("upload", {}, ("docs",))
+    assert (inside.kind, inside.config, two.detached) == ("folder", {"path": allowed}, ())
+    # Nothing is read before somebody asks for it.
+    assert [(each.watch, each.next_sync_at) for each in (outside, inside)] == [(False, None)] * 2
+
+
+def test_folder_below_a_link_is_synced_after_an_import(sample, settings, linked):
     settings.KEBAB_FOLDER_ROOTS = [linked.parent.resolve()]
     (linked / "a.md").write_text("# A\n\nA quay.\n")
-    made = import_bundle(ImportRequest(file=forge(bundle, restate), slug="elsewhere"))
-    source = Source.objects.get(workspace=made.workspace, key="docs")
+    made, source = imported_source(sample.file, linked, "elsewhere")
     job = work(request_sync(source))
 
     assert (source.kind, source.config) == ("folder", {"path": str(linked.resolve())})
@@ -43,7 +65,7 @@ def test_a_folder_below_a_link_is_synced_after_an_import(workspace, bundle, sett
     assert "a.md" in indexed(made.workspace)
 
 
-def test_a_repository_below_a_link_is_read_after_an_import(linked):
+def test_repository_below_a_link_is_read_after_an_import(linked):
     (linked / ".git" / "objects").mkdir(parents=True)
     given = row("git", url=file_url(linked), branch="main")
     fields, is_detached = source_fields(given, [linked.parent.resolve()])
@@ -54,8 +76,8 @@ def test_a_repository_below_a_link_is_read_after_an_import(linked):
 
 
 @pytest.mark.parametrize("path", ["srv/note s", "/etc", "/srv/\0", "", "."])
-def test_a_folder_outside_the_roots_is_none(linked, monkeypatch, path):
+def test_folder_outside_the_roots_becomes_an_upload_source(linked, monkeypatch, path):
     monkeypatch.chdir(linked.parent.parent)
-    fields, is_detached = source_fields(row("folder", path=path), [Path(linked.parent.parent.resolve())])
+    fields, is_detached = source_fields(row("folder", path=path), [linked.parent.parent.resolve()])
 
     assert (is_detached, fields["kind"], fields["config"]) == (True, "upload", {})

@@ -41,7 +41,7 @@ def test_equal_texts_of_one_document_are_told_apart_by_their_occurrence():
     assert ids("again", "between", "again")[2] == second
 
 
-def test_a_chunks_id_depends_on_document_and_chunker():
+def test_chunk_id_depends_on_document_and_chunker():
     (plain,) = ids("text")
     assert ids("text", chunker="c2") != [plain]
     assert ids("text", doc_id=CORPUS) != [plain]

@@ -46,7 +46,7 @@ def embed(space, chunks, vector=(1, 0)):
         )
 
 
-def test_a_new_document_has_its_chunks_and_the_first_number(workspace):
+def test_new_document_has_its_chunks_and_the_first_number(workspace):
     written = write(workspace, "a.md", "one", "two")
     assert (written.outcome, written.seq, written.chunks) == ("new", 1, 2)
     assert [row.text for row in chunks_of(written)] == ["one", "two"]
@@ -55,14 +55,14 @@ def test_a_new_document_has_its_chunks_and_the_first_number(workspace):
     assert head_of(workspace) == 1
 
 
-def test_a_changed_document_is_updated_under_its_id(workspace):
+def test_changed_document_is_updated_under_its_id(workspace):
     first = write(workspace, "a.md", "one")
     second = write(workspace, "a.md", "two")
     assert (second.outcome, second.seq, second.doc_id) == ("updated", 2, first.doc_id)
     assert [row.text for row in chunks_of(second)] == ["two"]
 
 
-def test_the_same_draft_again_changes_nothing(workspace):
+def test_same_draft_again_changes_nothing(workspace):
     place, same = make_place(workspace), draft("one", "two", tags=("a",), metadata={"x": [1]})
     replace_document(place, same)
     before = everything(workspace)
@@ -72,16 +72,17 @@ def test_the_same_draft_again_changes_nothing(workspace):
     assert head_of(workspace) == 1
 
 
-def test_a_touched_file_changes_only_the_time_it_is_known_by(workspace):
+def test_touched_file_changes_only_the_time_it_is_known_by(workspace):
     write(workspace, "a.md", "one", source_mtime_ns=1)
     again = write(workspace, "a.md", "one", source_mtime_ns=2)
     document = Document.objects.get()
     assert (again.outcome, document.source_mtime_ns, head_of(workspace)) == ("unchanged", 2, 1)
 
 
-@pytest.mark.parametrize(
-    "stated",
-    [
+def test_restated_field_updates_the_document_and_keeps_its_chunks(workspace, subtests):
+    write(workspace, "a.md", "one")
+    before = list(Chunk.objects.values())
+    for stated in (
         {"title": "Another"},
         {"lang": "de"},
         {"tags": ("new",)},
@@ -90,67 +91,50 @@ def test_a_touched_file_changes_only_the_time_it_is_known_by(workspace):
         {"overrides": {"title": "Guide"}},
         {"parser_version": "p2"},
         {"mime": "text/plain"},
-    ],
-)
-def test_what_is_said_about_a_document_updates_it_and_keeps_its_chunks(workspace, stated):
-    write(workspace, "a.md", "one")
-    before = list(Chunk.objects.values())
-    again = write(workspace, "a.md", "one", **stated)
-    document = Document.objects.values().get()
-    assert again.outcome == "updated"
-    for name, value in stated.items():
-        assert document[name] == (list(value) if isinstance(value, tuple) else value)
-    assert list(Chunk.objects.values()) == before
+    ):
+        with subtests.test(stated=stated):
+            assert write(workspace, "a.md", "one", **stated).outcome == "updated"
+            document = Document.objects.values().get()
+            for name, value in stated.items():
+                assert document[name] == (list(value) if isinstance(value, tuple) else value)
+            assert list(Chunk.objects.values()) == before
 
 
-def test_a_chunk_that_stays_keeps_its_row(workspace):
-    before = chunks_of(write(workspace, "a.md", "one", "two")).values().first()
-    after = chunks_of(write(workspace, "a.md", "one", "three")).values().first()
-    assert after == before
-
-
-@pytest.mark.parametrize(
-    "moved",
-    [
+def test_moved_chunk_keeps_its_id_and_raises_its_row_version(workspace, subtests):
+    for moved in (
         {"ordinal": 1},
         {"heading": "Renamed"},
         {"section_label": "Elsewhere"},
         {"language": "python"},
         {"kind": "code"},
         {"spans": ({"kind": "line", "start": 99, "end": 100},)},
-    ],
-)
-def test_a_chunk_that_moves_keeps_its_id_and_raises_its_row_version(workspace, moved):
-    before = chunks_of(write(workspace, "a.md", chunk("one"))).get()
-    after = chunks_of(write(workspace, "a.md", chunk("one", **moved))).get()
-    assert after.chunk_id == before.chunk_id
-    assert (before.row_version, after.row_version) == (1, 2)
+    ):
+        with subtests.test(moved=moved):
+            path = f"{'-'.join(moved)}.md"
+            before = chunks_of(write(workspace, path, chunk("one"))).get()
+            after = chunks_of(write(workspace, path, chunk("one", **moved))).get()
+            assert after.chunk_id == before.chunk_id
+            assert (before.row_version, after.row_version) == (1, 2)
 
 
-def test_an_insertion_moves_the_chunks_behind_it(workspace):
-    before = {row.text: row.chunk_id for row in chunks_of(write(workspace, "a.md", "one", "two"))}
-    after = chunks_of(write(workspace, "a.md", "zero", "one", "two"))
-    assert [(row.text, row.row_version) for row in after] == [("zero", 1), ("one", 2), ("two", 2)]
-    assert {row.text: row.chunk_id for row in after if row.text != "zero"} == before
+def test_insertion_moves_the_chunks_behind_it_and_others_keep_their_rows(workspace):
+    before = {row["text"]: row for row in chunks_of(write(workspace, "a.md", "one", "two")).values()}
+    after = chunks_of(write(workspace, "a.md", "one", "between", "two"))
+    assert [(row.text, row.row_version) for row in after] == [("one", 1), ("between", 1), ("two", 2)]
+    assert after.values().first() == before["one"]
+    assert after.last().chunk_id == before["two"]["chunk_id"]
 
 
-def test_a_chunk_that_is_gone_takes_its_vectors_along(workspace):
-    written = write(workspace, "a.md", "one", "two")
-    embed(make_space(workspace), chunks_of(written))
-    write(workspace, "a.md", "one")
-    kept = Chunk.objects.get().chunk_id
-    assert [vector.chunk_id for vector in ChunkVector.objects.all()] == [kept]
-
-
-def test_a_renamed_heading_leaves_no_stale_vector(workspace):
-    written = write(workspace, "a.md", chunk("one", heading="Old"), chunk("two", 1, heading="Kept"))
-    embed(make_space(workspace), chunks_of(written))
-    write(workspace, "a.md", chunk("one", heading="New"), chunk("two", 1, heading="Kept"))
+def test_vector_goes_with_a_deleted_or_renamed_chunk(workspace):
+    space = make_space(workspace)
+    drafts = [chunk("one", heading="Old"), chunk("two", 1, heading="Kept"), chunk("three", 2)]
+    embed(space, chunks_of(write(workspace, "a.md", *drafts)))
+    write(workspace, "a.md", chunk("one", heading="New"), drafts[1])
     kept = Chunk.objects.get(text="two").chunk_id
     assert [vector.chunk_id for vector in ChunkVector.objects.all()] == [kept]
 
 
-def test_a_chunk_that_only_moved_keeps_its_vector(workspace):
+def test_chunk_that_only_moved_keeps_its_vector(workspace):
     written = write(workspace, "a.md", "one")
     embed(make_space(workspace), chunks_of(written))
     before = list(ChunkVector.objects.values_list("chunk_id", "embed_hash"))
@@ -160,17 +144,12 @@ def test_a_chunk_that_only_moved_keeps_its_vector(workspace):
 
 def test_equal_text_takes_over_the_vector_it_already_has(workspace):
     embed(make_space(workspace), chunks_of(write(workspace, "a.md", "one")), (0, 1))
-    other = chunks_of(write(workspace, "b.md", "one", source="web", version="v2")).get()
-    taken = ChunkVector.objects.get(chunk_id=other.chunk_id)
+    write(workspace, "b.md", chunk("one", heading="Old"), source="web", version="v2")
+    assert ChunkVector.objects.count() == 1
+    renamed = chunks_of(write(workspace, "b.md", "one", source="web", version="v2")).get()
+    taken = ChunkVector.objects.get(chunk_id=renamed.chunk_id)
     assert list(taken.embedding) == [0, 1]
-    assert taken.version_id == other.document.version_id
-
-
-def test_a_heading_renamed_back_finds_its_vector_in_another_document(workspace):
-    embed(make_space(workspace), chunks_of(write(workspace, "a.md", chunk("one", heading="New"))))
-    write(workspace, "b.md", chunk("one", heading="Old"))
-    renamed = chunks_of(write(workspace, "b.md", chunk("one", heading="New"))).get()
-    assert ChunkVector.objects.filter(chunk_id=renamed.chunk_id).count() == 1
+    assert taken.version_id == renamed.document.version_id
 
 
 def test_vectors_are_not_taken_over_in_an_ended_space_or_from_another_workspace(workspace):
@@ -214,7 +193,7 @@ def test_before_numbering_hears_the_outcome_and_its_exception_undoes_all(workspa
     assert head_of(workspace) == 1
 
 
-def test_deleting_removes_chunks_and_vectors_and_says_so(workspace):
+def test_deleting_removes_chunks_and_vectors_and_is_logged(workspace):
     gone = write(workspace, "a.md", "one", "two")
     kept = write(workspace, "b.md", "one")
     embed(make_space(workspace), [*chunks_of(gone), *chunks_of(kept)])
@@ -225,7 +204,7 @@ def test_deleting_removes_chunks_and_vectors_and_says_so(workspace):
     assert list(Change.objects.filter(op="delete").values_list("seq", "doc_id")) == [(3, gone.doc_id)]
 
 
-def test_deleting_what_is_not_there_says_nothing(workspace):
+def test_deleting_a_document_of_another_workspace_changes_nothing(workspace):
     other = make_workspace()
     theirs = write(other, "a.md", "one")
     assert delete_documents(workspace, [theirs.doc_id]) is None
@@ -233,11 +212,15 @@ def test_deleting_what_is_not_there_says_nothing(workspace):
 
 
 def test_several_deletions_are_numbered_one_by_one(workspace):
+    twin = make_workspace(corpus_id=workspace.corpus_id)
+    theirs = write(twin, "a.md", "one")
     written = [write(workspace, f"{name}.md", "one") for name in "abc"]
+    assert written[0].doc_id == theirs.doc_id
     assert delete_documents(workspace, [each.doc_id for each in written]) == 6
-    numbers = Change.objects.filter(op="delete").order_by("seq")
+    numbers = Change.objects.in_workspace(workspace).filter(op="delete").order_by("seq")
     assert list(numbers.values_list("seq", flat=True)) == [4, 5, 6]
     assert {change.doc_id for change in numbers} == {each.doc_id for each in written}
+    assert [row.workspace_id for row in Chunk.objects.all()] == [twin.pk]
 
 
 def test_restating_changes_a_field_and_is_numbered(workspace):
@@ -259,14 +242,7 @@ def test_two_workspaces_with_one_corpus_id_have_the_same_ids(workspace):
     assert ids[0] != ids[2]
 
 
-def test_deleting_in_one_workspace_leaves_its_twin_alone(workspace):
-    twin = make_workspace(corpus_id=workspace.corpus_id)
-    written = [write(space, "a.md", "one") for space in (workspace, twin)]
-    delete_documents(workspace, [written[0].doc_id])
-    assert [row.workspace_id for row in Chunk.objects.all()] == [twin.pk]
-
-
-def test_a_write_into_a_workspace_that_is_gone_is_refused(workspace):
+def test_write_into_a_deleted_workspace_is_refused(workspace):
     place = make_place(workspace)
     Workspace.objects.filter(pk=workspace.pk).delete()
     with pytest.raises((LookupError, IntegrityError)):

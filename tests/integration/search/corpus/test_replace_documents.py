@@ -28,7 +28,6 @@ def test_each_has_its_outcome_and_the_changed_ones_their_numbers_in_the_order_gi
     written = replace_documents(
         [(same, draft("one")), (new, draft("three")), (old, draft("two")), (other, draft())], heard.extend
     )
-
     assert heard == [each.outcome for each in written] == ["unchanged", "new", "updated", "new"]
     assert [each.seq for each in written] == [None, 3, 4, 5]
     assert [each.doc_id for each in written] == [place.doc_id for place in (same, new, old, other)]
@@ -40,17 +39,11 @@ def test_each_has_its_outcome_and_the_changed_ones_their_numbers_in_the_order_gi
 
 
 @pytest.mark.django_db
-def test_nothing_to_write_is_nothing(workspace):
-    heard = []
-    assert replace_documents([], heard.append) == []
-    assert (heard, Change.objects.count()) == ([[]], 0)
-
-
-@pytest.mark.django_db
-def test_one_that_postgres_refuses_undoes_all(workspace):
+@pytest.mark.parametrize("refused", [draft("two", mime="x" * 300), draft(chunk("a\x00b"))])
+def test_document_that_postgres_refuses_undoes_all(workspace, refused):
     good, bad = places(workspace, "good.md", "bad.md")
     with pytest.raises(DataError):
-        replace_documents([(good, draft("one")), (bad, draft("two", mime="x" * 300))])
+        replace_documents([(good, draft("one")), (bad, refused)])
     assert not Document.objects.exists()
     assert not Change.objects.exists()
 
@@ -104,7 +97,6 @@ def test_every_number_of_a_vector_is_stored_as_it_is(workspace):
     write(workspace, "a.md", *(f"chunk {number}" for number in range(len(parts))))
     rows = vector_rows(workspace, parts)
     insert_rows(rows)
-
     for row, part in zip(rows, parts, strict=True):
         stored = np.array(ChunkVector.objects.get(chunk_id=row.chunk_id).embedding, dtype=np.float16)
         assert np.array_equal(stored, part)
@@ -118,7 +110,6 @@ def test_rows_that_are_there_stay_as_they_are_when_that_is_asked_for(workspace):
     with pytest.raises(IntegrityError), transaction.atomic():
         insert_rows(again)
     insert_rows(again, ignore_conflicts=True)
-
     assert stored_vectors(again) == [[0.25, 1.0], [0.75, 3.0]]
 
 
@@ -128,8 +119,8 @@ def test_rows_of_many_statements_are_all_stored(workspace, monkeypatch):
     write(workspace, "a.md", *(f"chunk {number}" for number in range(5)))
     rows = vector_rows(workspace, [[float(number)] for number in range(5)])
     insert_rows(rows)
-
     assert stored_vectors(rows) == [[0.0], [1.0], [2.0], [3.0], [4.0]]
+    assert replace_documents([], lambda outcomes: None) == []
 
 
 def vector_rows(workspace, vectors):
@@ -151,9 +142,3 @@ def vector_rows(workspace, vectors):
 
 def stored_vectors(rows):
     return [ChunkVector.objects.get(chunk_id=row.chunk_id).embedding for row in rows]
-
-
-@pytest.mark.django_db
-def test_what_postgres_cannot_hold_is_a_data_error(workspace):
-    with pytest.raises(DataError):
-        replace_document(make_place(workspace, "nul.md"), draft(chunk("a\x00b")))

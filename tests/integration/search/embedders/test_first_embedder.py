@@ -3,25 +3,16 @@
 import pytest
 
 from ingest.jobs.request import request_embedding
-from ingest.models import Job
 from ingest.reembedding import begin_reembedding, end_space
 from kebab.people.workspaces import store_settings
 from search.models import EmbeddingSpace
 from search.retrieval.types import Mode
 from search.vectors.fill import count_without_vector
 from tests.integration.search.embedders.conftest import SECOND
+from tests.integration.search.embedders.spaces import dims, open_job
 from tests.support.corpus import write
 from tests.support.jobs import embed, work
 from tests.support.searching import ask, sync
-
-
-def open_job():
-    return Job.objects.get(state__in=["queued", "running"])
-
-
-def dims(workspace):
-    """The dimension of the space in each state."""
-    return dict(EmbeddingSpace.objects.in_workspace(workspace).values_list("state", "dim"))
 
 
 @pytest.mark.parametrize("by_verb", [True, False])

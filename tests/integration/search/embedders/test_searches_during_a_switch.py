@@ -16,6 +16,8 @@ from tests.support.corpus import write
 from tests.support.jobs import embed, work
 from tests.support.searching import ask, sync
 
+pytestmark = pytest.mark.slow
+
 WORDS = ["apple", "pear", "cherry", "plum", "quince", "medlar", "fig", "date"]
 
 

@@ -23,7 +23,6 @@ def leg(workspace, text, **filters):
 
 
 def found(workspace, text, **filters):
-    """The documents of the leg's candidates, in order."""
     chunks = Chunk.objects.in_workspace(workspace).select_related("document")
     by_id = {each.chunk_id.hex: each.document.path for each in chunks}
     return [by_id[candidate.chunk_id] for candidate in leg(workspace, text, **filters).search(100)]
@@ -35,197 +34,154 @@ def below(heading, text, **fields):
     )
 
 
-@pytest.fixture
-def api(workspace):
+def fill(workspace):
     """A function that is documented, defined, used, and looked like."""
     write(workspace, "use.md", "Call rate_limit(5) before anything else, rate_limit is cheap.")
     write(workspace, "code.py", chunk("def rate_limit(n):\n    return n", breadcrumb="code.py"))
     write(workspace, "reference.md", below("rate_limit", "How often a caller may ask."), lang="de")
     write(workspace, "plural.md", "All rate_limits of the rate limit are listed.")
+
+
+def test_documentation_comes_before_definition_and_use_and_lookalikes_are_left_out(filled):
+    assert found(filled, "rate_limit") == ["reference.md", "code.py", "use.md"]
+    assert found(filled, '"rate limit"') == ["plural.md"]
+
+
+def test_filters_narrow_the_leg(filled):
+    assert found(filled, "rate_limit", lang=("de",)) == ["reference.md"]
+    assert found(filled, "rate_limit", path_glob=("*.py",)) == ["code.py"]
+    assert found(filled, "rate_limit", lang=("xx",)) == []
+
+
+def test_leg_without_time_is_named_and_the_others_answer(filled, settings, set_embedder, monkeypatch):
+    set_embedder("none")
+    lexical = ask(filled, "rate_limit", Mode.HYBRID)
+    monkeypatch.setattr(MirrorReading, "is_late", lambda reading: settings.KEBAB_LEG_LIMIT_MS == 0)
+    settings.KEBAB_LEG_LIMIT_MS = 0
+    with pytest.raises(LegTimeout):
+        leg(filled, "rate_limit").search(10)
+    assert lexical.degraded == ("vector",)
+    assert "exact" in ask(filled, "rate_limit", Mode.HYBRID).degraded
+
+
+def test_no_name_makes_the_leg_fail(filled, subtests):
+    for text in ('"(" "x"', '"質"', "a\x00b_c", '"' * 50, "std::::x", "#.#", '"* NEAR("', "operator()"):
+        with subtests.test(text=text):
+            assert leg(filled, text).search(10) == []
+
+
+def test_deleted_chunk_is_not_found_by_its_name(workspace):
+    fill(workspace)
     sync(workspace)
-    return workspace
+    write(workspace, "reference.md", "Nothing here any more.")
+    sync(workspace)
+    assert found(workspace, "rate_limit") == ["code.py", "use.md"]
 
 
-def test_documentation_then_definition_then_use_of_a_name_are_found(api):
-    assert found(api, "rate_limit") == ["reference.md", "code.py", "use.md"]
+def test_node_without_a_mirror_finds_no_names(workspace):
+    write(workspace, "a.md", "rate_limit")
+    assert leg(workspace, "rate_limit").search(10) == []
 
 
-def test_what_only_looks_like_the_name_is_not_found(api):
-    assert "plural.md" not in found(api, "rate_limit")
-
-
-def test_filters_narrow_the_leg(api):
-    assert found(api, "rate_limit", lang=("de",)) == ["reference.md"]
-    assert found(api, "rate_limit", path_glob=("*.py",)) == ["code.py"]
-    assert found(api, "rate_limit", lang=("xx",)) == []
-
-
-def test_a_deleted_chunk_is_not_found_by_its_name(api):
-    write(api, "reference.md", "Nothing here any more.")
-    sync(api)
-
-    assert found(api, "rate_limit") == ["code.py", "use.md"]
-
-
-def test_a_quoted_phrase_is_found_as_it_stands(api):
-    assert found(api, '"rate limit"') == ["plural.md"]
-
-
-def test_a_member_is_found_below_its_container(workspace):
+def test_member_is_found_below_its_container(workspace):
+    code = {"breadcrumb": "ftplib.py", "kind": "code"}
+    declaring = chunk("class FTP:\n    x = 1", **code), chunk("    def makeport(self):", 1, **code)
+    write(workspace, "ftplib.py", *declaring)
+    write(workspace, "other.py", chunk("    def makeport(self):", breadcrumb="other.py", kind="code"))
     write(workspace, "vector.md", chunk("Adds to the end.", breadcrumb="vector class > push_back"))
     write(workspace, "deque.md", chunk("Adds to the end.", breadcrumb="deque class > push_back"))
     sync(workspace)
-
     assert found(workspace, "std::vector::push_back") == ["vector.md"]
-
-
-def test_a_method_is_found_in_the_file_that_declares_its_class(workspace):
-    code = {"breadcrumb": "ftplib.py", "kind": "code"}
-    write(
-        workspace,
-        "ftplib.py",
-        chunk("class FTP:\n    x = 1", **code),
-        chunk("    def makeport(self):", 1, **code),
-    )
-    write(workspace, "other.py", chunk("    def makeport(self):", breadcrumb="other.py", kind="code"))
-    sync(workspace)
-
     assert found(workspace, "FTP.makeport") == ["ftplib.py"]
 
 
-def test_a_method_is_found_by_the_units_that_its_breadcrumb_names(workspace):
+def test_method_is_found_by_the_units_that_its_breadcrumb_names(workspace):
     code = {"kind": "code"}
     for crumb in ("net.js > class Ftp > method make_port", "other.js > class Http > method make_port"):
         path = crumb.partition(" ")[0]
         write(workspace, path, chunk("  make_port() {\n  }", breadcrumb=crumb, **code), media="code")
     write(workspace, "use.js", chunk("make_port()", breadcrumb="use.js > function f", **code), media="code")
     sync(workspace)
-
     assert found(workspace, "Ftp.make_port") == ["net.js"]
     *defining, using = found(workspace, "make_port")
     assert (sorted(defining), using) == (["net.js", "other.js"], "use.js")
 
 
-def test_a_name_that_is_a_common_word_is_found_where_code_declares_it(workspace, monkeypatch):
+def test_name_that_is_a_common_word_is_found_where_code_declares_it(workspace, monkeypatch):
     monkeypatch.setattr(exact, "_COMMON", 2)
     for number in range(4):
         write(workspace, f"{number}.md", f"one or the other {number}")
     write(workspace, "operator.py", chunk("def or_(a, b):", breadcrumb="operator.py"))
     sync(workspace)
-
     assert found(workspace, "or_") == ["operator.py"]
 
 
-def test_a_declaration_is_found_among_more_uses_than_are_read(workspace, monkeypatch):
+def test_declaration_is_found_among_more_uses_than_are_read(workspace, monkeypatch):
     monkeypatch.setattr(exact, "_READ", 2 * len(exact._DECLARING))
-    for number in range(40):
-        write(workspace, f"{number:02}.md", "get_it get_it get_it")
+    write(workspace, "uses.md", *["get_it get_it get_it"] * 40)
     write(workspace, "code.py", chunk(f"{'word ' * 40}\ndef get_it():", breadcrumb="code.py"))
     sync(workspace)
-
     assert found(workspace, "get_it")[0] == "code.py"
 
 
-def test_a_word_alone_is_a_name_only_where_a_heading_or_code_has_it(workspace):
+def test_word_alone_is_a_name_only_where_a_heading_or_code_has_it(workspace):
     write(workspace, "strtoul.md", below("strtoul, strtoull", "Converts: strtoul(text)."))
     write(workspace, "apple.md", below("apple", "A fruit."))
     write(workspace, "prose.md", "strtoul is used here, strtoul it is.")
     sync(workspace)
-
     assert found(workspace, "strtoul") == ["strtoul.md"]
-    assert found(workspace, "converts") == []
-    assert found(workspace, "apple") == []
+    assert found(workspace, "converts") == found(workspace, "apple") == []
 
 
 def test_hybrid_puts_a_definition_above_what_both_other_lists_rank_high(workspace, set_embedder):
     set_embedder("hash")
-    for number in range(30):
-        write(workspace, f"{number:02}.md", f"rate_limit rate_limit, rate_limit {number}")
-    write(
-        workspace, "reference.md", below("rate_limit", "How often a caller may ask in one of many minutes.")
-    )
+    write(workspace, "uses.md", *(f"rate_limit rate_limit, rate_limit {number}" for number in range(30)))
+    reference = below("rate_limit", "How often a caller may ask in one of many minutes.")
+    write(workspace, "reference.md", reference)
     sync(workspace)
     embed(workspace)
     hit = ask(workspace, "rate_limit", Mode.HYBRID).hits[0]
-
     assert (hit.doc_path, hit.retrieval.exact_rank) == ("reference.md", 1)
     assert ask(workspace, "rate_limit", Mode.LEXICAL).hits[0].retrieval.exact_rank is None
 
 
-def test_a_word_with_a_number_is_not_buried_by_what_has_the_number(workspace, set_embedder):
+def test_word_with_a_number_is_not_buried_by_what_has_the_number(workspace, set_embedder):
     set_embedder("hash")
-    for number in range(30):
-        write(workspace, f"{number:02}.md", below(f"Part 0 of {number}", "kestrel, or 0 of them"))
+    parts = (below(f"Part 0 of {n}", "kestrel, or 0 of them", ordinal=n) for n in range(30))
+    write(workspace, "parts.md", *parts)
     write(workspace, "note.md", "The word is kestrel0.")
     sync(workspace)
     embed(workspace)
-
     assert ask(workspace, "kestrel0", Mode.HYBRID).hits[0].doc_path == "note.md"
 
 
-def test_the_list_takes_part_only_with_something_found(workspace, set_embedder):
+def test_exact_list_takes_part_only_with_something_found(workspace, set_embedder):
     set_embedder("none")
     write(workspace, "a.md", "a rate and a limit")
+    write(workspace, "b.md", below("deploy the server", "deploy the server"))
     sync(workspace)
     (hit,) = ask(workspace, "rate_limit limit", Mode.HYBRID).hits
-
     assert (hit.retrieval.exact_rank, hit.retrieval.fusion_score) == (None, 1.0)
-
-
-def test_prose_has_no_exact_list(workspace, set_embedder):
-    set_embedder("none")
-    write(workspace, "a.md", below("deploy the server", "deploy the server"))
-    sync(workspace)
-
     assert ask(workspace, "deploy the server", Mode.HYBRID).hits[0].retrieval.exact_rank is None
     assert not leg(workspace, "deploy the server").has_names
-
-
-def test_an_exact_leg_past_its_time_is_named_and_the_others_answer(api, settings, set_embedder, monkeypatch):
-    set_embedder("none")
-    lexical = ask(api, "rate_limit", Mode.HYBRID)
-    monkeypatch.setattr(MirrorReading, "is_late", lambda reading: settings.KEBAB_LEG_LIMIT_MS == 0)
-    settings.KEBAB_LEG_LIMIT_MS = 0
-
-    with pytest.raises(LegTimeout):
-        leg(api, "rate_limit").search(10)
-    assert lexical.degraded == ("vector",)
-    assert "exact" in ask(api, "rate_limit", Mode.HYBRID).degraded
-
-
-def test_a_node_without_a_mirror_finds_no_names(workspace):
-    write(workspace, "a.md", "rate_limit")
-
-    assert leg(workspace, "rate_limit").search(10) == []
-
-
-@pytest.mark.parametrize(
-    "text", ['"(" "x"', '"質"', "a\x00b_c", '"' * 50, "std::::x", "#.#", '"* NEAR("', "operator()"]
-)
-def test_no_name_makes_the_leg_fail(api, text):
-    leg(api, text).search(10)
 
 
 def test_one_sign_of_a_script_without_spaces_is_found_in_a_phrase(workspace):
     write(workspace, "a.md", "阅读部署指南")
     sync(workspace)
-
     assert found(workspace, "「署」") == ["a.md"]
     assert paths(ask(workspace, "「署」", Mode.LEXICAL)) == ["a.md"]
 
 
-@pytest.mark.parametrize("count", [120, 400])
 @pytest.mark.parametrize("form", ["Here getUserName is number{:03}.", "def getUserName number{:03}"])
-def test_which_of_those_that_score_alike_are_read_does_not_depend_on_the_order_in_which_they_came(
-    workspace, count, form
-):
+def test_choice_among_equal_scores_does_not_depend_on_the_order_of_arrival(workspace, form):
     """A copy of a workspace has the same ids, and its mirror other rows."""
     read = []
     for step in (1, -1):
         each = make_workspace(corpus_id=workspace.corpus_id)
-        for first in range(0, count, 40)[::step]:
+        for first in range(0, 120, 40)[::step]:
             write(each, f"{first:03}.md", *(form.format(n) for n in range(first, first + 40)))
         sync(each)
         read.append({candidate.chunk_id for candidate in leg(each, "getUserName").search(500)})
-    assert len(read[0]) < count
+    assert len(read[0]) < 120
     assert read[0] == read[1]

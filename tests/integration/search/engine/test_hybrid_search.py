@@ -27,11 +27,16 @@ def ranks(result):
     return {hit.doc_path: (hit.retrieval.lexical_rank, hit.retrieval.vector_rank) for hit in result.hits}
 
 
+def fill(workspace):
+    """Ten documents that both legs rank."""
+    write_each(
+        workspace, [f"{'apple ' * (n % 4)}{'harvest ' * (n % 3)}filler{n} words{n}" for n in range(10)]
+    )
+
+
 @pytest.fixture
 def orchard(workspace):
-    """Ten documents that both legs rank."""
-    texts = [f"{'apple ' * (n % 4)}{'harvest ' * (n % 3)}filler{n} words{n}" for n in range(10)]
-    write_each(workspace, texts)
+    fill(workspace)
     sync(workspace)
     embed(workspace)
     return workspace
@@ -41,7 +46,7 @@ def delete(workspace, path):
     delete_documents(workspace, [Document.objects.in_workspace(workspace).get(path=path).doc_id])
 
 
-def test_a_first_place_in_both_legs_scores_one(workspace):
+def test_first_place_in_both_legs_scores_one(workspace):
     write(workspace, "best.md", "apple harvest")
     write(workspace, "second.md", "apple harvest and then something else entirely")
     sync(workspace)
@@ -51,32 +56,23 @@ def test_a_first_place_in_both_legs_scores_one(workspace):
     assert [round(hit.score, 6) for hit in result.hits] == [1.0, 0.983871]
 
 
-def test_scores_are_reciprocal_rank_fusion_of_the_ranks(orchard):
-    result = ask(orchard, QUERY, Mode.HYBRID, fusion=Fusion.RRF)
+@pytest.mark.parametrize("rrf_k", [None, 1])
+def test_scores_are_reciprocal_rank_fusion_of_the_ranks_with_the_workspace_s_k(filled, rrf_k):
+    filled.settings = {} if rrf_k is None else {"rrf_k": rrf_k}
+    filled.save()
+    result = ask(filled, QUERY, Mode.HYBRID, fusion=Fusion.RRF)
+    k = rrf_k or 60
     for hit in result.hits:
-        terms = [1 / (60 + rank) for rank in ranks(result)[hit.doc_path] if rank is not None]
-        assert hit.score == hit.retrieval.fusion_score == pytest.approx(sum(terms) / (2 / 61))
+        terms = [1 / (k + rank) for rank in ranks(result)[hit.doc_path] if rank is not None]
+        assert hit.score == hit.retrieval.fusion_score == pytest.approx(sum(terms) / (2 / (k + 1)))
     assert [hit.score for hit in result.hits] == sorted((hit.score for hit in result.hits), reverse=True)
 
 
-def test_the_ranks_are_those_of_the_legs(orchard):
-    fused = ranks(ask(orchard, QUERY, Mode.HYBRID, k=100))
+def test_ranks_are_those_of_the_legs(filled):
+    fused = ranks(ask(filled, QUERY, Mode.HYBRID, k=100))
     for mode, leg in ((Mode.LEXICAL, 0), (Mode.VECTOR, 1)):
-        alone = paths(ask(orchard, QUERY, mode, k=100))
-        assert [
-            path for path, _ in sorted(fused.items(), key=lambda f: f[1][leg] or 99) if fused[path][leg]
-        ] == alone
-
-
-def test_rrf_k_of_the_workspace_is_used(orchard):
-    before = {hit.chunk_id: hit.score for hit in ask(orchard, QUERY, Mode.HYBRID, fusion=Fusion.RRF).hits}
-    orchard.settings = {"rrf_k": 1}
-    orchard.save()
-    result = ask(orchard, QUERY, Mode.HYBRID, fusion=Fusion.RRF)
-    assert {hit.chunk_id: hit.score for hit in result.hits} != before
-    hit = result.hits[-1]
-    terms = [1 / (1 + rank) for rank in ranks(result)[hit.doc_path] if rank is not None]
-    assert hit.score == pytest.approx(sum(terms))
+        ranked = {path: both[leg] for path, both in fused.items() if both[leg]}
+        assert sorted(ranked, key=ranked.get) == paths(ask(filled, QUERY, mode, k=100))
 
 
 def test_hybrid_on_disjoint_legs_holds_what_each_found(workspace):
@@ -84,7 +80,7 @@ def test_hybrid_on_disjoint_legs_holds_what_each_found(workspace):
     sync(workspace)
     write(workspace, "meaning.md", "orange apple")  # embedded, and not mirrored yet
     embed(workspace)
-    chunks = Document.objects.get(path="words.md").chunks
+    chunks = Document.objects.in_workspace(workspace).get(path="words.md").chunks
     ChunkVector.objects.filter(chunk_id__in=chunks.values("chunk_id")).delete()
     result = ask(workspace, "apple", Mode.HYBRID, fusion=Fusion.RRF)
     assert ranks(result) == {"words.md": (1, None), "meaning.md": (None, 1)}
@@ -92,14 +88,12 @@ def test_hybrid_on_disjoint_legs_holds_what_each_found(workspace):
     assert paths(result) == ["words.md", "meaning.md"]
 
 
-def test_where_words_find_nothing_meaning_orders(orchard):
-    result = ask(orchard, "zzz", Mode.HYBRID)
-    assert [hit.chunk_id for hit in result.hits] == [
-        hit.chunk_id for hit in ask(orchard, "zzz", Mode.VECTOR).hits
-    ]
+def test_where_words_find_nothing_meaning_orders(filled):
+    fused, by_meaning = (ask(filled, "zzz", mode).hits for mode in (Mode.HYBRID, Mode.VECTOR))
+    assert [hit.chunk_id for hit in fused] == [hit.chunk_id for hit in by_meaning]
 
 
-def test_the_order_of_the_words_stands_between_a_write_and_its_vectors(workspace):
+def test_order_of_the_words_stands_between_a_write_and_its_vectors(workspace):
     """The rare word weighs more than both terms of a chunk that has them all; and yet that is first."""
     write(workspace, "some.md", "harvest harvest harvest")
     write(workspace, "all.md", "apple harvest " + "and many other words " * 40)
@@ -114,14 +108,7 @@ def test_the_order_of_the_words_stands_between_a_write_and_its_vectors(workspace
     assert [hit.retrieval.tier for hit in result.hits] == ["all"] + ["some"] * 11
 
 
-def test_the_same_search_answers_the_same_bytes(orchard):
-    first = wire(ask(orchard, QUERY, Mode.HYBRID))
-    assert wire(ask(orchard, QUERY, Mode.HYBRID)) == first
-    rebuild_mirror(node.mirror_files(orchard.pk), orchard.pk)
-    assert wire(ask(orchard, QUERY, Mode.HYBRID)) == first
-
-
-def test_a_mirror_with_a_history_ranks_as_a_fresh_one(orchard):
+def test_mirror_with_a_history_answers_the_same_bytes_as_a_fresh_one(orchard):
     for n in range(4):
         write(orchard, f"00{n}.md", f"apple replaced {n}")
         sync(orchard)
@@ -129,20 +116,21 @@ def test_a_mirror_with_a_history_ranks_as_a_fresh_one(orchard):
     sync(orchard)
     embed(orchard)
     followed = [wire(ask(orchard, QUERY, mode)) for mode in Mode]
+    assert [wire(ask(orchard, QUERY, mode)) for mode in Mode] == followed
     rebuild_mirror(node.mirror_files(orchard.pk), orchard.pk)
     assert [wire(ask(orchard, QUERY, mode)) for mode in Mode] == followed
 
 
-def test_what_is_deleted_is_not_shown_though_the_mirror_still_has_it(orchard):
+def test_deleted_document_is_not_shown_though_the_mirror_still_has_it(filled):
     for mode in Mode:
-        before = paths(ask(orchard, QUERY, mode, k=100, fusion=Fusion.RRF))
-        delete(orchard, before[0])
-        after = ask(orchard, QUERY, mode, k=100, fusion=Fusion.RRF)
+        before = paths(ask(filled, QUERY, mode, k=100, fusion=Fusion.RRF))
+        delete(filled, before[0])
+        after = ask(filled, QUERY, mode, k=100, fusion=Fusion.RRF)
         assert paths(after) == before[1:], mode
         assert [hit.rank for hit in after.hits] == list(range(1, len(before)))
 
 
-def test_a_list_that_the_read_back_emptied_is_refilled(workspace):
+def test_list_that_the_read_back_emptied_is_refilled(workspace):
     write(workspace, "gone.md", *["apple"] * 150)
     write(workspace, "kept.md", *["apple among other words"] * 20)
     sync(workspace)
@@ -159,24 +147,15 @@ def test_a_list_that_the_read_back_emptied_is_refilled(workspace):
 def test_fields_come_from_postgres_though_the_mirror_is_behind(workspace):
     write(workspace, "a.md", chunk("apple", heading="Old"))
     sync(workspace)
-    write(
-        workspace,
-        "a.md",
-        chunk("apple", heading="New", spans=({"kind": "line", "start": 7, "end": 12},)),
-        title="Title",
-    )
-    restate_document(Document.objects.get(), tags=["fresh"], trust_level="primary")
+    moved = chunk("apple", heading="New", spans=({"kind": "line", "start": 7, "end": 12},))
+    write(workspace, "a.md", moved, title="Title")
+    restate_document(Document.objects.in_workspace(workspace).get(), tags=["fresh"], trust_level="primary")
     (hit,) = ask(workspace, "apple").hits
-    assert (hit.section_label, hit.title, hit.tags, hit.trust_level) == (
-        "New",
-        "Title",
-        ("fresh",),
-        "primary",
-    )
-    assert hit.citation.uri == "a.md#L7-L12"
+    assert (hit.section_label, hit.title, hit.tags) == ("New", "Title", ("fresh",))
+    assert (hit.trust_level, hit.citation.uri) == ("primary", "a.md#L7-L12")
 
 
-def test_a_cap_keeps_so_many_of_one_document_in_order(workspace):
+def test_cap_keeps_so_many_of_one_document_in_order(workspace):
     write(workspace, "a.md", *["apple apple"] * 5)
     write(workspace, "b.md", *["apple pear plum fig"] * 3)
     sync(workspace)
@@ -192,36 +171,35 @@ def test_a_cap_keeps_so_many_of_one_document_in_order(workspace):
     assert sorted(hit.doc_path for hit in hybrid) == ["a.md", "b.md"]
 
 
-def test_index_versions_name_what_answered(orchard):
+def test_index_versions_name_what_answered(filled):
     words, vectors = index_version(), "vec-hash-1-64@1"
-    names = {mode: ask(orchard, QUERY, mode) for mode in Mode}
+    names = {mode: ask(filled, QUERY, mode) for mode in Mode}
     assert names[Mode.LEXICAL].index_version == words
     assert names[Mode.VECTOR].index_version == vectors
     assert names[Mode.HYBRID].index_version == f"hybrid:{words}+{vectors}"
     assert {hit.index_version for hit in names[Mode.HYBRID].hits} == {names[Mode.HYBRID].index_version}
 
 
-def test_explain_shows_the_legs_and_the_fusion_and_nothing_hidden(orchard):
-    delete(orchard, paths(ask(orchard, QUERY))[0])
-    result = ask(orchard, QUERY, Mode.HYBRID, explain=True)
-    standing = {hit.chunk_id for hit in ask(orchard, QUERY, Mode.VECTOR, k=100).hits}
+def test_explain_shows_the_legs_and_the_fusion_and_nothing_hidden(filled):
+    delete(filled, paths(ask(filled, QUERY))[0])
+    result = ask(filled, QUERY, Mode.HYBRID, explain=True)
+    standing = {hit.chunk_id for hit in ask(filled, QUERY, Mode.VECTOR, k=100).hits}
     explained = result.explain
     assert set(explained["legs"]) == {"lexical", "vector"}
     for listed in explained["legs"].values():
         assert [entry["rank"] for entry in listed] == list(range(1, len(listed) + 1))
         assert {entry["chunk_id"] for entry in listed} <= standing
-    assert [entry["chunk_id"] for entry in explained["fused"]][: len(result.hits)] == [
-        h.chunk_id for h in result.hits
-    ]
+    fused = [entry["chunk_id"] for entry in explained["fused"]]
+    assert fused[: len(result.hits)] == [hit.chunk_id for hit in result.hits]
     assert "read_back" in explained["timings_ms"]
     assert json.dumps(explained)
-    assert ask(orchard, QUERY, Mode.HYBRID).explain is None
+    assert ask(filled, QUERY, Mode.HYBRID).explain is None
 
 
-def test_old_documents_are_stale_unless_the_workspace_says_otherwise(orchard):
-    Document.objects.filter(path="001.md").update(indexed_at=timezone.now() - timedelta(days=31))
-    stale = {hit.doc_path for hit in ask(orchard, QUERY, k=100).hits if hit.stale}
-    assert stale == {"001.md"}
-    orchard.settings = {"stale_after_days": 0}
-    orchard.save()
-    assert not any(hit.stale for hit in ask(orchard, QUERY, k=100).hits)
+def test_old_documents_are_stale_unless_the_workspace_says_otherwise(filled):
+    old = timezone.now() - timedelta(days=31)
+    Document.objects.in_workspace(filled).filter(path="001.md").update(indexed_at=old)
+    assert {hit.doc_path for hit in ask(filled, QUERY, k=100).hits if hit.stale} == {"001.md"}
+    filled.settings = {"stale_after_days": 0}
+    filled.save()
+    assert not any(hit.stale for hit in ask(filled, QUERY, k=100).hits)

@@ -24,27 +24,16 @@ from tests.support.searching import ask, embed, paths, sync
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
 
-@pytest.fixture
-def library(workspace):
+def fill(workspace):
     """Five documents with the same words, each different in what is said about it."""
     write(workspace, "docs/a.md", "apple tree", tags=("fruit", "plant"), trust_level="primary", lang="en")
     write(workspace, "docs/deep/b.md", "apple tree", tags=("plant",), trust_level="secondary", lang="de")
-    write(
-        workspace,
-        "docs/c.py",
-        chunk("apple tree", kind="code", language="python"),
-        media="code",
-        trust_level="generated",
-        lang="und",
-    )
+    code = {"media": "code", "trust_level": "generated", "lang": "und"}
+    write(workspace, "docs/c.py", chunk("apple tree", kind="code", language="python"), **code)
     write(workspace, "d.md", "apple tree", source="web", trust_level="unknown")
     write(workspace, "docs/a.md", "apple tree", version="v1", tags=("fruit",))
-    Document.objects.update(indexed_at=NOON)
-    Document.objects.filter(path="d.md").update(indexed_at=NOON + timedelta(hours=1))
-    node.mirror_files(workspace.pk).remove_all()
-    sync(workspace)
-    embed(workspace)
-    return workspace
+    Document.objects.in_workspace(workspace).update(indexed_at=NOON)
+    Document.objects.in_workspace(workspace).filter(path="d.md").update(indexed_at=NOON + timedelta(hours=1))
 
 
 ALL = {"docs/a.md", "docs/deep/b.md", "docs/c.py", "d.md"}
@@ -89,70 +78,66 @@ CASES = [
 ]
 
 
-def leg_paths(workspace, filters, leg_of):
-    scope = resolve_scope(workspace, SearchFilters(**filters), Reader())
-    ids = [candidate.chunk_id for candidate in leg_of(scope).search(100)]
-    return sorted(Document.objects.get(chunks__chunk_id=id_, version__tag="").path for id_ in ids)
+def lexical_leg(workspace, scope):
+    reading = MirrorReading(node.mirror_files(workspace.pk), node.reader_pool(), scope, limit_s=60)
+    return LexicalLeg(reading, "apple tree")
 
 
-def test_each_filter_means_the_same_in_both_legs_and_in_hybrid(library):
+def vector_leg(workspace, scope):
+    return VectorLeg(live_space(workspace), scope, "apple tree", query_embedder())
+
+
+def test_filter_narrows_what_both_legs_find(filled, subtests):
     for filters, expected in CASES:
-        for mode in Mode:
-            result = ask(library, "apple tree", mode, **filters)
-            assert sorted(paths(result)) == sorted(expected), (mode, filters)
+        with subtests.test(filters=filters):
+            result = ask(filled, "apple tree", Mode.HYBRID, **filters)
+            assert sorted(paths(result)) == sorted(expected)
             assert [hit.rank for hit in result.hits] == list(range(1, len(expected) + 1))
 
 
-def test_the_legs_filter_by_themselves_and_leave_nothing_to_the_read_back(library):
-    def lexical(scope):
-        return LexicalLeg(
-            MirrorReading(node.mirror_files(library.pk), node.reader_pool(), scope, limit_s=60), "apple tree"
-        )
-
-    def vector(scope):
-        return VectorLeg(live_space(library), scope, "apple tree", query_embedder())
-
-    for filters, expected in CASES:
-        for leg_of in (lexical, vector):
-            assert leg_paths(library, filters, leg_of) == sorted(expected), filters
+def test_legs_filter_by_themselves_and_leave_nothing_to_the_read_back(filled, subtests):
+    path_of = dict(
+        Document.objects.in_workspace(filled).filter(version__tag="").values_list("chunks__chunk_id", "path")
+    )
+    path_of = {chunk_id.hex: path for chunk_id, path in path_of.items()}
+    for (filters, expected), leg in product(CASES, (lexical_leg, vector_leg)):
+        with subtests.test(filters=filters, leg=leg.__name__):
+            scope = resolve_scope(filled, SearchFilters(**filters), Reader())
+            found = [path_of[each.chunk_id] for each in leg(filled, scope).search(100)]
+            assert sorted(found) == sorted(expected)
 
 
-def test_a_source_is_named_by_key_or_id(library):
-    id_ = Source.objects.get(key="web").pk
+def test_source_is_named_by_its_id_and_document_by_its_own(filled):
+    source_id = Source.objects.in_workspace(filled).get(key="web").pk
+    (hit,) = ask(filled, "apple", source=("web",)).hits
     for mode in Mode:
-        assert paths(ask(library, "apple", mode, source=(str(id_),))) == ["d.md"]
+        assert paths(ask(filled, "apple", mode, source=(str(source_id),))) == ["d.md"]
+        assert paths(ask(filled, "apple", mode, doc_id=(hit.doc_id,))) == ["d.md"]
 
 
-def test_a_query_without_a_version_sees_the_default_one_alone(library):
-    for mode, (version, expected) in product(Mode, [((), None), (("v1",), "v1"), (("v2",), None)]):
-        hits = ask(library, "apple", mode, path_glob=("docs/a.md",), version=version).hits
-        assert [hit.version for hit in hits] == ([] if version == ("v2",) else [expected]), (mode, version)
+def test_query_without_a_version_sees_the_default_one_alone(filled):
+    for mode, (version, expected) in product(Mode, [((), [None]), (("v1",), ["v1"]), (("v2",), [])]):
+        hits = ask(filled, "apple", mode, path_glob=("docs/a.md",), version=version).hits
+        assert [hit.version for hit in hits] == expected, (mode, version)
 
 
-def test_a_document_is_named_by_its_id(library):
-    (hit,) = ask(library, "apple", source=("web",)).hits
-    for mode in Mode:
-        assert paths(ask(library, "apple", mode, doc_id=(hit.doc_id,))) == ["d.md"]
-
-
-def test_a_malformed_glob_or_an_unknown_value_is_refused(library):
+def test_malformed_glob_or_unknown_value_is_refused(filled):
     with pytest.raises(InvalidGlob):
-        ask(library, "apple", path_glob=("notes/[abc",))
+        ask(filled, "apple", path_glob=("notes/[abc",))
     with pytest.raises(InvalidFilter):
-        ask(library, "apple", trust_min=TrustLevel("holy"))
+        ask(filled, "apple", trust_min=TrustLevel("holy"))
 
 
-def test_one_document_inside_the_glob_is_found_behind_more_outside_than_a_leg_is_asked_for(workspace):
-    for n in range(candidates_wanted(1) + 5):
-        write(workspace, f"outside/{n}.md", "apple")
+def test_filter_that_changes_under_a_lagging_mirror_is_kept_by_the_read_back(filled):
+    Document.objects.in_workspace(filled).filter(path="docs/a.md").update(tags=[])
+    for mode in Mode:
+        assert paths(ask(filled, "apple", mode, tags_any=("fruit",))) == []
+
+
+def test_document_inside_the_glob_is_found_behind_more_outside_than_a_leg_is_asked_for(workspace):
+    write(workspace, "outside/all.md", *["apple"] * (candidates_wanted(1) + 5))
     write(workspace, "inside/one.md", "apple among a good many other words that make it a weaker match")
     sync(workspace)
     embed(workspace)
     for mode in Mode:
         assert paths(ask(workspace, "apple", mode, path_glob=("inside/*",), k=1)) == ["inside/one.md"]
-
-
-def test_a_filter_that_changes_under_a_lagging_mirror_is_kept_by_the_read_back(library):
-    Document.objects.filter(path="docs/a.md").update(tags=[])
-    for mode in Mode:
-        assert paths(ask(library, "apple", mode, tags_any=("fruit",))) == []

@@ -1,8 +1,10 @@
-"""Looks into mirrors as tests need it: rows, bytes, checksums."""
+"""Look into mirrors past the code that reads them: rows, bytes, checksums."""
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import wait
 from contextlib import contextmanager
+from pathlib import Path
 
 import apsw
 
@@ -33,7 +35,7 @@ def tampering(files: MirrorFiles) -> Iterator[apsw.Connection]:
 
 
 def texts(files: MirrorFiles) -> dict[str, list[str]]:
-    """Give the texts of each document in the mirror, by path, sorted."""
+    """Return the texts of each document in the mirror, by path, sorted."""
     with reading(files) as connection:
         rows = connection.execute(
             "SELECT d.path, f.text FROM documents d LEFT JOIN chunks c ON c.doc = d.doc"
@@ -46,19 +48,25 @@ def texts(files: MirrorFiles) -> dict[str, list[str]]:
 
 
 def checksum(files: MirrorFiles) -> Checksum:
-    """Give the mirror's checksum."""
+    """Return the mirror's checksum."""
     with reading(files) as connection:
         return mirror_checksum(connection)
 
 
 def raw_bytes(files: MirrorFiles) -> bytes:
-    """Give the bytes of all files of the mirror, in no order, while nothing has them open."""
-    return b"".join(path.read_bytes() for path in files.directory.iterdir())
+    """Return the bytes of all files of the mirror, in order of their names, while nothing has them open."""
+    return b"".join(path.read_bytes() for path in sorted(files.directory.iterdir()))
 
 
 def generations(files: MirrorFiles) -> set[str]:
-    """Give the names of the generations that lie there."""
+    """Return the names of the generations that lie there."""
     return {path.name for path in files.directory.glob("*.sqlite3")}
+
+
+def age(path: Path, *, hours: float) -> None:
+    """Move the time at which a file was written back by so many hours."""
+    at = path.stat().st_mtime - hours * 3600
+    os.utime(path, (at, at))
 
 
 def catch_up_wholly(follower: MirrorFollower) -> None:

@@ -19,50 +19,22 @@ from search.mirror.postings import (
     check_postings,
     read_chunk_table,
     read_postings,
+    rows_of_all,
+    rows_of_best,
     sums_at,
 )
+from search.mirror.postings import score as weighing
 from search.mirror.postings import write as postings_write
-from search.mirror.postings.score import of_phrase, of_word
-from search.mirror.snapshot import ChunkState, DocumentState
+from search.mirror.postings.recent import RecentUnits
+from search.mirror.postings.score import Scored, of_phrase, of_word
 from search.retrieval.match import compile_any, units_of
+from tests.integration.search.mirror.factories import apply, document_state
 
 WORDS = ["apple", "pear", "the", "rateLimit", "rate", "部署指南", "fruit", "c++"]
 
 
 def document(name, texts, breadcrumb="Fruit > Apple"):
-    chunks = (
-        ChunkState(
-            chunk_id=f"{name}{n:030d}",
-            kind="info",
-            code_lang="",
-            row_version=1,
-            breadcrumb=breadcrumb,
-            text=text,
-        )
-        for n, text in enumerate(texts)
-    )
-    return DocumentState(
-        doc_id=name,
-        path=f"{name}.md",
-        lang="en",
-        trust_level="unknown",
-        media="text",
-        source_key="s",
-        version_tag="",
-        indexed_at=0.0,
-        tags=(),
-        chunks=tuple(chunks),
-    )
-
-
-def apply(connection, *states, gone=()):
-    with connection:
-        applier = Applier(connection)
-        for state in states:
-            applier.upsert(state)
-        for doc_id in gone:
-            applier.delete(doc_id)
-        applier.finish()
+    return document_state(name, texts, breadcrumb=breadcrumb)
 
 
 def ranked_by_fts5(connection, query):
@@ -91,6 +63,16 @@ def ranked_by_postings(connection, query):
     return {int(row): sums[row] for row in np.flatnonzero(sums)}
 
 
+def assert_equals_fts5(connection, query):
+    check_postings(connection)
+    ranked = ranked_by_postings(connection, query)
+    assert ranked == pytest.approx(ranked_by_fts5(connection, query), rel=1e-9)
+
+
+def terms_of(connection):
+    return {term for (term,) in connection.execute("SELECT term FROM postings")}
+
+
 @pytest.fixture
 def mirror(tmp_path):
     connection = connections.create_file(tmp_path / "m.sqlite3")
@@ -106,9 +88,9 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=steps, query=st.lists(st.sampled_from(WORDS), min_size=1, max_size=4, unique=True).map(" ".join))
-def test_whatever_happened_before_the_scores_are_fts5_s(tmp_path_factory, steps, query):
+def test_scores_are_those_of_fts5_whatever_happened_before(tmp_path_factory, steps, query):
     connection = connections.create_file(tmp_path_factory.mktemp("m") / "m.sqlite3")
     for name, texts_ in steps:
         if texts_ is None:
@@ -116,7 +98,7 @@ def test_whatever_happened_before_the_scores_are_fts5_s(tmp_path_factory, steps,
         else:
             apply(connection, document(name, texts_))
         check_postings(connection)
-    assert ranked_by_postings(connection, query) == pytest.approx(ranked_by_fts5(connection, query), rel=1e-9)
+    assert_equals_fts5(connection, query)
     connection.close()
 
 
@@ -125,11 +107,10 @@ def test_parts_are_merged_and_stay_few(mirror):
     for n in range(200):
         apply(mirror, document(f"{n:02x}", [" ".join(rng.choices(WORDS, k=5))]))
     assert mirror.execute("SELECT count(*) FROM parts").fetchone()[0] <= 9
-    check_postings(mirror)
-    assert ranked_by_postings(mirror, "apple rate") == pytest.approx(ranked_by_fts5(mirror, "apple rate"))
+    assert_equals_fts5(mirror, "apple rate")
 
 
-def test_a_full_part_is_left_alone(mirror, monkeypatch):
+def test_full_part_is_left_alone_and_many_chunks_are_written_in_parts(mirror, monkeypatch):
     monkeypatch.setattr(postings_write, "_LARGEST_PART", 10)
     for n in range(50):
         apply(mirror, document(f"{n:02x}", ["apple"]))
@@ -137,12 +118,8 @@ def test_a_full_part_is_left_alone(mirror, monkeypatch):
     assert max(counts) <= 10
     assert sum(counts) == 50
     check_postings(mirror)
-
-
-def test_many_chunks_in_one_transaction_are_written_in_parts(mirror, monkeypatch):
-    monkeypatch.setattr(postings_write, "_LARGEST_PART", 10)
-    apply(mirror, *(document(f"{n:02x}", ["apple pear", "pear"]) for n in range(20)))
-    assert mirror.execute("SELECT count(*) FROM parts").fetchone()[0] >= 4
+    apply(mirror, *(document(f"more{n:02x}", ["apple pear", "pear"]) for n in range(20)))
+    assert mirror.execute("SELECT count(*) FROM parts").fetchone()[0] >= len(counts) + 4
     check_postings(mirror)
 
 
@@ -161,21 +138,18 @@ def test_many_removed_in_one_transaction_are_taken_out_in_turns(mirror, monkeypa
     apply(mirror, *after, gone=[f"{n:02x}" for n in range(1, 20, 2)])
     assert 10 <= max(taken) <= 15
     assert sum(taken) > 100
-    check_postings(mirror)
-    terms = {term for (term,) in mirror.execute("SELECT term FROM postings")}
-    assert not [term for term in terms if term.startswith("secret")]
-    assert ranked_by_postings(mirror, "apple pear") == pytest.approx(ranked_by_fts5(mirror, "apple pear"))
+    assert not [term for term in terms_of(mirror) if term.startswith("secret")]
+    assert_equals_fts5(mirror, "apple pear")
 
 
 def test_no_term_of_a_removed_chunk_stays(mirror):
     apply(mirror, document("a", ["apple secret"]), document("b", ["apple"]))
     apply(mirror, gone=["a"])
-    terms = {term for (term,) in mirror.execute("SELECT term FROM postings")}
-    assert "secret" not in terms
-    assert "appl" in terms
+    assert "secret" not in terms_of(mirror)
+    assert "appl" in terms_of(mirror)
 
 
-def test_a_transaction_that_is_rolled_back_leaves_the_postings(mirror):
+def test_rolled_back_transaction_leaves_the_postings(mirror):
     apply(mirror, document("a", ["apple"]))
     with pytest.raises(RuntimeError), mirror:
         applier = Applier(mirror)
@@ -186,25 +160,24 @@ def test_a_transaction_that_is_rolled_back_leaves_the_postings(mirror):
     assert list(read_postings(mirror, ["appl", "pear"])) == ["appl"]
 
 
-def test_a_term_more_often_in_a_chunk_than_can_be_counted_is_counted_at_its_most(mirror):
-    apply(mirror, document("a", ["apple " * 70_000, "pear"]))
-    check_postings(mirror)
-    assert read_postings(mirror, ["appl"])["appl"].in_text.tolist() == [65_535, 0]
-
-
-def test_hundreds_of_occurrences_are_all_counted(mirror):
+def test_occurrences_are_counted_up_to_the_most_that_fits(mirror):
     apply(mirror, document("a", ["pear " * 400, "pear " * 300, "apple"]), document("b", ["fruit"]))
-    assert ranked_by_postings(mirror, "pear") == pytest.approx(ranked_by_fts5(mirror, "pear"), rel=1e-9)
+    assert_equals_fts5(mirror, "pear")
+    apply(mirror, document("c", ["plum " * 70_000, "pear"]))
+    check_postings(mirror)
+    assert read_postings(mirror, ["plum"])["plum"].in_text.max() == 65_535
 
 
-def test_a_terms_frequency_is_the_number_of_its_chunks_over_all_parts(mirror):
+def test_frequency_of_a_term_is_the_number_of_its_chunks_over_all_parts(mirror):
+    assert ranked_by_postings(mirror, "apple") == {}
+    assert read_chunk_table(mirror).chunk_count == 0
     for n in range(9):
         apply(mirror, document(f"{n:02x}", ["pear", "pear apple"]))
     whole = Collection(read_chunk_table(mirror))
     assert whole.frequencies(mirror, ["pear", "nowhere"]) == {"pear": 18}
 
 
-def test_a_chunk_that_changes_its_kind_is_of_the_new_one(mirror):
+def test_chunk_that_changes_its_kind_is_of_the_new_one(mirror):
     before = document("a", ["apple", "pear"])
     apply(mirror, before)
     code = replace(before.chunks[1], kind="code", row_version=2)
@@ -213,7 +186,8 @@ def test_a_chunk_that_changes_its_kind_is_of_the_new_one(mirror):
     assert np.flatnonzero(read_chunk_table(mirror).are_of(["code"])).tolist() == [2]
 
 
-def test_a_check_takes_no_more_memory_of_more_terms(mirror):
+@pytest.mark.slow
+def test_check_takes_no_more_memory_of_more_terms(mirror):
     for n in range(20):
         words = (" ".join(f"w{n}x{chunk}y{word}" for word in range(10)) for chunk in range(150))
         apply(mirror, document(f"{n:02x}", list(words)))
@@ -227,53 +201,43 @@ def test_a_check_takes_no_more_memory_of_more_terms(mirror):
     assert most_bytes < 1_500_000
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "DELETE FROM postings WHERE term = 'appl'",
-        "UPDATE postings SET entries = substr(entries, 1, 8) WHERE term = 'appl'",
-        "UPDATE postings SET term = 'other' WHERE term = 'pear'",
-        "UPDATE postings SET entries = substr(entries, 1, 7) WHERE term = 'appl'",
-        "UPDATE blocks SET docs = zeroblob(length(docs))",
-        "UPDATE blocks SET docs = substr(docs, 1, 8)",
-        "UPDATE blocks SET kinds = randomblob(length(kinds))",
-        "UPDATE blocks SET lengths = zeroblob(length(lengths))",
-    ],
-)
-def test_damage_is_found(mirror, damage):
+DAMAGE = [
+    "DELETE FROM postings WHERE term = 'appl'",
+    "UPDATE postings SET entries = substr(entries, 1, 8) WHERE term = 'appl'",
+    "UPDATE postings SET term = 'other' WHERE term = 'pear'",
+    "UPDATE postings SET entries = substr(entries, 1, 7) WHERE term = 'appl'",
+    "UPDATE blocks SET docs = zeroblob(length(docs))",
+    "UPDATE blocks SET docs = substr(docs, 1, 8)",
+    "UPDATE blocks SET kinds = randomblob(length(kinds))",
+    "UPDATE blocks SET lengths = zeroblob(length(lengths))",
+]
+DAMAGE_FOR_A_QUERY = [
+    "UPDATE postings SET entries = substr(entries, 1, 7)",
+    "UPDATE postings SET entries = x'01000000ffffffff'",
+    "UPDATE postings SET entries = CAST(entries || entries || entries AS BLOB)",
+    "UPDATE blocks SET lengths = x''",
+]
+DAMAGE_FOR_A_REMOVAL = ["DELETE FROM postings", "DELETE FROM parts"]
+
+
+def test_damage_is_found_by_the_check_by_a_query_and_by_a_removal(mirror, subtests):
     apply(mirror, document("a", ["apple", "apple pear"]))
-    mirror.execute(damage)
-    with pytest.raises(MirrorDamaged):
-        check_postings(mirror)
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "UPDATE postings SET entries = substr(entries, 1, 7)",
-        "UPDATE postings SET entries = x'01000000ffffffff'",
-        "UPDATE postings SET entries = CAST(entries || entries || entries AS BLOB)",
-        "UPDATE blocks SET lengths = x''",
-    ],
-)
-def test_damage_that_a_query_meets_is_named(mirror, damage):
-    apply(mirror, document("a", ["apple", "apple pear"]))
-    mirror.execute(damage)
-    with pytest.raises(MirrorDamaged):
-        ranked_by_postings(mirror, "apple")
-
-
-@pytest.mark.parametrize("damage", ["DELETE FROM postings", "DELETE FROM parts"])
-def test_damage_that_a_removal_meets_is_named(mirror, damage):
-    apply(mirror, document("a", ["apple"]))
-    mirror.execute(damage)
-    with pytest.raises(MirrorDamaged):
-        apply(mirror, gone=["a"])
-
-
-def test_an_empty_mirror_has_nothing_to_score(mirror):
-    assert ranked_by_postings(mirror, "apple") == {}
-    assert read_chunk_table(mirror).chunk_count == 0
+    for statements, find in (
+        (DAMAGE, lambda: check_postings(mirror)),
+        (DAMAGE_FOR_A_QUERY, lambda: ranked_by_postings(mirror, "apple")),
+        (DAMAGE_FOR_A_REMOVAL, lambda: apply(mirror, gone=["a"])),
+    ):
+        for damage in statements:
+            with subtests.test(damage=damage):
+                mirror.execute("SAVEPOINT sound")
+                try:
+                    mirror.execute(damage)
+                    with pytest.raises(MirrorDamaged):
+                        find()
+                finally:
+                    mirror.execute("ROLLBACK TO sound")
+                    mirror.execute("RELEASE sound")
+    check_postings(mirror)
 
 
 def test_another_connection_reads_the_state_of_its_transaction(mirror, tmp_path):
@@ -285,3 +249,81 @@ def test_another_connection_reads_the_state_of_its_transaction(mirror, tmp_path)
     assert list(read_postings(reader, ["appl"])) == ["appl"]
     reader.execute("ROLLBACK")
     reader.close()
+
+
+N_ROWS = 20_000
+
+
+def weighed_query(seed):
+    """A few words, from rare and telling to common and worth little, and the rows that pass a filter."""
+    chance = np.random.default_rng(seed)
+    found = []
+    for count, worth in ((200, 9.0), (1_500, 6.0), (6_000, 1.0), (15_000, 0.3)):
+        rows = np.sort(chance.choice(N_ROWS, count, replace=False))
+        found.append(Scored.of(rows, worth * chance.random(count)))
+    return found, chance.random(N_ROWS) < 0.8
+
+
+def sums_of(found):
+    sums = np.zeros(N_ROWS)
+    for each in found:
+        sums[each.rows] += each.scores
+    return sums
+
+
+def test_best_rows_are_among_those_that_are_kept(subtests):
+    for seed in range(5):
+        found, passes = weighed_query(seed)
+        best = np.argsort(-np.where(passes, sums_of(found), 0.0), kind="stable")
+        for limit in (1, 10, 100, 1_000):
+            with subtests.test(seed=seed, limit=limit):
+                kept = rows_of_best(found, passes, limit)
+                assert set(best[:limit].tolist()) <= set(kept.tolist())
+                assert passes[kept].all()
+
+
+def test_common_words_are_not_added_up_for_all_rows(monkeypatch):
+    found, passes = weighed_query(0)
+    kept = len(rows_of_best(found, passes, 10))
+    monkeypatch.setattr(weighing, "_LONG", N_ROWS + 1)
+    assert kept < len(rows_of_best(found, passes, 10)) / 10
+
+
+def test_sums_are_those_of_all_rows_however_few_are_asked_for():
+    found, _ = weighed_query(1)
+    for count in (0, 3, 300, N_ROWS):
+        rows = np.sort(np.random.default_rng(2).choice(N_ROWS, count, replace=False))
+        assert sums_at(rows, found, N_ROWS).tolist() == sums_of(found)[rows].tolist()
+    every = set.intersection(*(set(each.rows.tolist()) for each in found))
+    assert rows_of_all(found).tolist() == sorted(every)
+
+
+def word(term):
+    return (term,), (2.0, 1.0)
+
+
+def contribution(entries):
+    return Scored.of(np.arange(entries), np.ones(entries))
+
+
+def test_word_that_was_not_asked_for_the_longest_is_forgotten_first():
+    recent = RecentUnits(max_entries=5)
+    recent.keep({word("a"): contribution(2), word("b"): contribution(2)})
+    assert recent.known([word("a")])
+    assert recent.known([(("a",), (1.0, 1.0))]) == {}  # other weights are another word
+    recent.keep({word("c"): contribution(2)})
+    assert recent.known([word("a"), word("b"), word("c")]).keys() == {word("a"), word("c")}
+
+
+def test_recent_words_stay_within_their_room():
+    recent = RecentUnits(max_entries=5)
+    recent.keep({word("a"): contribution(6)})
+    assert recent.known([word("a")]) == {}  # longer than all there is room for
+    for _ in range(5):  # kept again and again, it takes room once
+        recent.keep({word("a"): contribution(3)})
+    recent.keep({word("b"): contribution(2)})
+    assert recent.known([word("a"), word("b")]).keys() == {word("a"), word("b")}
+    empty = RecentUnits(max_entries=5)
+    for term in "abcdef":
+        empty.keep({word(term): contribution(0)})
+    assert empty.known(map(word, "abcdef")).keys() == {word(term) for term in "bcdef"}

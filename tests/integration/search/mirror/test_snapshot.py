@@ -1,4 +1,4 @@
-"""Documents as they are in Postgres, however many, with no more of them at hand than one needs."""
+"""Documents as they are in Postgres, read one after the other."""
 
 import gc
 import uuid
@@ -13,8 +13,8 @@ def alive():
     return sum(type(each) is ChunkState for each in gc.get_objects())
 
 
-def test_the_chunks_of_one_document_are_at_hand_and_not_those_of_all(workspace):
-    for n in range(12):
+def test_chunks_of_one_document_at_a_time_are_held(workspace):
+    for n in range(6):
         write(workspace, f"{n:02}.md", *(f"text {n} {m}" for m in range(10)))
     gc.collect()
     before, held, read = alive(), 0, 0
@@ -22,11 +22,11 @@ def test_the_chunks_of_one_document_are_at_hand_and_not_those_of_all(workspace):
         for state in read_all_documents(workspace.pk):
             held = max(held, alive() - before)
             read += len(state.chunks)
-    assert read == 120
+    assert read == 60
     assert held <= 31  # of the one before, the present one, and where the next begins
 
 
-def test_each_document_has_its_own_chunks_in_order_and_one_may_have_none(workspace):
+def test_each_document_has_its_own_chunks_in_order_or_none(workspace):
     write(workspace, "a.md", "one", "two")
     write(workspace, "b.md")
     write(workspace, "c.md", "three")
@@ -38,7 +38,7 @@ def test_each_document_has_its_own_chunks_in_order_and_one_may_have_none(workspa
     assert found == [("a.md", ["one", "two"]), ("b.md", []), ("c.md", ["three"]), ("d.md", [])]
 
 
-def test_of_those_asked_for_each_is_given_once_also_what_is_gone(workspace, monkeypatch):
+def test_each_document_asked_for_is_returned_once_even_when_deleted(workspace, monkeypatch):
     monkeypatch.setattr("search.mirror.snapshot._BATCH", 2)
     kept, gone, other = (write(workspace, f"{name}.md", name).doc_id for name in "abc")
     delete_documents(workspace, [gone])

@@ -62,7 +62,8 @@ def full_disk(mirrored, monkeypatch):
     return mirrored
 
 
-def test_who_opens_a_mirror_first_on_a_full_disk_is_told_that_it_is_not_to_be_read_now(mirrored, files):
+@pytest.mark.slow
+def test_process_without_room_for_the_lock_file_finds_the_mirror_busy(mirrored, files):
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "kebab.settings"}
     asked = subprocess.run(
         [sys.executable, "-c", READER, str(files.current())],
@@ -77,7 +78,7 @@ def test_who_opens_a_mirror_first_on_a_full_disk_is_told_that_it_is_not_to_be_re
     assert texts(files) == {"a.md": ["apple"]}
 
 
-def test_a_search_answers_by_meaning_and_says_what_was_missing(full_disk, files):
+def test_search_on_a_full_disk_answers_by_meaning_and_keeps_the_file(full_disk, files):
     generation = files.current()
     found = ask(full_disk, "apple", Mode.HYBRID)
     assert (paths(found), found.degraded) == (["a.md"], ("lexical",))
@@ -85,14 +86,14 @@ def test_a_search_answers_by_meaning_and_says_what_was_missing(full_disk, files)
     assert files.current() == generation
 
 
-def test_a_change_that_is_waited_for_is_not_searchable_yet(full_disk, settings):
+def test_change_waited_for_on_a_full_disk_is_not_searchable_yet(full_disk, settings):
     settings.KEBAB_WAIT_LIMIT_S = 0
     with pytest.raises(NotSearchableYet):
         ask(full_disk, "apple", min_seq=1)
 
 
 @pytest.mark.parametrize("refusal", [apsw.IOError, apsw.FullError])
-def test_a_disk_that_refuses_in_the_middle_of_a_search_is_no_damage(mirrored, files, refusal):
+def test_disk_error_in_the_middle_of_a_search_is_no_damage(mirrored, files, refusal):
     pool = ReaderPool()
     with pytest.raises(MirrorBusy), pool.reader(files.current()):
         raise refusal("disk I/O error")
@@ -100,7 +101,7 @@ def test_a_disk_that_refuses_in_the_middle_of_a_search_is_no_damage(mirrored, fi
     pool.close()
 
 
-def test_a_use_that_can_not_be_noted_costs_no_search(mirrored, files, monkeypatch):
+def test_use_that_can_not_be_noted_costs_no_search(mirrored, files, monkeypatch):
     def full(path, **options):
         raise OSError(28, "No space left on device")
 

@@ -1,4 +1,4 @@
-"""What the catalog says of a table, in a form that can be compared."""
+"""Descriptions of tables from the catalog, in a form that can be compared."""
 
 from django.db import connection
 
@@ -34,7 +34,7 @@ _QUERIES = {
 
 
 def described(table: str) -> dict[str, list[tuple[object, ...]]]:
-    """Give everything that a table has beside its rows."""
+    """Return everything that a table has beside its rows."""
     with connection.cursor() as cursor:
         found = {}
         for name, query in _QUERIES.items():
@@ -44,7 +44,7 @@ def described(table: str) -> dict[str, list[tuple[object, ...]]]:
 
 
 def rows_of(table: str) -> list[tuple[object, ...]]:
-    """Give all rows of a table in one order."""
+    """Return all rows of a table in one order."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT t::text FROM {table} t ORDER BY 1")  # noqa: S608  # our own
         return cursor.fetchall()

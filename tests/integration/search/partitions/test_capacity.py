@@ -89,24 +89,22 @@ def test_predictions_are_what_was_measured(capacity, costs, measured):
         assert found == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(
-    ("begins", "value", "factor"),
-    [
-        ("from_nothing", lambda row: row["disk_mb"]["tables"], BYTES),
-        ("level", lambda row: row["disk_mb"]["mirror"], BYTES),
-        ("from_nothing", lambda row: row["mirror_rebuild_s"], TIMES),
-        ("level", lambda row: row["modes"]["lexical"]["p50_ms"], TIMES),
-    ],
-    ids=["tables", "mirror", "rebuild", "lexical"],
-)
-@pytest.mark.parametrize("place", [1, 2, 3, 4])
-def test_a_size_that_was_not_seen_is_foretold_from_the_others(
-    capacity, measured, begins, value, factor, place
-):
-    points = [(row["chunks"], value(row)) for row in measured["growth"]["rows"]]
-    chunks, expected = points.pop(place)
-    curve = getattr(capacity.Curve, begins)(points)
-    assert near(curve.at(chunks), expected, factor)
+FORETOLD = {
+    "tables": ("from_nothing", lambda row: row["disk_mb"]["tables"], BYTES),
+    "mirror": ("level", lambda row: row["disk_mb"]["mirror"], BYTES),
+    "rebuild": ("from_nothing", lambda row: row["mirror_rebuild_s"], TIMES),
+    "lexical": ("level", lambda row: row["modes"]["lexical"]["p50_ms"], TIMES),
+}
+
+
+def test_size_that_was_left_out_is_foretold_from_the_others(capacity, measured, subtests):
+    for name, (begins, value, factor) in FORETOLD.items():
+        for place in (1, 2, 3, 4):
+            points = [(row["chunks"], value(row)) for row in measured["growth"]["rows"]]
+            chunks, expected = points.pop(place)
+            curve = getattr(capacity.Curve, begins)(points)
+            with subtests.test(figure=name, place=place):
+                assert near(curve.at(chunks), expected, factor)
 
 
 def test_vectors_cost_the_nodes_or_the_database_and_never_both(capacity, costs, measured):
@@ -142,6 +140,5 @@ def test_what_breaks_comes_in_order_with_what_to_do(capacity, costs):
 def test_it_answers_people_and_programs():
     said = ask("--chunks", "10_000_000", "--workspaces", "1_000", "--qps", "50")
     assert "database" in said
-    assert "what breaks" in said
     found = json.loads(ask("--chunks", "1_000_000_000", "--workspaces", "100000", "--json"))
     assert {fleet["name"] for fleet in found["machines"]} == {"database", "search node", "worker"}

@@ -1,4 +1,4 @@
-"""What holds of whole tables holds of those that are cut: the contracts are run once more, on parts."""
+"""The contracts of whole tables hold on partitioned ones: their tests run once more."""
 
 import os
 import subprocess

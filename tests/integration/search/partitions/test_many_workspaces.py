@@ -28,7 +28,7 @@ NUMBER = int(os.environ.get("KEBAB_TEST_WORKSPACES", "250"))
 # The file, its log, its index in shared memory.
 FILES_OF_A_READER = 3
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def many(transactional_db, mirrors, settings):
 
 @pytest.fixture
 def queries():
-    """How many statements were sent within."""
+    """Collect the statements that are sent."""
     sent = []
 
     def note(execute, sql, params, many, context):

@@ -1,4 +1,4 @@
-"""What is cut into parts is migrated like what is whole: by any operation, and by all present migrations."""
+"""Partitioned tables are migrated like whole ones: by any operation, and by all present migrations."""
 
 import pytest
 from django.core.management import call_command
@@ -15,7 +15,7 @@ from tests.integration.search.partitions.catalog import described, rows_of
 from tests.integration.search.partitions.conftest import cut
 from tests.support.searching import ask
 
-pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
+pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True, databases=["default", "owner"])]
 
 # Before row-level security, generated titles, evaluation, kept answers.
 EARLIER = ("search", "0010_source_readers")
@@ -97,14 +97,3 @@ def test_the_migrations_there_are_go_back_and_forward_on_parts(filled):
 
 def _without_columns(description):
     return {name: rows for name, rows in description.items() if name != "columns"}
-
-
-@pytest.mark.parametrize("parts", [2, 0])
-def test_what_was_migrated_can_be_cut_and_put_together(filled, parts):
-    cut(0 if parts else 2)
-    try:
-        call_command("migrate", *EARLIER, verbosity=0)
-        assert cut(parts)
-    finally:
-        migrate_forward()
-    assert ask(filled[1], "apple number3").hits

@@ -1,4 +1,4 @@
-"""What is asked for one workspace looks into its part alone: reading doesn't grow with the parts."""
+"""Statements of one workspace look into its part alone: reading doesn't grow with the parts."""
 
 import re
 
@@ -17,6 +17,8 @@ from tests.integration.search.partitions.conftest import cut
 from tests.support.actors import token_client
 from tests.support.jobs import upload, work
 from tests.support.searching import ask, embed, sync
+
+pytestmark = pytest.mark.slow
 
 PARTS = 8
 # Behind it comes what the plan calls it, which may look like another part.
@@ -70,23 +72,23 @@ def deletion_in(workspace):
     delete_documents(workspace, list(some))
 
 
-@pytest.mark.parametrize(
-    "action",
-    [
-        lambda workspace: [ask(workspace, "apple number3", mode) for mode in Mode],
-        lambda workspace: ask(workspace, "apple", Mode.HYBRID, source=("docs",), lang=("en",)),
-        lambda workspace: suggest(workspace, "app", reader=OPERATOR),
-        sync,
-        embed,
-        lambda workspace: postgres_checksum(workspace.pk),
-        job_of,
-        documents_of,
-        deletion_in,
-    ],
-    ids=["search", "filters", "suggest", "mirror", "vectors", "checksum", "job", "documents", "deletion"],
-)
-def test_the_statements_of_one_workspace_look_into_one_part(parted, blobs, action):
-    statements = sent_by(lambda: action(parted))
-    assert statements
-    for statement in statements:
-        assert len(parts_in(parted, statement)) <= 1, statement
+ACTIONS = {
+    "search": lambda workspace: [ask(workspace, "apple number3", mode) for mode in Mode],
+    "filters": lambda workspace: ask(workspace, "apple", Mode.HYBRID, source=("docs",), lang=("en",)),
+    "suggest": lambda workspace: suggest(workspace, "app", reader=OPERATOR),
+    "mirror": sync,
+    "vectors": embed,
+    "checksum": lambda workspace: postgres_checksum(workspace.pk),
+    "job": job_of,
+    "documents": documents_of,
+    "deletion": deletion_in,
+}
+
+
+def test_statements_of_one_workspace_look_into_one_part(parted, blobs, subtests):
+    for name, action in ACTIONS.items():
+        statements = sent_by(lambda: action(parted))  # noqa: B023 - called at once
+        with subtests.test(action=name):
+            assert statements
+            for statement in statements:
+                assert len(parts_in(parted, statement)) <= 1, statement

@@ -1,6 +1,7 @@
-"""What is measured, made once a module: the judged set, and two workspaces of different size."""
+"""Measured corpora, made once a module: the judged set, and workspaces of different size."""
 
 from collections.abc import Callable, Mapping
+from contextlib import contextmanager
 
 import pytest
 from django.conf import settings as django_settings
@@ -51,16 +52,28 @@ def judged(django_db_setup, django_db_blocker, tmp_path_factory):
     embedding.forget_queries()
 
 
-@pytest.fixture(scope="module")
-def sizes(django_db_setup, django_db_blocker, tmp_path_factory):
-    """The small and the large workspace."""
-    folder = tmp_path_factory.mktemp("sizes")
-    with django_db_blocker.unblock(), override_settings(**_own_places(folder)):
+@contextmanager
+def _made(folder, *sizes):
+    with override_settings(**_own_places(folder)):
         embedding.forget_queries()
-        with made_workspaces() as made:
+        with made_workspaces(*sizes) as made:
             yield made
         node.reader_pool().close()
     embedding.forget_queries()
+
+
+@pytest.fixture(scope="module")
+def small(django_db_setup, django_db_blocker, tmp_path_factory):
+    """The small workspace alone."""
+    with django_db_blocker.unblock(), _made(tmp_path_factory.mktemp("small"), "small") as made:
+        yield made["small"]
+
+
+@pytest.fixture(scope="module")
+def sizes(django_db_setup, django_db_blocker, tmp_path_factory):
+    """The small and the large workspace."""
+    with django_db_blocker.unblock(), _made(tmp_path_factory.mktemp("sizes"), "small", "large") as made:
+        yield made
 
 
 @pytest.fixture

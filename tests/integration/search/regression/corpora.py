@@ -1,4 +1,4 @@
-"""Two workspaces of made-up text, one with ten times the chunks of the other, alike in everything else."""
+"""Workspaces of made-up text, one with ten times the chunks of the other, alike in everything else."""
 
 import random
 import uuid
@@ -28,7 +28,7 @@ from tests.support.actors import make_workspace
 from tests.support.api import forget_acts
 from tests.support.corpus import chunk, draft, make_place, restrict
 
-SMALL, LARGE = 60, 600
+DOCUMENTS = {"small": 60, "large": 600}
 CHUNKS_A_DOCUMENT = 5
 #: The group that may read the one source that is not for all.
 KEEPERS = "keepers"
@@ -119,13 +119,12 @@ def _clear() -> None:
 
 
 @contextmanager
-def made_workspaces() -> Iterator[dict[str, Workspace]]:
-    """Give both workspaces, committed, mirrored, embedded; with codes, and HNSW indexes not used yet."""
+def made_workspaces(*sizes: str) -> Iterator[dict[str, Workspace]]:
+    """Yield workspaces by size, committed, mirrored, embedded; with codes, and HNSW indexes not used."""
     _clear()
-    made = {"small": make_workspace(), "large": make_workspace()}
-    for name, documents in (("small", SMALL), ("large", LARGE)):
-        workspace = made[name]
-        _write(workspace, documents)
+    made = {size: make_workspace() for size in sizes}
+    for size, workspace in made.items():
+        _write(workspace, DOCUMENTS[size])
         with override_settings(KEBAB_EXACT_SCAN_LIMIT=1):
             assert ensure_index(_embed(workspace))
         workspace.refresh_from_db()

@@ -22,12 +22,12 @@ def check_quality(figures: Mapping[str, float]) -> None:
 
 
 def check_costs(operation: str, figures: Mapping[str, float]) -> None:
-    """Hold what an operation costs to its budgets. Raises Regression."""
+    """Hold what was measured of an operation to its budgets. Raises Regression."""
     _raise_for(
         [
             f"{operation}: {figures[name]:,.6g} {name}, at most {budget:,.6g}{_parts(name, figures)}"
             for name, budget in COSTS[operation].items()
-            if figures[name] > budget
+            if name in figures and figures[name] > budget
         ]
     )
 
@@ -45,7 +45,7 @@ def check_growth(operation: str, small: Mapping[str, float], large: Mapping[str,
 
 
 def figure_lines(name: str, figures: Mapping[str, float]) -> Iterator[str]:
-    """Give a line for each figure that has a budget or floor: name, figure, budget."""
+    """Return a line for each figure that has a budget or floor: name, figure, budget."""
     limits = COSTS.get(name, FLOORS)
     for measure, figure in figures.items():
         if measure in limits:

@@ -1,5 +1,7 @@
-"""What one document more costs: to ingest, to find unchanged, to embed, to mirror. Each is the difference
-between many and few, so that what a job costs once does not hide it."""
+"""Costs of one document more, to ingest, to find unchanged, to embed, to mirror.
+
+Each is the difference between many and few, so that what a job costs once does not hide it.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,7 +33,7 @@ _TEXT = (
 
 
 def synced_documents(folder: Path, few: int = FEW, many: int = MANY) -> dict[str, Figures]:
-    """Give what a new file of a folder costs, and what it costs to find that it says what it said."""
+    """Return what a new file of a folder costs, and what it costs to find that it says what it said."""
 
     def synced(n: int) -> tuple[Figures, Figures]:
         source = _source(folder / str(n), n)
@@ -46,7 +48,7 @@ def synced_documents(folder: Path, few: int = FEW, many: int = MANY) -> dict[str
 
 
 def embedded_batch(many: int = 3) -> Figures:
-    """Give what a batch of chunks costs to be embedded, in a workspace that has vectors already."""
+    """Return what a batch of chunks costs to be embedded, in a workspace that has vectors already."""
 
     def embedded(n: int) -> Figures:
         workspace = make_workspace()
@@ -68,7 +70,7 @@ def _write_batches(workspace: Workspace, numbers: range) -> None:
 
 
 def mirrored_document() -> Figures:
-    """Give what a document of three chunks costs to be taken into a mirror that is there already."""
+    """Return what a document of three chunks costs to be taken into a mirror that is there already."""
 
     def mirrored(n: int) -> Figures:
         workspace = make_workspace()
@@ -116,6 +118,6 @@ def _measured(mirrors: MirrorWork | None = None) -> Iterator[Figures]:
 
 
 def _each_more(few: Figures, many: Figures, more: int) -> Figures:
-    """Give what each one more costs; of memory at its height, the height itself."""
+    """Return what each one more costs; of memory at its height, the height itself."""
     each: dict[str, Any] = {name: (many[name] - few.get(name, 0)) / more for name in many}
     return {**each, "bytes at most": many["bytes at most"]}

@@ -40,14 +40,14 @@ class Topic:
 
 
 def read_documents() -> dict[str, str]:
-    """Give the texts by path."""
+    """Return the texts by path."""
     documents: dict[str, str] = yaml.safe_load((_FOLDER / "documents.yaml").read_text(encoding="utf-8"))
     return documents
 
 
 @cache
 def read_topics() -> tuple[Topic, ...]:
-    """Give the topics in the order of the file."""
+    """Return the topics in the order of the file."""
     rows = yaml.safe_load((_FOLDER / "topics.yaml").read_text(encoding="utf-8"))
     return tuple(
         Topic(topic_id=row["id"], group=row["group"], query=row["query"], qrels=row["relevant"])
@@ -67,7 +67,7 @@ def load(workspace: Workspace, folder: Path) -> None:
 
 
 def rankings(workspace: Workspace, way: str) -> dict[str, list[str]]:
-    """Give the paths that each topic finds in one of WAYS, best first, each once."""
+    """Return the paths that each topic finds in one of WAYS, best first, each once."""
     mode, fusion = WAYS[way]
     found = {}
     for topic in read_topics():
@@ -78,7 +78,7 @@ def rankings(workspace: Workspace, way: str) -> dict[str, list[str]]:
 
 
 def quality(ranked: Mapping[str, Sequence[str]], group: str | None = None) -> float:
-    """Give the mean nDCG@10 of these rankings, of all topics or of one group."""
+    """Return the mean nDCG@10 of these rankings, of all topics or of one group."""
     topics = [topic for topic in read_topics() if group in (None, topic.group)]
     qrels = {topic.topic_id: dict(topic.qrels) for topic in topics}
     run = {

@@ -1,4 +1,4 @@
-"""What SQLite does in mirrors, as counts: statements, steps of its virtual machine, rows scanned, pages."""
+"""Counts of SQLite's work in mirrors: statements, steps of its virtual machine, rows scanned, pages."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ class MirrorWork:
         self._pages = self._pages_so_far()
 
     def figures(self) -> dict[str, int]:
-        """Give the counts since `begin`, by name."""
+        """Return the counts since `begin`, by name."""
         return {**self._figures, "mirror pages": self._pages_so_far() - self._pages}
 
     def watch(self, connection: apsw.Connection) -> None:

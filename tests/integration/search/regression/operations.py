@@ -119,8 +119,8 @@ OPERATIONS: Mapping[str, Callable[[Workspace], Action]] = {
 }
 
 
-def costs(action: Action) -> dict[str, float]:
-    """Give what one call costs, by measure. The calls before it fill the caches, as those of others would."""
+def counts(action: Action) -> tuple[dict[str, float], Any]:
+    """Return what one call asks of the servers, and its answer; calls before it fill the caches."""
     node.reader_pool().close()
     with watched_mirrors() as mirrors, _redis() as redis_:
         action()
@@ -130,7 +130,12 @@ def costs(action: Action) -> dict[str, float]:
         with postgres_work() as postgres:
             answer = action()
         asked = _commands(redis_) - commands - 1  # to ask for their number is one
-        found = {**postgres.figures, **mirrors.figures(), "Redis commands": asked}
+        return {**postgres.figures, **mirrors.figures(), "Redis commands": asked}, answer
+
+
+def costs(action: Action) -> dict[str, float]:
+    """Return what one call costs the servers and Python, by measure."""
+    found, answer = counts(action)
     node.reader_pool().close()
     action()
     with python_work() as python:
@@ -154,7 +159,7 @@ def _size(answer: Any) -> dict[str, int]:
 
 
 def _values(node_: Any) -> int:
-    """How many objects, lists and plain values there are."""
+    """Return the number of objects, lists and plain values."""
     if isinstance(node_, dict):
         return 1 + sum(map(_values, node_.values()))
     return 1 + sum(map(_values, node_)) if isinstance(node_, list) else 1

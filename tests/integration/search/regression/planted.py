@@ -1,14 +1,10 @@
-"""Regressions as somebody might make them, for tests to plant and guards to find.
-
-Each takes pytest's `monkeypatch`, with which it ends.
-"""
+"""Regressions that tests plant for guards to find; each ends with pytest's `monkeypatch`."""
 
 from typing import Any
 
 import numpy as np
 from django.conf import settings
 
-from ingest.jobs import embed
 from kebab.tenancy.postgres import base
 from search import hits
 from search.api import search as search_api
@@ -16,7 +12,6 @@ from search.corpus import chunk_rows
 from search.embedders.cache import CachedQueryEmbedder
 from search.engine import HitBuilder
 from search.mirror import lexical
-from search.mirror.apply import Applier
 from search.mirror.exact import ExactLeg
 from search.mirror.lexical import LexicalLeg
 from search.models import Source
@@ -111,29 +106,6 @@ def a_list_copied_over_and_over(monkeypatch: Any) -> None:
     monkeypatch.setattr(HitBuilder, "build", copied)
 
 
-def a_list_kept_over_and_over(monkeypatch: Any) -> None:
-    """Ten thousand copies of the hits are in memory at once."""
-    build = HitBuilder.build
-
-    def kept(self: HitBuilder, entries: Any) -> Any:
-        made = build(self, entries)
-        copies = [list(made) for _ in range(10_000)]
-        return tuple(copies[-1])
-
-    monkeypatch.setattr(HitBuilder, "build", kept)
-
-
-def a_longer_answer(monkeypatch: Any) -> None:
-    """Each hit says on the wire what it said already."""
-    write = search_api.result_to_wire
-
-    def twice(result: Any) -> Any:
-        wire = dict(write(result))
-        return {**wire, "hits": [{**hit, "again": dict(hit)} for hit in wire["hits"]]}
-
-    monkeypatch.setattr(search_api, "result_to_wire", twice)
-
-
 def redis_asked_for_each_hit(monkeypatch: Any) -> None:
     """Something is looked up in Redis for each hit."""
     import redis
@@ -160,24 +132,3 @@ def chunks_written_one_by_one(monkeypatch: Any) -> None:
             insert([row], **named)
 
     monkeypatch.setattr(chunk_rows, "insert_rows", one_by_one)
-
-
-def vectors_looked_up_one_by_one(monkeypatch: Any) -> None:
-    """For each text that is to be embedded its own statement asks whether it has a vector."""
-    known = embed.known_vectors
-
-    def one_by_one(space: Any, hashes: Any) -> dict[Any, Any]:
-        return {key: vector for hash_ in hashes for key, vector in known(space, [hash_]).items()}
-
-    monkeypatch.setattr(embed, "known_vectors", one_by_one)
-
-
-def documents_mirrored_twice(monkeypatch: Any) -> None:
-    """Each document is written into the mirror twice."""
-    upsert = Applier.upsert
-
-    def twice(self: Applier, state: Any) -> bool:
-        upsert(self, state)
-        return upsert(self, state)
-
-    monkeypatch.setattr(Applier, "upsert", twice)

@@ -1,4 +1,4 @@
-"""What PostgreSQL is asked and what it reads, as counts: from the protocol and from its statistics."""
+"""Counts of PostgreSQL's work, from the protocol and from its statistics."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What Python does, as counts: lines run in our packages, bytes allocated in all, and the most at once.
+"""Counts of Python's work: lines run in our packages, bytes allocated in all, and the most at once.
 
 tracemalloc knows what is alive, not what came and went: a list that is copied a thousand times would pass.
 So its peak is read, and set back, at each line: what a line allocates is counted even if it is gone with the

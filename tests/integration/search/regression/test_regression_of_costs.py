@@ -16,7 +16,7 @@ from tests.integration.search.regression.ingesting import embedded_batch, mirror
 from tests.integration.search.regression.operations import OPERATIONS, costs
 from tests.support.mirrors import sync_in_this_thread
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("one_thread")]
+pytestmark = [pytest.mark.slow, pytest.mark.django_db, pytest.mark.usefixtures("one_thread")]
 
 INGESTING = ("ingested document", "unchanged document", "embedded batch", "mirrored document")
 _EVER_S = 3_600
@@ -47,12 +47,9 @@ def test_an_operation_keeps_its_budget_and_grows_less_than_the_workspace(sizes, 
         check_growth(operation, costs(action(sizes["small"])), large)
 
 
-def test_documents_are_ingested_and_left_alone_within_their_budgets(nothing_by_the_clock, noted, tmp_path):
+def test_documents_and_batches_keep_their_budgets(nothing_by_the_clock, noted, tmp_path):
     for operation, figures in synced_documents(tmp_path).items():
         check_costs(operation, noted(operation, figures))
-
-
-def test_a_batch_is_embedded_within_its_budget(nothing_by_the_clock, noted):
     check_costs("embedded batch", noted("embedded batch", embedded_batch()))
 
 
@@ -60,40 +57,35 @@ def test_a_document_is_mirrored_within_its_budget(nothing_by_the_clock, noted):
     check_costs("mirrored document", noted("mirrored document", mirrored_document()))
 
 
-@pytest.mark.parametrize(
-    ("plant", "operation", "found"),
-    [
-        (planted.a_statement_for_each_hit, "hybrid search", r"(?s)\d+ statements.* round trips"),
-        (planted.a_statement_for_each_hit, "search over HTTP", r"\d+ statements"),
-        (planted.no_index_for_chunks, "search under rights", r"rows read"),
-        (planted.no_index_for_chunks, "next page over HTTP", r"rows read"),
-        (planted.a_scanned_mirror, "lexical search", r"(?s)mirror steps.*mirror rows scanned"),
-        (planted.a_list_copied_over_and_over, "lexical search", r"(?s)lines run.*bytes allocated"),
-        (planted.a_list_kept_over_and_over, "lexical search", r"bytes at most"),
-        (planted.a_longer_answer, "search over HTTP", r"(?s)bytes of the answer.*values in the answer"),
-        (planted.redis_asked_for_each_hit, "search over HTTP", r"Redis commands"),
-    ],
-)
-def test_a_planted_regression_is_over_budget(sizes, monkeypatch, plant, operation, found):
-    plant(monkeypatch)
-
-    with pytest.raises(Regression, match=found):
-        check_costs(operation, costs(OPERATIONS[operation](sizes["large"])))
+OVER_BUDGET = [
+    (planted.a_statement_for_each_hit, "hybrid search", r"(?s)\d+ statements.* round trips"),
+    (planted.no_index_for_chunks, "search under rights", "rows read"),
+    (planted.no_index_for_chunks, "next page over HTTP", "rows read"),
+    (planted.a_scanned_mirror, "lexical search", r"(?s)mirror steps.*mirror rows scanned"),
+    (planted.a_list_copied_over_and_over, "lexical search", r"(?s)lines run.*bytes allocated"),
+    (planted.redis_asked_for_each_hit, "search over HTTP", "Redis commands"),
+]
+GROWING = [
+    (planted.no_index_for_chunks, "lexical search", "rows read"),
+    (planted.a_scanned_mirror, "hybrid search", "mirror steps"),
+]
 
 
-@pytest.mark.parametrize(
-    ("plant", "operation", "found"),
-    [
-        (planted.no_index_for_chunks, "lexical search", "rows read"),
-        (planted.a_scanned_mirror, "hybrid search", "mirror steps"),
-    ],
-)
-def test_a_planted_scan_grows_with_the_workspace(sizes, monkeypatch, plant, operation, found):
-    plant(monkeypatch)
-    small, large = (costs(OPERATIONS[operation](sizes[size])) for size in ("small", "large"))
+def test_planted_regressions_are_over_budget(sizes, subtests):
+    for plant, operation, found in OVER_BUDGET:
+        with subtests.test(plant=plant, operation=operation), pytest.MonkeyPatch.context() as patch:
+            plant(patch)
+            with pytest.raises(Regression, match=found):
+                check_costs(operation, costs(OPERATIONS[operation](sizes["large"])))
 
-    with pytest.raises(Regression, match=found):
-        check_growth(operation, small, large)
+
+def test_planted_scans_grow_with_the_workspace(sizes, subtests):
+    for plant, operation, found in GROWING:
+        with subtests.test(plant=plant, operation=operation), pytest.MonkeyPatch.context() as patch:
+            plant(patch)
+            small, large = (costs(OPERATIONS[operation](sizes[size])) for size in ("small", "large"))
+            with pytest.raises(Regression, match=found):
+                check_growth(operation, small, large)
 
 
 def test_an_index_that_is_not_used_grows_with_the_workspace(sizes, monkeypatch):
@@ -111,17 +103,3 @@ def test_a_statement_for_each_chunk_is_over_the_budget_of_a_document(
 
     with pytest.raises(Regression, match=r"ingested document: .* statements"):
         check_costs("ingested document", synced_documents(tmp_path, 2, 6)["ingested document"])
-
-
-def test_a_statement_for_each_text_is_over_the_budget_of_a_batch(nothing_by_the_clock, monkeypatch):
-    planted.vectors_looked_up_one_by_one(monkeypatch)
-
-    with pytest.raises(Regression, match=r"embedded batch: .* statements"):
-        check_costs("embedded batch", embedded_batch(2))
-
-
-def test_a_document_written_twice_is_over_the_budget_of_the_mirror(nothing_by_the_clock, monkeypatch):
-    planted.documents_mirrored_twice(monkeypatch)
-
-    with pytest.raises(Regression, match=r"mirrored document: .* mirror statements"):
-        check_costs("mirrored document", mirrored_document())

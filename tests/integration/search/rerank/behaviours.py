@@ -1,4 +1,4 @@
-"""What stubs do: score well in each shape, or fail in each way."""
+"""Behaviours of stubs: score well in each shape, or fail in each way."""
 
 import json
 from collections.abc import Callable
@@ -91,7 +91,7 @@ def one_score(value: str) -> Behaviour:
 
 
 def well(index: int) -> dict[str, Any]:
-    """Give an item as it should be."""
+    """Return an item as it should be."""
     return {"index": index, "score": float(-index)}
 
 

@@ -106,7 +106,7 @@ def running(stub: AnyStub) -> Iterator[AnyStub]:
 
 
 def closed_port() -> int:
-    """Give a port of this machine on which nobody listens."""
+    """Return a port of this machine on which nobody listens."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return int(taken.getsockname()[1])

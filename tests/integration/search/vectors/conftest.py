@@ -1,16 +1,25 @@
-"""A workspace whose vectors are scanned as bytes."""
+"""Workspaces whose vectors are scanned as bytes, or under an index."""
 
 import pytest
 
 from search.vectors import nearest
 from search.vectors.scanning import CodesOfSpaces
-from tests.support.corpus import make_workspace, write
+from search.vectors.spaces import live_space
+from tests.integration.search.engine.conftest import (  # noqa: F401 - fixtures
+    corpus,
+    filled,
+    patience,
+    shared_workspace,
+)
+from tests.integration.search.vectors.factories import write_apples
+from tests.support.corpus import make_workspace
 from tests.support.searching import embed, sync
 
 
 @pytest.fixture
-def codes(tmp_path, monkeypatch):
+def codes(tmp_path, monkeypatch, settings):
     """This process's codes, which know of no space yet; what PostgreSQL compares is never slow."""
+    settings.KEBAB_CODES_FROM = 100
     made = CodesOfSpaces(lambda workspace_id: tmp_path / str(workspace_id))
     monkeypatch.setattr(nearest, "codes_of_spaces", lambda: made)
     monkeypatch.setattr(nearest, "_SLOW_S", 60.0)
@@ -20,12 +29,16 @@ def codes(tmp_path, monkeypatch):
 @pytest.fixture
 def workspace(transactional_db, mirrors, settings, codes):
     """400 chunks, one in fifty in the rare source; from a hundred on there are codes."""
-    settings.KEBAB_CODES_FROM = 100
     settings.KEBAB_LEG_LIMIT_MS = 60_000
     workspace = make_workspace()
-    texts = [f"apple number{n} and word{n % 7}" for n in range(400)]
-    write(workspace, "common.md", *texts[8:])
-    write(workspace, "rare.md", *texts[:8], source="rare")
+    write_apples(workspace)
     embed(workspace)
     sync(workspace)
+    return workspace
+
+
+@pytest.fixture
+def made(workspace, codes):
+    """That workspace with its codes made."""
+    codes.make(workspace.pk, live_space(workspace))
     return workspace

@@ -1,0 +1,238 @@
+"""Imports: names that are taken, writes that follow, and refusals that leave nothing."""
+
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import pytest
+from django.db import OperationalError, connection
+
+from ingest.jobs import hints
+from kebab.api.errors import Conflict
+from kebab.health.checks import CheckStatus
+from kebab.people.deletion import delete_workspace
+from kebab.people.models import AuditEvent, Membership, User, Workspace
+from kebab.people.operator import the_operator
+from kebab.tenancy.acting import acting_everywhere
+from kebab.tenancy.owner import owner_connection
+from search.blobs import has_blob
+from search.bundles import importing
+from search.bundles.errors import BundleDamaged, BundleRefused, ImportUnderWay
+from search.bundles.export import export_bundle
+from search.bundles.importing import ImportRequest, import_bundle
+from search.bundles.loading import Loader
+from search.bundles.verifying import check_digests
+from search.checks import check_coverage, check_mirrors
+from search.corpus import Place, ensure_source, ensure_version, replace_document
+from search.embedders.hashing import HashEmbedder
+from search.identifiers import document_id
+from search.models import Change, Document, EmbeddingSpace
+from tests.integration.kebab.keeping.doctor import statuses
+from tests.integration.search.bundles.factories import rows_of
+from tests.integration.search.bundles.forgeries import forge
+from tests.support.corpus import draft, make_workspace, write
+from tests.support.searching import ask, paths, sync
+
+
+def bring_in(sample, slug="elsewhere", **options):
+    return import_bundle(ImportRequest(file=sample.file, slug=slug, **options))
+
+
+def files(blobs):
+    return sum(path.is_file() for path in blobs.rglob("*"))
+
+
+def assert_bytes_are_kept(workspace):
+    hashes = Document.objects.in_workspace(workspace).values_list("content_hash", flat=True)
+    assert [hash_ for hash_ in hashes if not has_blob(workspace.pk, hash_)] == []
+
+
+def test_import_embeds_nothing_and_its_mirror_equals_postgres(sample, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("something was embedded")
+
+    monkeypatch.setattr(HashEmbedder, "embed_passages", refuse)
+    monkeypatch.setattr(HashEmbedder, "embed_query", refuse)
+    imported = bring_in(sample).workspace
+
+    assert [check.status for check in check_mirrors(False)] == [CheckStatus.OK]
+    assert {check.status for check in check_coverage(False)} == {CheckStatus.OK}
+    assert EmbeddingSpace.objects.filter(workspace=imported, state="live").exists()
+
+
+def test_imported_workspace_takes_and_mirrors_writes(sample):
+    imported = bring_in(sample).workspace
+    before = imported.head_seq
+    source = ensure_source(imported, "docs", kind="upload")
+    place = Place(workspace=imported, source=source, version=ensure_version(source), path="later.md")
+    written = replace_document(place, draft("A kingfisher sat on the mast."))
+    assert written.seq == Change.objects.filter(workspace=imported).count() + before - 1
+    updated = write(imported, "vault.md", "Another text.", source="secrets")
+    sync(imported)
+
+    assert (updated.outcome, updated.seq) == ("updated", before + 2)
+    assert updated.doc_id == document_id(imported.corpus_id, "secrets", "", "vault.md")
+    assert paths(ask(imported, "kingfisher")) == ["later.md"]
+
+
+def test_taken_slug_is_refused_and_another_one_is_not(sample):
+    first = bring_in(sample).workspace
+    with pytest.raises(Conflict) as caught:
+        bring_in(sample)
+    assert caught.value.code == "slug_taken"
+    other = bring_in(sample, "another", name="Another").workspace
+
+    assert other.name == "Another"
+    assert rows_of(other) == rows_of(first) == sample.rows
+
+
+def test_id_of_a_deleted_workspace_is_not_given_again(sample):
+    before = bring_in(sample).workspace
+    former_id = before.pk
+    delete_workspace(the_operator(before))
+
+    assert bring_in(sample).workspace.pk != former_id
+
+
+def test_import_has_the_owner_that_was_named(sample):
+    user = User.objects.create_user("ada@example.org")
+    imported = bring_in(sample, owner=user).workspace
+
+    assert Membership.objects.get(workspace=imported).user == user
+
+
+def test_empty_workspace_makes_the_round_trip(transactional_db, patience, tmp_path):
+    export_bundle(make_workspace(), tmp_path / "empty.kebab")
+    imported = import_bundle(ImportRequest(file=tmp_path / "empty.kebab", slug="hollow")).workspace
+
+    assert (imported.slug, imported.head_seq, ask(imported, "anything").hits) == ("hollow", 0, ())
+
+
+# --- Refusals leave nothing -------------------------------------------------------------------------------
+
+
+def _group_twice(sqlite):
+    """Write a group twice: each row is right, together they can't be."""
+    sqlite.execute(
+        "INSERT INTO bundle_groups (number, body) SELECT 2, body FROM bundle_groups WHERE number = 1"
+    )
+
+
+def _vector_of_no_chunk(sqlite):
+    """Change the last byte of a vector's chunk id."""
+    ((number, ids),) = sqlite.execute("SELECT number, chunk_ids FROM bundle_vectors").fetchall()
+    other = ids[:-1] + bytes([ids[-1] ^ 1])
+    sqlite.execute("UPDATE bundle_vectors SET chunk_ids = ? WHERE number = ?", (other, number))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"), [(_group_twice, "group_name_once"), (_vector_of_no_chunk, "chunk")]
+)
+def test_rows_that_do_not_fit_each_other_leave_nothing(sample, blobs, change, said):
+    forge(sample.file, change)
+    with pytest.raises(BundleRefused, match=said):
+        bring_in(sample)
+
+    assert (Workspace.objects.count(), Document.objects.count(), files(blobs)) == (0, 0, 0)
+
+
+def test_damaged_bundle_leaves_nothing(sample, blobs):
+    content = bytearray(sample.file.read_bytes())
+    content[len(content) // 2] ^= 1
+    sample.file.write_bytes(content)
+    with pytest.raises(BundleDamaged):
+        bring_in(sample)
+
+    assert (Workspace.objects.count(), Document.objects.count(), files(blobs)) == (0, 0, 0)
+    assert not AuditEvent.objects.exists()
+
+
+def test_full_disk_is_noticed_before_anything_is_written(sample, blobs, monkeypatch):
+    monkeypatch.setattr(importing.shutil, "disk_usage", lambda _: SimpleNamespace(free=10))
+    with pytest.raises(BundleRefused):
+        bring_in(sample)
+    assert files(blobs) == 0
+
+
+def test_import_with_a_lost_connection_leaves_its_bytes_to_the_next(sample, blobs, monkeypatch):
+    def cut(loader):
+        monkeypatch.undo()
+        loader._load_blobs()
+        with connection.cursor() as cursor, owner_connection() as owner:
+            cursor.execute("SELECT pg_backend_pid()")
+            owner.execute("SELECT pg_terminate_backend(%s)", cursor.fetchone())
+        loader.run()
+
+    monkeypatch.setattr(Loader, "run", cut)
+    with pytest.raises(OperationalError):
+        bring_in(sample)
+
+    assert (Workspace.objects.count(), files(blobs)) == (0, 13)
+    assert_bytes_are_kept(bring_in(sample).workspace)
+    assert files(blobs) == 13
+
+
+# --- Imports beside each other ----------------------------------------------------------------------------
+
+
+def beside(call):
+    """Call in another thread, with a connection of its own."""
+
+    @acting_everywhere()
+    def run():
+        try:
+            return call()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as executor:
+        return executor.submit(run).result()
+
+
+def test_second_import_under_the_slug_is_refused_while_the_first_runs(sample, monkeypatch):
+    made, refusals = importing._made, []
+
+    def meanwhile(*arguments):
+        monkeypatch.undo()
+        with pytest.raises(ImportUnderWay) as caught:
+            beside(lambda: bring_in(sample))
+        refusals.append(caught.value.code)
+        return made(*arguments)
+
+    monkeypatch.setattr(importing, "_made", meanwhile)
+    bring_in(sample)
+
+    assert refusals == ["import_under_way"]
+    assert Workspace.objects.get().slug == "elsewhere"
+
+
+def test_import_that_ended_before_this_one_had_the_lock_keeps_its_bytes(sample, monkeypatch):
+    prepare = importing._prepare
+
+    def late(*arguments):
+        monkeypatch.setattr(importing, "_prepare", prepare)
+        beside(lambda: bring_in(sample))
+        prepare(*arguments)
+
+    monkeypatch.setattr(importing, "_prepare", late)
+    with pytest.raises(Conflict) as caught:
+        bring_in(sample)
+
+    assert caught.value.code == "slug_taken"
+    assert_bytes_are_kept(Workspace.objects.get(slug="elsewhere"))
+
+
+def test_doctor_spares_the_bytes_of_an_import_that_is_under_way(sample, monkeypatch, settings, tmp_path):
+    settings.KEBAB_DATA_DIR = tmp_path / "data"
+    hints._redis().delete("none", *hints._redis().scan_iter("kebab:cursor*"))  # which other tests left
+    monkeypatch.setattr("ingest.leftover_checks._PATIENCE_S", 0.0)
+    seen = []
+
+    def with_a_doctor(reader):
+        seen.append(beside(lambda: statuses("leftovers", repair=True)))
+        check_digests(reader)
+
+    monkeypatch.setattr(importing, "check_digests", with_a_doctor)
+    imported = bring_in(sample).workspace
+
+    assert seen == [{"ok"}]
+    assert_bytes_are_kept(imported)

@@ -1,0 +1,47 @@
+"""Each model and each field of those that a bundle carries was decided on."""
+
+import re
+
+from django.apps import apps
+
+from search.bundles.sections import NOT_CARRIED, SECTIONS_BY_NAME
+from tests.support.paths import ROOT
+
+PAGE = ROOT / "docs" / "bundles.md"
+_OURS = ("people", "search", "ingest")
+# The field that a bundle's number stands for.
+_STANDS_FOR = {f"{name}_number": name for name in ("source", "group", "version", "topic", "run")}
+
+
+def models():
+    return [model for label in _OURS for model in apps.get_app_config(label).get_models()]
+
+
+def test_each_model_is_carried_or_named_as_left_out():
+    carried = {section.model for section in SECTIONS_BY_NAME.values()}
+    undecided = [
+        model._meta.label for model in models() if (model in carried) == (model._meta.label in NOT_CARRIED)
+    ]
+
+    assert undecided == [], "decide on them in search/bundles/sections.py and docs/bundles.md"
+    assert NOT_CARRIED.keys() <= {model._meta.label for model in models()}
+
+
+def test_each_field_is_carried_or_named_as_left_out(subtests):
+    for name, section in SECTIONS_BY_NAME.items():
+        fields = {field.name for field in section.model._meta.concrete_fields} - {"pk"}
+        carried = {_STANDS_FOR.get(field, field) for field in section.fields}
+        with subtests.test(section=name):
+            assert carried | section.left.keys() - {"id"} >= fields - {"id"}
+            assert not carried & section.left.keys()
+            assert (carried | section.left.keys()) <= fields
+
+
+def test_page_lists_each_model():
+    named = set(re.findall(r"^\| `(\w+)` \|", PAGE.read_text(), re.MULTILINE))
+    assert named == {model.__name__ for model in models()}
+
+
+def test_no_field_with_a_secret_is_carried():
+    carried = {name for section in SECTIONS_BY_NAME.values() for name in section.fields}
+    assert not any("secret" in name or "credential" in name for name in carried)

@@ -1,0 +1,192 @@
+"""`/workspaces/{ws}/embedding`, and `kebab reembed`, which says the same."""
+
+from datetime import datetime
+
+import pytest
+
+from ingest import reembedding
+from ingest.models import Job
+from kebab.people.audit import operator
+from kebab.people.models import AuditEvent
+from search.embedders.hashing import HashEmbedder
+from search.models import EmbeddingSpace
+from search.retrieval.errors import EmbedderUnavailable
+from tests.cli.running import error_of, run_json
+from tests.integration.search.embedders.conftest import FIRST, SECOND
+from tests.support.actors import Role, member_client, token_client
+from tests.support.api import address
+from tests.support.corpus import make_workspace, write
+from tests.support.jobs import embed, work
+from tests.support.schemas import validate
+
+
+@pytest.fixture
+def client(workspace):
+    return token_client(workspace, "manage")
+
+
+@pytest.fixture
+def filled(workspace):
+    write(workspace, "a.md", "one", "two")
+    embed(workspace)
+    return workspace
+
+
+def work_off():
+    for job in Job.objects.filter(state="queued"):
+        work(job)
+
+
+def verb(*arguments):
+    """Return what the verb prints, which is as its schema says."""
+    printed = run_json("reembed", *arguments)
+    validate("embedding.v1", printed)
+    return printed
+
+
+def states(answer):
+    body = answer.json()
+    validate("embedding.v1", body)
+    named = {name: body[name] and body[name]["embedder"] for name in ("live", "building")}
+    return {**named, "retired": [each["embedder"] for each in body["retired"]]}
+
+
+def test_a_change_of_the_model_over_http(client, filled):
+    answer = client.post(address(filled, "/embedding"), {"embedder": SECOND}, format="json")
+    assert (answer.status_code, states(answer)) == (
+        202,
+        {"live": FIRST, "building": SECOND, "retired": []},
+    )
+    assert answer.json()["building"]["coverage"] == 0.0
+    assert answer.json()["job"] == str(Job.objects.get(state="queued").pk)
+    work_off()
+    answer = client.get(address(filled, "/embedding"))
+    assert (answer.status_code, states(answer)["live"], answer.json()["embedder"]) == (200, SECOND, SECOND)
+    answer = client.post(address(filled, "/embedding/rollback"))
+    assert (answer.status_code, states(answer)["live"], answer.json()["embedder"]) == (200, FIRST, FIRST)
+    work_off()
+    space_id = answer.json()["retired"][0]["id"]
+    answer = client.delete(address(filled, f"/embedding/spaces/{space_id}"))
+    assert (answer.status_code, states(answer)["retired"]) == (202, [SECOND])
+    work_off()
+    assert states(client.get(address(filled, "/embedding")))["retired"] == []
+    acts = AuditEvent.objects.filter(workspace=filled).order_by("at").values_list("action", flat=True)
+    assert list(acts) == ["embedding.building", "embedding.rolled_back", "embedding.retired"]
+
+
+def test_the_address_and_the_verb_say_the_same_at_every_step(client, workspace):
+    def both():
+        over_http, printed = client.get(address(workspace, "/embedding")).json(), verb("status")
+        for said in (over_http, printed):
+            validate("embedding.v1", said)
+            for space in (said["live"], said["building"], *said["retired"]):
+                for name in ("live_until", "kept_until", "created_at") if space else ():
+                    space[name] = space[name] and datetime.fromisoformat(space[name]).replace(microsecond=0)
+        assert over_http == printed
+        return printed
+
+    before = both()
+    assert (before["workspace"], before["chunks"], before["live"]) == (workspace.slug, 0, None)
+    write(workspace, "a.md", "one", "two")
+    embed(workspace)
+    verb("--embedder", SECOND, "--no-wait", "--hold")
+    building = both()
+    assert (building["building"]["coverage"], building["job"] is None) == (0.0, False)
+    work_off()
+    assert "reembed switch" in both()["building"]["held"]
+    verb("switch")
+    assert both()["retired"][0]["live_until"] is not None
+
+
+def test_a_job_that_waits_says_for_what(client, filled, monkeypatch):
+    def dead(self, texts):
+        raise EmbedderUnavailable("The embedder answered 503.")
+
+    monkeypatch.setattr(HashEmbedder, "embed_passages", dead)
+    write(filled, "b.md", "three")
+    embed(filled)
+    said = client.get(address(filled, "/embedding")).json()
+    validate("embedding.v1", said)
+    assert (said["error"], said["chunks"], said["live"]["vectors"]) == ("The embedder answered 503.", 3, 2)
+    assert said["live"]["eta_s"] is None
+
+
+@pytest.mark.parametrize("texts", [["one"], ["one", "two", "three", "four"]])
+def test_what_changes_between_the_counts_never_makes_coverage_more_than_all_or_less_than_it_is(
+    client, filled, monkeypatch, texts
+):
+    real = reembedding._vectors_by_space
+
+    def write_behind(rows):
+        vectors = real(rows)
+        write(filled, "a.md", *texts)
+        return vectors
+
+    monkeypatch.setattr(reembedding, "_vectors_by_space", write_behind)
+    said = client.get(address(filled, "/embedding")).json()
+    validate("embedding.v1", said)
+    assert (said["live"]["vectors"], said["live"]["coverage"]) == (min(2, len(texts)), min(1, 2 / len(texts)))
+
+
+def test_switch_and_rollback_need_a_complete_space(client, filled):
+    for tail in ("switch", "rollback"):
+        answer = client.post(address(filled, f"/embedding/{tail}"))
+        assert (answer.status_code, answer.json()["code"]) == (409, "space_conflict")
+    client.post(address(filled, "/embedding"), {"embedder": SECOND, "hold": True}, format="json")
+    assert client.post(address(filled, "/embedding/switch")).status_code == 409  # it is not complete
+    work_off()
+    assert states(client.get(address(filled, "/embedding")))["building"] == SECOND
+    assert states(client.post(address(filled, "/embedding/switch")))["live"] == SECOND
+
+
+def test_embedder_that_is_not_allowed_is_refused(client, filled, subtests):
+    for embedder in ("word2vec", "", "x" * 300, "hash:8", "openai:m?url=http://10.0.0.1/", 3, None):
+        with subtests.test(embedder=embedder):
+            answer = client.post(address(filled, "/embedding"), {"embedder": embedder}, format="json")
+            assert answer.status_code in {400, 422}
+            answer = client.patch(address(filled, ""), {"settings": {"embedder": embedder}}, format="json")
+            assert answer.status_code == (200 if embedder is None else 400)
+    assert EmbeddingSpace.objects.count() == 1
+
+
+def test_a_workspace_may_choose_before_its_first_vector(client, workspace):
+    client.patch(address(workspace, ""), {"settings": {"embedder": SECOND}}, format="json")
+    write(workspace, "a.md", "one")
+    embed(workspace)
+    assert EmbeddingSpace.objects.get().dim == 512
+
+
+def test_only_who_manages_a_workspace_changes_its_model(filled):
+    readers = [token_client(filled, "search"), member_client(filled, Role.EDITOR)]
+    space = EmbeddingSpace.objects.get()
+    for reader in readers:
+        assert reader.get(address(filled, "/embedding")).status_code == 200
+        assert reader.post(address(filled, "/embedding"), {}, format="json").status_code == 403
+        for tail in ("switch", "rollback"):
+            assert reader.post(address(filled, f"/embedding/{tail}")).status_code == 403
+        assert reader.delete(address(filled, f"/embedding/spaces/{space.pk}")).status_code == 403
+
+
+def test_command_changes_the_model_goes_back_and_retires(filled):
+    of = ("--workspace", filled.slug)
+    begun = verb(*of, "--embedder", SECOND, "--no-wait")
+    assert (begun["schema_version"], begun["building"]["embedder"]) == ("embedding.v1", SECOND)
+    work_off()
+    back = verb("rollback", *of)
+    assert (back["live"]["embedder"], back["retired"][0]["embedder"]) == (FIRST, SECOND)
+    verb("retire", str(back["retired"][0]["id"]), *of)
+    assert {job.requested_by for job in Job.objects.all()} >= {operator()}
+    work_off()
+    assert verb("status", *of)["retired"] == []
+    acts = AuditEvent.objects.filter(workspace=filled, actor=operator()).order_by("at")
+    expected = ["embedding.building", "embedding.rolled_back", "embedding.retired"]
+    assert list(acts.values_list("action", flat=True)) == expected
+
+
+def test_the_verb_refuses_as_the_address_does(filled):
+    make_workspace()
+    for arguments in (["switch"], ["rollback"], ["retire", str(EmbeddingSpace.objects.get().pk)]):
+        error = error_of("reembed", *arguments, "--workspace", filled.slug, code=1)
+        assert error["code"] == "space_conflict"
+    assert error_of("reembed", "retire", "999999", "--workspace", filled.slug, code=1)["code"] == "not_found"
+    assert error_of("reembed", "status", code=2)["code"] == "workspace_needed"

@@ -1,0 +1,78 @@
+"""Embedding workers as processes: one that is killed, and how much memory one takes."""
+
+import os
+import signal
+import subprocess
+import sys
+from datetime import timedelta
+
+import pytest
+from django.conf import settings as django_settings
+from django.db import connection
+from django.db.models.functions import Now
+
+from ingest.jobs.request import request_embedding
+from ingest.models import Job
+from ingest.reembedding import begin_reembedding
+from search.models import EmbeddingSpace
+from search.vectors.fill import count_without_vector
+from tests.integration.search.embedders.conftest import FIRST, SECOND
+from tests.integration.search.embedders.spaces import dims, in_space, open_job, space_in
+from tests.support.corpus import write
+from tests.support.jobs import embed, work
+
+pytestmark = pytest.mark.slow
+
+LIMIT_MB = 500
+# As a worker is: Celery's application and the tasks are there. VmHWM begins anew with a program's start.
+WORKER = """
+import pathlib, re, sys, django
+django.setup()
+from django.db import connection
+connection.settings_dict["NAME"] = sys.argv[1]
+from kebab.celery import app
+from ingest.tasks import run_embedding_task
+app.loader.import_default_modules()
+run_embedding_task(sys.argv[2], sys.argv[3])
+print(re.search("VmHWM:\\s+(\\d+) kB", pathlib.Path("/proc/self/status").read_text())[1])
+"""
+
+
+def run_worker(job, **environment):
+    """Work the job off in another process."""
+    names = (connection.settings_dict["NAME"], str(job.workspace_id), str(job.pk))
+    return subprocess.run(
+        [sys.executable, "-c", WORKER, *names],
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "kebab.settings", **environment},
+        cwd=django_settings.BASE_DIR,
+        capture_output=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def test_worker_that_fills_two_spaces_stays_small(workspace, embedders):
+    embed(workspace)
+    embedders("default", FIRST, SECOND)
+    for number in range(4):
+        write(workspace, f"{number}.md", *(f"{number} {n} " + "memory of a worker, " * 60 for n in range(64)))
+    begin_reembedding(workspace, embedder="default", hold=True)
+    job = request_embedding(workspace.pk)
+    done = run_worker(job, KEBAB_EMBEDDER="default", KEBAB_EMBEDDERS=FIRST)
+
+    assert done.returncode == 0, done.stderr
+    assert [count_without_vector(space) for space in EmbeddingSpace.objects.all()] == [0, 0]
+    assert int(done.stdout.split()[-1]) / 1024 < LIMIT_MB
+
+
+def test_build_that_was_killed_goes_on_from_there(filled, embedded):
+    begin_reembedding(filled, embedder=SECOND)
+    job = open_job()
+    settings = {"KEBAB_EMBEDDER": FIRST, "KEBAB_EMBEDDERS": SECOND, "KEBAB_FAILPOINT": "after_vectors"}
+    assert run_worker(job, **settings).returncode == -signal.SIGKILL
+    assert in_space(space_in(filled, "building")).count() == 64
+
+    Job.objects.update(lease_until=Now() - timedelta(seconds=1), due_at=Now())
+    job = work(job)
+    assert (job.state, embedded) == ("succeeded", [512] * (150 - 64))
+    assert dims(filled) == {"live": 512, "retired": 64}

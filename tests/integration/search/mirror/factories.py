@@ -1,0 +1,138 @@
+"""Documents as mirrors take them, and a mirror that is written and asked without Postgres."""
+
+import uuid
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from search.mirror import connections, schema
+from search.mirror.apply import Applier
+from search.mirror.connections import ReaderPool
+from search.mirror.files import MirrorFiles
+from search.mirror.lexical import LexicalLeg
+from search.mirror.reading import MirrorReading
+from search.mirror.snapshot import ChunkState, DocumentState
+from search.retrieval.filters import SearchFilters
+from search.scope import Scope
+
+
+def doc_id(path: str) -> str:
+    """Return the id of the document at `path`."""
+    return uuid.uuid5(uuid.NAMESPACE_URL, path).hex
+
+
+def chunk_id(path: str, ordinal: int = 0) -> str:
+    """Return the id of a chunk of the document at `path`."""
+    return uuid.uuid5(uuid.NAMESPACE_URL, f"{path}#{ordinal}").hex
+
+
+def document_state(
+    path: str,
+    texts: Iterable[str],
+    *,
+    breadcrumb: str = "Fruit",
+    kind: str = "info",
+    code_lang: str = "",
+    trust: str = "unknown",
+) -> DocumentState:
+    """Return a document with one chunk a text."""
+    chunks = (
+        ChunkState(
+            chunk_id=chunk_id(path, ordinal),
+            kind=kind,
+            code_lang=code_lang,
+            row_version=1,
+            breadcrumb=breadcrumb,
+            text=text,
+        )
+        for ordinal, text in enumerate(texts)
+    )
+    return DocumentState(
+        doc_id=doc_id(path),
+        path=path,
+        lang="en",
+        trust_level=trust,
+        media="text",
+        source_key="s",
+        version_tag="",
+        indexed_at=0.0,
+        tags=(),
+        chunks=tuple(chunks),
+    )
+
+
+def apply(connection: apsw.Connection, *states: DocumentState, gone: Iterable[str] = ()) -> None:
+    """Write documents, and delete those at the paths `gone`, in one transaction."""
+    with connection:
+        applier = Applier(connection)
+        for state in states:
+            applier.upsert(state)
+        for path in gone:
+            applier.delete(doc_id(path))
+        applier.finish()
+
+
+class Shelf:
+    """A mirror that is written and asked without Postgres."""
+
+    def __init__(self, root: Path) -> None:
+        self.files = MirrorFiles.of(root, uuid.uuid4())
+        self.pool = ReaderPool()
+        self._seq = 0
+        with self.files.writing():
+            path = self.files.unpublished()
+            connections.create_file(path).close()
+            self.files.publish(path)
+
+    def put(self, path: str, *texts: str, **fields: Any) -> None:
+        """Write one document."""
+        self.put_all([document_state(path, texts, **fields)])
+
+    def put_all(self, states: Iterable[DocumentState]) -> None:
+        """Write documents in this order."""
+        self._change(lambda connection: apply(connection, *states))
+
+    def drop(self, path: str) -> None:
+        """Delete the document at `path`."""
+        self._change(lambda connection: apply(connection, gone=[path]))
+
+    def _change(self, write: Callable[[apsw.Connection], None]) -> None:
+        connection = connections.open_writer(self.files.current())
+        with connection:
+            write(connection)
+            self._seq += 1
+            connection.execute(schema.WRITE_META, ("applied_seq", self._seq))
+        connection.close()
+
+    def damage(self, sql: str) -> None:
+        """Change the file past the code that writes mirrors."""
+        connection = connections.open_writer(self.files.current())
+        connection.execute(sql)
+        connection.close()
+
+    def reading(self, limit_s: float = 60.0, **filters: Any) -> MirrorReading:
+        """Return a reading under filters."""
+        scope = Scope(
+            workspace_id=uuid.uuid4(),
+            filters=SearchFilters(**filters),
+            head_seq=0,
+            space=None,
+            sources=None,
+            readable=None,
+            version_tags=(),
+        )
+        return MirrorReading(self.files, self.pool, scope, limit_s=limit_s)
+
+    def leg(self, text: str, **filters: Any) -> LexicalLeg:
+        """Return the lexical leg of a query."""
+        return LexicalLeg(self.reading(**filters), text)
+
+    def paths(self, text: str, limit: int = 100, **filters: Any) -> list[str]:
+        """Return the documents of what the leg finds, in order."""
+        ids = [found.chunk_id for found in self.leg(text, **filters).search(limit)]
+        with self.reading().connection() as connection:
+            rows = connection.execute("SELECT c.chunk_id, d.path FROM chunks c JOIN documents d USING (doc)")
+            path_of = dict(rows.fetchall())
+        return [path_of[id_] for id_ in ids]

@@ -1,0 +1,294 @@
+"""A mirror is disposable: whatever is wrong with it, the next sync makes a new generation."""
+
+import errno
+import os
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from kebab.people.models import Workspace
+from search.changelog import KEEP, prune_changes
+from search.corpus import delete_documents
+from search.mirror import connections, schema
+from search.mirror.checksum import check_integrity, mirror_checksum, postgres_checksum
+from search.mirror.connections import ReaderPool
+from search.mirror.errors import MirrorAbsent, MirrorDamaged, MirrorOutdated
+from search.mirror.sync import rebuild_mirror, sync_mirror
+from search.models import Change, Document
+from tests.integration.search.mirror.looking import (
+    age,
+    checksum,
+    generations,
+    raw_bytes,
+    reading,
+    tampering,
+    texts,
+)
+from tests.support.corpus import write, write_each
+
+THREE = {"000.md": ["one"], "001.md": ["two"], "002.md": ["three"]}
+
+
+@pytest.fixture
+def mirrored(workspace, files):
+    """A mirror of three documents, at change 3."""
+    write_each(workspace, ["one", "two", "three"])
+    sync_mirror(files, workspace.pk)
+    return files
+
+
+def is_rebuilt_and_right(files, workspace):
+    report = sync_mirror(files, workspace.pk)
+    return report.was_rebuilt and checksum(files) == postgres_checksum(workspace.pk)
+
+
+def rewind(workspace, seq):
+    """Restore Postgres to an earlier time, as far as the log is concerned."""
+    kept = Change.objects.in_workspace(workspace).filter(seq__lte=seq).values_list("doc_id", flat=True)
+    Document.objects.in_workspace(workspace).exclude(doc_id__in=list(kept)).delete()
+    Change.objects.in_workspace(workspace).filter(seq__gt=seq).delete()
+    Workspace.objects.filter(pk=workspace.pk).update(head_seq=seq)
+
+
+def prune_all():
+    Change.objects.update(at=timezone.now() - 2 * KEEP)
+    prune_changes()
+
+
+@pytest.mark.parametrize("written", [[], ["another history"], ["four", "five", "six", "seven"]])
+def test_restored_log_is_mirrored_anew_though_its_numbers_are_used_again(workspace, mirrored, written):
+    rewind(workspace, 2)
+    write_each(workspace, written, source="again")
+    assert is_rebuilt_and_right(mirrored, workspace)
+    assert [text for each in texts(mirrored).values() for text in each if text in written] == written
+
+
+def test_mirror_behind_a_pruned_log_is_rebuilt_and_a_current_one_stays(workspace, files):
+    sync_mirror(files, workspace.pk)  # an empty one
+    for texts_ in (["one", "two", "three"], ["four", "five"]):
+        write_each(workspace, texts_, source=texts_[0])
+        prune_all()
+        assert is_rebuilt_and_right(files, workspace)
+    prune_all()
+    write(workspace, "new.md", "new")
+    assert not sync_mirror(files, workspace.pk).was_rebuilt
+    assert checksum(files) == postgres_checksum(workspace.pk)
+
+
+def test_hole_in_the_log_is_not_stepped_over(workspace, mirrored):
+    write_each(workspace, ["four", "five"], source="more")
+    Change.objects.in_workspace(workspace).filter(seq=4).delete()
+    assert is_rebuilt_and_right(mirrored, workspace)
+
+
+def test_mirror_far_behind_is_rebuilt(workspace, mirrored, monkeypatch):
+    monkeypatch.setattr("search.mirror.sync._REBUILD_BACKLOG", 3)
+    write_each(workspace, ["a", "b", "c"], source="few")
+    assert not sync_mirror(mirrored, workspace.pk).was_rebuilt
+    write_each(workspace, ["a", "b", "c", "d"], source="many")
+    assert is_rebuilt_and_right(mirrored, workspace)
+
+
+def test_mirror_of_whose_chunks_many_have_changed_is_rebuilt(workspace, mirrored, monkeypatch):
+    write(workspace, "most.md", *(f"part {n}" for n in range(9)))
+    monkeypatch.setattr("search.mirror.sync._REBUILD_BACKLOG", 8)
+    assert not sync_mirror(mirrored, workspace.pk).was_rebuilt  # what comes anew is no less work so
+    write(workspace, "most.md", *(f"part {n}" for n in range(8)))
+    assert is_rebuilt_and_right(mirrored, workspace)
+    write(workspace, "most.md", "little")
+    assert not sync_mirror(mirrored, workspace.pk).was_rebuilt
+    assert checksum(mirrored) == postgres_checksum(workspace.pk)
+
+
+def test_mirror_of_which_a_small_share_has_changed_follows(workspace, mirrored, monkeypatch):
+    monkeypatch.setattr("search.mirror.sync._REBUILD_BACKLOG", 4)
+    write(workspace, "some.md", *(f"part {n}" for n in range(5)))
+    write(workspace, "most.md", *(f"part {n}" for n in range(20)))
+    sync_mirror(mirrored, workspace.pk)
+    write(workspace, "some.md", "another")
+    assert not sync_mirror(mirrored, workspace.pk).was_rebuilt
+
+
+def test_mirror_with_many_rows_of_deleted_chunks_is_rebuilt(workspace, mirrored, monkeypatch):
+    monkeypatch.setattr("search.mirror.sync._SPARSE_FROM", 10)
+    rebuilt, rows = [], []
+    for n in range(20):
+        write(workspace, "again.md", f"state {n}")
+        rebuilt.append(sync_mirror(mirrored, workspace.pk).was_rebuilt)
+        with reading(mirrored) as mirror:
+            rows.append(mirror.execute("SELECT max(chunk) FROM chunks").get)
+    assert rebuilt.count(True) == 1
+    assert max(rows) == 17
+    assert checksum(mirrored) == postgres_checksum(workspace.pk)
+
+
+def test_mirror_with_few_rows_of_deleted_chunks_follows(workspace, mirrored, monkeypatch):
+    monkeypatch.setattr("search.mirror.sync._SPARSE_FROM", 5)
+    write_each(workspace, [f"kept {n}" for n in range(6)], source="kept")
+    for n in range(6):
+        write(workspace, "again.md", f"state {n}")
+        assert not sync_mirror(mirrored, workspace.pk).was_rebuilt
+
+
+def test_log_that_is_far_too_long_is_not_read(workspace, mirrored, monkeypatch):
+    monkeypatch.setattr("search.mirror.sync._REBUILD_BACKLOG", 1)
+    for n in range(10):
+        write(workspace, "a.md", f"state {n}")
+    assert not sync_mirror(mirrored, workspace.pk).was_rebuilt
+    for n in range(11):
+        write(workspace, "a.md", f"state again {n}")
+    with CaptureQueriesContext(connection) as asked:
+        assert is_rebuilt_and_right(mirrored, workspace)
+    assert not [each for each in asked if 'seq" >= ' in each["sql"]]
+
+
+def test_file_of_another_schema_is_rebuilt(workspace, mirrored):
+    with tampering(mirrored) as connection:
+        connection.pragma("user_version", schema.FILE_VERSION + 1)
+    with pytest.raises(MirrorOutdated), reading(mirrored):
+        pass
+    assert is_rebuilt_and_right(mirrored, workspace)
+
+
+def test_damaged_emptied_or_missing_file_is_rebuilt(workspace, mirrored, subtests):
+    for offset in (0, 100, 4096):
+        with subtests.test("overwritten", offset=offset):
+            with mirrored.current().open("r+b") as file:
+                size = file.seek(0, 2)
+                file.seek(offset)
+                file.write(b"\xa5" * (size - offset))
+            write(workspace, f"{offset}.md", "new")
+            assert is_rebuilt_and_right(mirrored, workspace)
+    for name, damage in (
+        ("emptied", lambda: os.truncate(mirrored.current(), 0)),
+        ("no file", lambda: mirrored.current().unlink()),
+        ("no pointer", lambda: (mirrored.directory / "CURRENT").unlink()),
+    ):
+        with subtests.test(name):
+            damage()
+            assert is_rebuilt_and_right(mirrored, workspace)
+
+
+def test_mirror_without_generation_is_absent(files):
+    with pytest.raises(MirrorAbsent):
+        files.current()
+
+
+def full(*_, **__):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_killed_rebuild_publishes_nothing_and_is_cleaned_up(workspace, mirrored):
+    before = generations(mirrored)
+
+    def die():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        rebuild_mirror(mirrored, workspace.pk, on_document=die)
+    assert generations(mirrored) == before
+    assert list(mirrored.directory.glob("*.tmp"))
+    assert texts(mirrored) == THREE
+    sync_mirror(mirrored, workspace.pk)
+    assert not list(mirrored.directory.glob("*.tmp*"))
+
+
+@pytest.mark.parametrize("step", ["begin", "write", "name"])
+def test_rebuild_without_room_leaves_nothing(workspace, mirrored, monkeypatch, step):
+    before = generations(mirrored)
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="No space"):
+        if step == "begin":
+            patched.setattr(connections, "_configure_writer", full)
+        if step == "name":
+            patched.setattr("pathlib.Path.write_text", full)
+        rebuild_mirror(mirrored, workspace.pk, on_document=full if step == "write" else lambda: None)
+    assert not list(mirrored.directory.glob("*.tmp*"))
+    assert generations(mirrored) == before
+    assert texts(mirrored) == THREE
+
+
+def test_pool_lends_the_same_reader_until_the_generation_changes(workspace, mirrored):
+    pool = ReaderPool()
+    before = mirrored.current()
+    with pool.reader(before) as first:
+        pass
+    with pool.reader(before) as old:
+        assert old is first
+        write(workspace, "new.md", "new")
+        rebuild_mirror(mirrored, workspace.pk)
+        assert old.execute("SELECT count(*) FROM documents").fetchone() == (3,)
+        after = mirrored.current()
+        assert after != before
+        with pool.reader(after) as new:
+            assert new.execute("SELECT count(*) FROM documents").fetchone() == (4,)
+            assert new is not old
+        assert old.execute("SELECT count(*) FROM documents").fetchone() == (3,)
+    pool.close()
+
+
+def test_old_generations_are_removed_after_a_grace_time(workspace, mirrored):
+    before = mirrored.current()
+    rebuild_mirror(mirrored, workspace.pk)
+    assert before.exists()
+    assert not sync_mirror(mirrored, workspace.pk).is_settled
+    age(mirrored.directory / "CURRENT", hours=1)
+    assert sync_mirror(mirrored, workspace.pk).is_settled
+    assert generations(mirrored) == {mirrored.current().name}
+
+
+def test_text_deleted_before_a_rebuild_is_in_no_byte_of_the_new_generation(workspace, mirrored):
+    delete_documents(workspace, [write(workspace, "a.md", "unrepeatable").doc_id])
+    rebuild_mirror(mirrored, workspace.pk)
+    assert b"unrepeatable" not in raw_bytes(mirrored)
+
+
+DAMAGE = [
+    "DELETE FROM chunks_fts_content WHERE id = 1",
+    "UPDATE chunks_fts_content SET c3 = 'changed' WHERE id = 2",
+    "DELETE FROM chunks_fts_docsize WHERE id = 3",
+]
+DIFFERENCES = [
+    "UPDATE documents SET path = 'x' WHERE doc = 1",
+    "UPDATE documents SET indexed_at = indexed_at + 1 WHERE doc = 1",
+    "UPDATE documents SET trust_level = 'primary' WHERE doc = 1",
+    "INSERT INTO document_tags (tag, doc) VALUES ('x', 1)",
+    "DELETE FROM chunks WHERE chunk = 1",
+    "UPDATE chunks SET row_version = 9 WHERE chunk = 1",
+    "UPDATE chunks SET kind = 'code' WHERE chunk = 1",
+    "UPDATE chunks_fts SET text = 'x' WHERE rowid = 1",
+    "UPDATE chunks_fts SET breadcrumb = 'x' WHERE rowid = 1",
+    "UPDATE chunks_fts SET chunk_id = 'x' WHERE rowid = 1",
+    "UPDATE chunks_fts SET doc_id = 'x' WHERE rowid = 1",
+    "DELETE FROM chunks_fts WHERE rowid = 1",
+    "UPDATE meta SET value = 2 WHERE key = 'applied_seq'",
+]
+
+
+class UndoneError(Exception):
+    pass
+
+
+def test_integrity_check_finds_an_index_that_differs_from_its_contents(mirrored, subtests):
+    with tampering(mirrored) as connection:
+        check_integrity(connection)
+        for damage in DAMAGE:
+            with subtests.test(damage=damage), pytest.raises(UndoneError), connection:
+                connection.execute(damage)
+                with pytest.raises(MirrorDamaged):
+                    check_integrity(connection)
+                raise UndoneError
+        check_integrity(connection)
+
+
+def test_checksum_finds_every_difference_from_postgres(workspace, mirrored, subtests):
+    expected = postgres_checksum(workspace.pk)
+    with tampering(mirrored) as connection:
+        assert mirror_checksum(connection) == expected
+        for difference in DIFFERENCES:
+            with subtests.test(difference=difference), pytest.raises(UndoneError), connection:
+                connection.execute(difference)
+                assert mirror_checksum(connection) != expected
+                raise UndoneError
+        assert mirror_checksum(connection) == expected

@@ -1,0 +1,59 @@
+"""Compare what codes find with what PostgreSQL finds that compares all vectors."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from kebab.people.models import Workspace
+from kebab.people.reader import Reader
+from search.embedding import query_embedder
+from search.models import ChunkVector
+from search.retrieval.filters import SearchFilters
+from search.scope import resolve_scope
+from search.vectors import nearest
+from search.vectors.nearest import QueryPoint, nearest_chunks
+
+QUERIES = ["apple number3", "word4", "number17 word3", "apple"]
+
+
+def find(workspace: Workspace, query: str, limit: int = 10, **filters: Any) -> tuple[list[Any], list[str]]:
+    """Return the nearest chunks, and the statements by which they were found."""
+    scope = resolve_scope(workspace, SearchFilters(**filters), Reader())
+    point = QueryPoint(scope.space, query_embedder().embed_query(query))
+    sent = []
+
+    def note(execute, sql, params, many, context):
+        sent.append(sql)
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(note):
+        return nearest_chunks(scope, point, limit=limit), sent
+
+
+def compare_all(workspace: Workspace, query: str, limit: int = 10, **filters: Any) -> list[Any]:
+    """Return the nearest chunks by PostgreSQL alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nearest, "_by_codes", lambda asked: None)
+        return find(workspace, query, limit, **filters)[0]
+
+
+def assert_both_agree(workspace: Workspace, *, by_codes: bool = True, **filters: Any) -> None:
+    """Assert that both ways find the same, and that codes alone were enough."""
+    for query in QUERIES:
+        with pytest.MonkeyPatch.context() as patch:
+            if by_codes:
+                patch.setattr(nearest, "_exactly", _refuse)
+            found = find(workspace, query, **filters)[0]
+        assert found == compare_all(workspace, query, **filters), query
+        assert found or not by_codes
+
+
+def _refuse(asked: Any) -> None:
+    raise AssertionError("all were compared")
+
+
+def row_of(vector: ChunkVector) -> dict[str, Any]:
+    """Return the values of a vector's row, to insert it once more."""
+    names = ("workspace_id", "space_id", "chunk_id", "version_id", "embed_hash", "embedding")
+    return {name: getattr(vector, name) for name in names}

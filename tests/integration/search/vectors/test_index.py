@@ -1,0 +1,162 @@
+"""Building, dropping and healing the HNSW index of a space."""
+
+import logging
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection, connections, transaction
+from psycopg.errors import LockNotAvailable
+
+from kebab.people import deletion
+from kebab.people.models import Role, Workspace
+from kebab.people.operator import the_operator
+from kebab.people.reader import Reader
+from kebab.tenancy.acting import acting_everywhere
+from kebab.tenancy.owner import owner_connection
+from kebab.tenancy.roles import OWNER
+from search import wiring
+from search.blobs import has_blob, keep_blob
+from search.embedding import query_embedder
+from search.models import ChunkVector, EmbeddingSpace
+from search.retrieval.filters import SearchFilters
+from search.scope import resolve_scope
+from search.vectors.index import drop_index, ensure_index, index_name
+from search.vectors.nearest import QueryPoint, nearest_chunks
+from search.vectors.spaces import live_space
+from tests.integration.search.vectors.factories import combinations
+from tests.support.actors import make_member, person_client
+from tests.support.concurrency import until_blocked
+from tests.support.corpus import write
+from tests.support.searching import embed
+
+
+@pytest.fixture
+def indexed(shared_workspace, settings):
+    """A space of 100 vectors under an HNSW index."""
+    settings.KEBAB_EXACT_SCAN_LIMIT = 100
+    write(shared_workspace, "a.md", *combinations(100))
+    space = embed(shared_workspace)
+    assert ensure_index(space)
+    yield EmbeddingSpace.objects.get(pk=space.pk)
+    drop_index(space)
+
+
+@pytest.fixture
+def unindexed(indexed):
+    """That space after its index was dropped."""
+    drop_index(indexed)
+    EmbeddingSpace.objects.update(is_indexed=False)
+    indexed.refresh_from_db()
+    return indexed
+
+
+def fetch_one(statement, *values):
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return cursor.fetchone()[0]
+
+
+def has_index(space):
+    return fetch_one("SELECT count(*) FROM pg_class WHERE relname = %s", index_name(space)) > 0
+
+
+def test_index_is_built_once_a_space_has_grown_and_dropped_when_it_is_small(indexed, settings, caplog):
+    caplog.set_level(logging.INFO)
+    assert ensure_index(indexed)
+    assert "HNSW" not in caplog.text  # it is there already
+    settings.KEBAB_EXACT_SCAN_LIMIT = 110
+    assert ensure_index(indexed)
+    settings.KEBAB_EXACT_SCAN_LIMIT = 120
+    assert not ensure_index(indexed)
+    assert not EmbeddingSpace.objects.get(pk=indexed.pk).is_indexed
+    assert not has_index(indexed)
+    assert not ensure_index(indexed)
+
+
+def test_deleting_a_workspace_with_an_index_does_not_lock_the_vectors_of_others(indexed, monkeypatch):
+    seen = []
+
+    def look(workspace):
+        mine = "SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND mode = %s"
+        seen.append(fetch_one(mine, "AccessExclusiveLock"))
+
+    monkeypatch.setattr(deletion, "_hooks", [look, *deletion._hooks])  # called last
+    deletion.delete_workspace(the_operator(indexed.workspace))
+    assert seen == [0]
+    assert not has_index(indexed)
+
+
+@pytest.mark.parametrize("name", ["drop_all_blobs", "forget_lists", "drop_index_beside"])
+def test_failing_step_of_a_deletion_keeps_nothing_else(indexed, blobs, monkeypatch, caplog, name):
+    def is_away(*_):
+        raise OSError(111, "unreachable bucket")
+
+    workspace = indexed.workspace
+    blob = keep_blob(workspace.pk, b"a")
+    owner = person_client(make_member(workspace, Role.OWNER))
+    monkeypatch.setattr(wiring, name, is_away)
+    answer = owner.delete(f"/api/v1/workspaces/{workspace.slug}")
+    assert (answer.status_code, Workspace.objects.filter(pk=workspace.pk).exists()) == (204, False)
+    assert has_index(indexed) is (name == "drop_index_beside")
+    assert has_blob(workspace.pk, blob) is (name == "drop_all_blobs")
+    (said,) = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert "unreachable bucket" in said.getMessage()
+
+
+@pytest.mark.parametrize("owner", ["the application's role", "unreachable"])
+def test_worker_without_the_owner_scans_without_an_index_and_names_the_setting(
+    owner, unindexed, caplog, monkeypatch
+):
+    used = connections["default"].settings_dict
+    address = used if owner != "unreachable" else {**used, "HOST": "127.0.0.1", "PORT": "1"}
+    monkeypatch.setattr(connections[OWNER], "settings_dict", address)
+    assert not ensure_index(unindexed)
+    assert "KEBAB_OWNER_DATABASE_URL" in caplog.text
+    assert live_space(unindexed.workspace).is_indexed is False
+    scope = resolve_scope(unindexed.workspace, SearchFilters(), Reader())
+    point = QueryPoint(scope.space, query_embedder().embed_query("alpha beta"))
+    assert nearest_chunks(scope, point, limit=10)
+    monkeypatch.undo()
+
+
+def test_build_that_is_broken_off_raises_and_the_next_one_makes_good(unindexed, caplog, monkeypatch):
+    monkeypatch.setattr("search.vectors.index._OLDER_SNAPSHOTS_MS", 50)
+    with transaction.atomic():
+        ChunkVector.objects.update(space=unindexed)  # the build waits for whoever writes vectors
+        with pytest.raises(LockNotAvailable):
+            ensure_index(unindexed)
+    assert "KEBAB_OWNER_DATABASE_URL" not in caplog.text
+    assert ensure_index(unindexed)
+
+
+def test_build_waits_for_an_older_snapshot(unindexed, monkeypatch):
+    monkeypatch.setattr("kebab.tenancy.owner._LOCK_LIMIT_MS", 50)
+    with owner_connection() as reading, ThreadPoolExecutor(1) as thread:
+        reading.autocommit = False
+        reading.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        reading.execute("SELECT count(*) FROM search_chunk")
+
+        @acting_everywhere()
+        def end_once_waited_for():
+            try:
+                until_blocked()
+            finally:
+                reading.rollback()
+                connection.close()
+
+        ending = thread.submit(end_once_waited_for)
+        assert ensure_index(unindexed)
+        ending.result()
+
+
+def test_index_that_a_crash_left_invalid_is_built_again(indexed):
+    EmbeddingSpace.objects.update(is_indexed=False)
+    indexed.refresh_from_db()
+    with owner_connection() as owner:
+        owner.execute(
+            "UPDATE pg_index SET indisvalid = false FROM pg_class WHERE oid = indexrelid AND relname = %s",
+            [index_name(indexed)],
+        )
+    assert ensure_index(indexed)
+    valid = "SELECT indisvalid FROM pg_index JOIN pg_class ON oid = indexrelid WHERE relname = %s"
+    assert fetch_one(valid, index_name(indexed))
