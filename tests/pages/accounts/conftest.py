@@ -1,4 +1,5 @@
 import itertools
+import secrets
 
 import pytest
 from django.core import mail
@@ -7,14 +8,15 @@ from django.test import Client
 from kebab.people.models import AuditEvent, Membership, Role, User, Workspace
 from tests.pages.accounts.people import PASSWORD
 
-_hosts = itertools.count(1)
+# The Redis of a kept data directory remembers for an hour how often an address of an earlier run has asked.
+_hosts = itertools.count(secrets.randbelow(2**16))
 
 
 @pytest.fixture
 def address():
-    """Give a network address that no other test sends requests from: limits are counted by it."""
-    number = next(_hosts)
-    return f"203.0.{number // 250}.{number % 250 + 1}"
+    """Return a network address that no other test sends requests from: limits are counted by it."""
+    number = next(_hosts) % 2**16
+    return f"198.18.{number // 256}.{number % 256}"
 
 
 @pytest.fixture
@@ -42,7 +44,7 @@ def owner(workspace):
 
 @pytest.fixture
 def outbox(monkeypatch):
-    """Give the mails that were sent; those that are sent later are sent at once."""
+    """Return the mails that were sent; those that are sent later are sent at once."""
     monkeypatch.setattr("kebab.accounts.views.mail_link_later", _mail_link_now)
     return mail.outbox
 
@@ -55,5 +57,5 @@ def _mail_link_now(email, site):
 
 @pytest.fixture
 def acts(db):
-    """Give what was written down, in order: the action, whom it is about, and from where."""
+    """Return what was written down, in order: the action, whom it is about, and from where."""
     return lambda: list(AuditEvent.objects.order_by("at").values_list("action", "subject", "address"))

@@ -1,4 +1,4 @@
-"""What the tests of accounts share: passwords, and clicks."""
+"""Passwords, and clicks on the account pages."""
 
 from django.contrib.auth import get_user
 from django.test import Client

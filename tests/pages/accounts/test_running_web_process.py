@@ -46,7 +46,7 @@ class Browser(httpx.Client):
 
 
 def mailed_link(stack):
-    """Give the path of the link in the mail that the web process writes."""
+    """Return the path of the link in the mail that the web process writes."""
     folder = DataDirectory(stack.data_dir).mail
     for _ in range(200):
         for mail in folder.glob("*.log"):

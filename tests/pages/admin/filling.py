@@ -19,7 +19,7 @@ HOSTILE = (
 
 
 class Filled:
-    """What was made."""
+    """The rows of a filled workspace."""
 
     def __init__(self, workspace):
         self.workspace = workspace

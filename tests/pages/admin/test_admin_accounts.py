@@ -47,31 +47,22 @@ def set_password(client, person):
     return client.post(f"/admin/people/user/{person.pk}/password/", PASSWORDS)
 
 
-def test_staff_change_accounts_without_rights_and_their_own(desk, clerk):
-    ada = make_person("ada@example.org")
+def test_staff_change_their_own_account_and_those_without_rights_alone(desk, clerk, operator, office):
+    ada, powerful = make_person("ada@example.org"), make_staff("people.delete_membership")
     assert change(desk, ada, email="ada@example.com").status_code == 302
     assert set_password(desk, ada).status_code == 302
     assert change(desk, clerk, display_name="Clerk").status_code == 302
-
     assert User.objects.get(pk=ada.pk).email == "ada@example.com"
     assert User.objects.get(pk=ada.pk).check_password("correct horse 77")
 
-
-def test_staff_take_over_no_account_of_other_staff(desk, operator):
-    powerful = make_staff("people.delete_membership")
     for other in (powerful, operator):
         assert change(desk, other, email="mine@example.org").status_code == 403
         assert set_password(desk, other).status_code == 403
         other.refresh_from_db()
         assert other.email != "mine@example.org"
         assert not other.check_password("correct horse 77")
-
-
-def test_a_superuser_changes_any_account(office):
-    other = make_staff("people.delete_membership")
-
-    assert change(office, other, is_staff="on", email="other@example.org").status_code == 302
-    assert set_password(office, other).status_code == 302
+    assert change(office, powerful, is_staff="on", email="other@example.org").status_code == 302
+    assert set_password(office, powerful).status_code == 302
 
 
 def test_rights_that_are_given_and_taken_are_written_with_what_was_before(office):
@@ -155,13 +146,12 @@ def test_a_password_set_on_the_command_line_is_written_down(db, monkeypatch):
     assert event.detail == {"by": "operator", "id": str(ada.pk), "is_superuser": False}
 
 
-@pytest.mark.parametrize("email", ["ada@example.org", "nobody@example.org"])
-def test_a_password_that_is_refused_is_not_written_down(db, monkeypatch, email):
+def test_password_that_is_refused_is_not_written_down(db, monkeypatch):
     make_person("ada@example.org")
     monkeypatch.setattr(changepassword.Command, "_get_pass", lambda *_, **__: "short")
-    with pytest.raises(CommandError):
-        call_command("changepassword", email, stdout=io.StringIO(), stderr=io.StringIO())
-
+    for email in ("ada@example.org", "nobody@example.org"):
+        with pytest.raises(CommandError):
+            call_command("changepassword", email, stdout=io.StringIO(), stderr=io.StringIO())
     assert not AuditEvent.objects.exists()
 
 
@@ -194,5 +184,5 @@ def test_deactivating_the_only_owner_of_a_workspace_is_warned_of(office):
     answer = office.post(f"/admin/people/user/{ada.pk}/change/", {"email": ada.email}, follow=True)
 
     page = answer.content.decode()
-    assert f"{orphaned} has no other active owner than ada@example.org." in page
-    assert f"{shared} has no other active owner" not in page
+    assert page.count(str(orphaned)) == 1
+    assert str(shared) not in page

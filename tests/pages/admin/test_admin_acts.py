@@ -1,6 +1,5 @@
-"""What operators do in the admin: by the domain's functions, after a question, written down."""
+"""Acts of operators in the admin: by the domain's functions, after a question, audited."""
 
-import pytest
 from django.contrib.messages import get_messages
 from django.test import Client
 from django.utils import timezone
@@ -27,45 +26,30 @@ def noted(action):
     return event
 
 
-def test_nothing_is_done_before_the_question_is_answered(office, filled):
-    page = office.get(f"/admin/ingest/job/{filled.job.pk}/act/cancel/")
-
-    assert "End this work?" in page.content.decode()
+def test_job_is_cancelled_after_a_question(office, filled):
+    assert office.get(f"/admin/ingest/job/{filled.job.pk}/act/cancel/").status_code == 200
     assert not Job.objects.get(pk=filled.job.pk).cancel_requested
-
-
-def test_a_job_is_cancelled(office, filled):
     answer = act(office, filled.job, "cancel")
 
     assert answer["Location"] == f"/admin/ingest/job/{filled.job.pk}/change/"
-    assert told(answer) == [f"Job {filled.job.pk} ends within seconds."]
+    (said,) = told(answer)
+    assert str(filled.job.pk) in said
     assert Job.objects.get(pk=filled.job.pk).cancel_requested
     assert noted("job.cancelled").subject == str(filled.job.pk)
+    for name in ("missing", "delete"):
+        assert act(office, filled.job, name).status_code == 404
 
 
-def test_a_job_that_has_ended_can_not_be_cancelled_and_says_so(office, filled):
-    answer = act(office, filled.failed, "cancel")
-
-    assert "already ended as failed" in told(answer)[0]
-    assert not AuditEvent.objects.filter(action="job.cancelled").exists()
-
-
-def test_a_failed_job_is_retried_as_a_new_one(office, filled):
+def test_failed_job_is_retried_as_a_new_one_unless_too_many_wait(office, filled):
+    Workspace.objects.filter(pk=filled.workspace.pk).update(quota={"jobs": 1})
+    assert len(told(act(office, filled.failed, "retry"))) == 1
+    assert not Job.objects.filter(requested_by="root@example.org").exists()
+    Workspace.objects.filter(pk=filled.workspace.pk).update(quota={})
     act(office, filled.failed, "retry")
     again = Job.objects.get(requested_by="root@example.org")
 
     assert (again.kind, again.state) == (JobKind.SYNC_SOURCE, JobState.QUEUED)
     assert noted("job.retried").detail == {"job": str(again.pk), "via": "admin"}
-
-
-def test_a_retry_of_a_workspace_with_as_many_jobs_as_may_wait_is_refused_and_says_so(office, filled):
-    Workspace.objects.filter(pk=filled.workspace.pk).update(quota={"jobs": 1})
-    (answer,) = told(act(office, filled.failed, "retry"))
-
-    assert answer.endswith(
-        "1 jobs of this workspace wait or run, and no more may; come again when some are done."
-    )
-    assert not Job.objects.filter(requested_by="root@example.org").exists()
 
 
 def test_ticked_jobs_are_asked_about_and_then_cancelled_together(office, filled):
@@ -84,40 +68,32 @@ def test_ticked_jobs_are_asked_about_and_then_cancelled_together(office, filled)
     assert AuditEvent.objects.filter(action="job.cancelled").count() == 2
 
 
-def test_a_source_is_synced_unless_it_holds_uploads(office, filled):
+def test_source_is_synced_unless_it_holds_uploads_and_deleted_in_a_job(office, filled):
     Job.objects.update(state=JobState.FAILED, finished_at=timezone.now())
+    act(office, Source.objects.get(key="handbook"), "sync")
+    assert not Job.objects.filter(state=JobState.QUEUED).exists()
     act(office, filled.source, "sync")
-    uploads = Source.objects.get(key="handbook")
-
     assert Job.objects.get(state=JobState.QUEUED).source == filled.source
     assert noted("source.sync_asked").subject == "docs"
-    assert "there is nothing to sync" in told(act(office, uploads, "sync"))[-1]
-
-
-def test_a_source_is_deleted_in_a_job(office, filled):
     act(office, filled.source, "delete")
 
     assert Job.objects.filter(source=filled.source, kind=JobKind.DELETE_SOURCE).exists()
     assert noted("source.deleted").subject == "docs"
 
 
-def test_a_version_is_deleted_in_a_job_but_not_the_default_one(office, filled):
+def test_version_is_deleted_in_a_job_but_not_the_default_one(office, filled):
     act(office, filled.version, "delete")
+    act(office, filled.document.version, "delete")
+
     assert Job.objects.get(kind=JobKind.DELETE_VERSION).payload == {"version": filled.version.tag}
 
-    answer = act(office, filled.document.version, "delete")
-    assert told(answer)[-1] == "default: There is nothing here that you may see."
 
-
-def test_a_quarantined_file_is_read_again(office, filled):
+def test_quarantined_file_is_read_again_and_only_an_upload_forgotten(office, filled):
     act(office, filled.quarantined, "retry")
-
     assert Job.objects.filter(payload__only_paths=[filled.quarantined.path]).exists()
     assert noted("quarantine.retried").workspace == filled.workspace
-
-
-def test_a_quarantined_upload_is_forgotten_but_not_the_file_of_a_source(office, filled):
-    assert "delete it there" in told(act(office, filled.quarantined, "forget"))[0]
+    act(office, filled.quarantined, "forget")
+    assert Unreadable.objects.filter(pk=filled.quarantined.pk).exists()
     upload = Unreadable.objects.get(pk=filled.quarantined.pk)
     upload.pk, upload.version = None, filled.document.version
     upload.save()
@@ -140,44 +116,34 @@ def test_the_mirror_of_a_workspace_is_made_anew(office, workspace, transactional
     monkeypatch.setattr(node, "trigger_rebuild", node._rebuild_and_log)  # in this thread
     answer = act(office, workspace, "rebuild-mirror")
 
-    assert told(answer)[0].startswith("The mirror of handbook on this node is made anew")
+    assert len(told(answer)) == 1
     assert node.mirror_files(workspace.pk).current() != before
     assert noted("mirror.rebuild_asked").subject == "handbook"
 
 
-def test_a_workspace_is_embedded_anew_or_says_why_not(office, workspace):
+def test_workspace_is_embedded_anew_unless_it_has_no_embedder(office, workspace):
+    Workspace.objects.update(settings={"embedder": "none"})
     act(office, workspace, "reembed")
+    assert not Job.objects.exists()
+    Workspace.objects.update(settings={})
+    act(office, workspace, "reembed")
+
     assert Job.objects.get(kind=JobKind.EMBED).requested_by == "root@example.org"
     assert noted("embedding.building").workspace == workspace
 
-    Workspace.objects.update(settings={"embedder": "none"})
-    assert "nothing to build" in told(act(office, workspace, "reembed"))[-1]
 
-
-def test_a_space_is_only_switched_from_the_state_that_it_is_in(office, filled):
-    assert "is live, not building" in told(act(office, filled.space, "switch"))[0]
-    assert told(act(office, filled.space, "retire"))
-    assert EmbeddingSpace.objects.get(pk=filled.space.pk).state == "live"
-
-
-def test_a_token_is_revoked(office, filled):
+def test_token_invitation_space_and_last_owner_follow_the_rules_of_their_domain(office, filled):
     act(office, filled.token, "revoke")
+    act(office, filled.invitation, "withdraw")
+    act(office, filled.space, "switch")
+    act(office, filled.space, "retire")
+    assert len(told(act(office, filled.membership, "remove"))) == 5
 
     assert ApiToken.objects.get(pk=filled.token.pk).revoked_at is not None
     assert noted("token.revoked").subject == f"kbb_{filled.token.prefix}"
-
-
-def test_an_invitation_is_withdrawn(office, filled):
-    act(office, filled.invitation, "withdraw")
-
     assert Invitation.objects.get(pk=filled.invitation.pk).withdrawn_at is not None
     assert noted("invitation.withdrawn").subject == "eve@example.org"
-
-
-def test_the_last_owner_stays_a_member(office, filled):
-    answer = act(office, filled.membership, "remove")
-
-    assert "This is the only owner" in told(answer)[0]
+    assert EmbeddingSpace.objects.get(pk=filled.space.pk).state == "live"
     assert Membership.objects.filter(pk=filled.membership.pk).exists()
 
 
@@ -206,12 +172,7 @@ def test_changes_of_a_workspace_follow_its_rules_and_are_written_down(office, wo
     uuid_like = {"slug": "0" * 32, "name": "x"}
     refused = office.post(f"/admin/people/workspace/{workspace.pk}/change/", uuid_like)
     assert refused.status_code == 200
-    assert "reads as a UUID" in refused.content.decode()
-
-
-@pytest.mark.parametrize("name", ["missing", "delete"])
-def test_an_act_that_there_is_not_is_not_found(office, filled, name):
-    assert act(office, filled.job, name).status_code == 404
+    assert Workspace.objects.get().slug == "guide"
 
 
 def test_a_forged_request_without_the_token_of_the_form_does_nothing(operator, filled):
@@ -223,28 +184,16 @@ def test_a_forged_request_without_the_token_of_the_form_does_nothing(operator, f
 
 
 def test_what_somebody_can_see_is_explained(office, filled):
-    person = office.get(f"/admin/people/user/{filled.person.pk}/access/?workspace=handbook").content.decode()
+    person = f"/admin/people/user/{filled.person.pk}/access/"
+    named = office.get(f"{person}?workspace=handbook").content.decode()
     token = office.get(f"/admin/people/apitoken/{filled.token.pk}/access/").content.decode()
-    unnamed = office.get(f"/admin/people/user/{filled.person.pk}/access/").content.decode()
-    missing = office.get(f"/admin/people/user/{filled.person.pk}/access/?workspace=nowhere").content.decode()
-
-    assert "docs" in person
-    assert "What they can do" in person
+    assert "docs" in named
     assert f"kbb_{filled.token.prefix}" in token
-    assert "What they can see" not in unnamed
-    assert "Name a workspace that there is." in missing
-
-
-def test_what_is_asked_of_the_simulator_may_be_wrong(office, filled):
-    for wrong, said in (
-        ("document=x", "badly formed"),
-        ("source=missing", "There is no such source here."),
-        (f"document={'0' * 32}", "There is no such document here."),
-        (f"source=docs&document={'0' * 32}", "Give document or source, not both."),
-        ("workspace=nowhere", "Name a workspace that there is."),
-    ):
+    for unnamed in (person, f"{person}?workspace=nowhere"):
+        assert ">docs<" not in office.get(unnamed).content.decode()
+    asked = ("document=x", "source=missing", f"document={'0' * 32}", f"source=docs&document={'0' * 32}")
+    for wrong in (*asked, "workspace=nowhere"):
         for row in (filled.membership, filled.token):
-            address = f"/admin/people/{row._meta.model_name}/{row.pk}/access/?{wrong}"
-            page = office.get(address).content.decode()
-            assert said in page, wrong
-            assert "What they can see" not in page, wrong
+            page = office.get(f"/admin/people/{row._meta.model_name}/{row.pk}/access/?{wrong}")
+            assert page.status_code == 200, wrong
+            assert ">docs<" not in page.content.decode(), wrong

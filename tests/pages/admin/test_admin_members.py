@@ -37,17 +37,10 @@ def test_the_window_of_a_workspace_holds_its_members_alone(office, workspace, ol
     assert "ada@example.org" in page_of(office, f"workspace__id__exact={workspace.pk}&role__exact=editor")
 
 
-@pytest.mark.parametrize("asked", ["ada@example.org", "ADA", "handbook", "ada handbook", "handbook ad"])
-def test_a_member_is_found_by_address_and_workspace(office, old, narrow, asked):
-    assert "ada@example.org" in page_of(office, f"q={asked}")
-
-
-@pytest.mark.parametrize("asked", ["ada elsewhere", "nobody", "handbook elsewhere", "example.org", "hand"])
-def test_what_fits_no_member_finds_none(office, old, asked):
-    assert "ada@example.org" not in page_of(office, f"q={asked}")
-
-
-def test_the_question_says_whom_it_is_about(office, old):
-    asked = office.get(f"/admin/people/membership/{old.pk}/act/remove/").content.decode()
-
-    assert "ada@example.org is editor of handbook" in asked
+def test_member_is_found_by_address_and_workspace(office, old, narrow):
+    for asked in ("ada@example.org", "ADA", "handbook", "ada handbook", "handbook ad"):
+        assert "ada@example.org" in page_of(office, f"q={asked}"), asked
+    for asked in ("ada elsewhere", "nobody", "handbook elsewhere", "example.org", "hand"):
+        assert "ada@example.org" not in page_of(office, f"q={asked}"), asked
+    question = office.get(f"/admin/people/membership/{old.pk}/act/remove/").content.decode()
+    assert "ada@example.org" in question

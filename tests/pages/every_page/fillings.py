@@ -1,4 +1,4 @@
-"""What uploads don't bring: sources in every state, jobs on their way, judged queries, an answer."""
+"""Rows that uploads don't bring: sources in every state, running jobs, judged queries, an answer."""
 
 from datetime import timedelta
 from typing import Any
@@ -9,11 +9,11 @@ from ingest.models import Job, JobItem
 from kebab.people.models import User, Workspace
 from search.corpus import ensure_source, ensure_version
 from search.models import Document, Feedback, Judgement, Run, RunTopic, Source, Topic
-from tests.integration.search.answers.making import make_answer
+from tests.integration.search.answers.factories import make_answer
 from tests.pages.insight.making import make_query
 from tests.pages.search.shelf import Passage, passages_of, shelve
 from tests.support.api import quarantine
-from tests.unit.ingest.real_files import content_of
+from tests.support.samples import content_of
 
 _ASKER = "editor@harbour.example"
 _QUESTION = "How many springs does a boat need?"

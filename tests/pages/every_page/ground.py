@@ -25,7 +25,7 @@ from search.models import Source
 from tests.pages.every_page.fillings import fill_evaluation, fill_sources, shelve_hostile, shelve_picture
 from tests.support.actors import person_client
 from tests.support.api import address, embed, forget_acts, run
-from tests.unit.ingest.real_files import content_of
+from tests.support.samples import content_of
 
 _SLUG = "harbour"
 # What is uploaded, through the pipeline that people's files go through, by the name of its id.
@@ -41,7 +41,7 @@ _FILES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Ground:
-    """Who belongs to the workspace, and the ids of what is in it by the names of addresses' arguments."""
+    """Members of the workspace, and the ids of what is in it by the names of addresses' arguments."""
 
     people: Mapping[Role, User]
     #: A member of another workspace alone.

@@ -1,6 +1,6 @@
 """The registry: who opens which page with what in its address, and what must be seen there.
 
-A page that is missing here fails `test_every_page_is_registered`. One line is enough for most:
+A page that is missing here fails `test_pages_and_acts_are_registered_once`. One line is enough for most:
 `RegisteredPage(route="jobs", shows="table.list")`. Arguments of the address are ids of the ground by their
 own names, and who opens it is the least role that may, which stands here and not only in the view: a page
 that lets in more people than before fails.
@@ -31,6 +31,29 @@ NO_PAGES = {
 }
 #: The pages that give what they are for without JavaScript, too.
 CORE = frozenset({"home", "login", "search", "document", "sources", "source", "upload"})
+#: The least role that may do what is asked of an address below a workspace by POST.
+ACTS = {
+    **dict.fromkeys(("search-vote", "ask", "answer-delete"), Role.VIEWER),
+    **dict.fromkeys(
+        (
+            *("new-source", "source-edit", "source-sync", "source-delete", "upload"),
+            *("job-cancel", "job-retry", "quarantine-retry", "quarantine-delete"),
+        ),
+        Role.EDITOR,
+    ),
+    **dict.fromkeys(
+        (
+            *("people", "person", "person-groups", "invitation-withdrawal", "invitation-again"),
+            "person-removal",  # lesser roles may remove nobody but themselves
+            *("groups", "group", "group-deletion", "group-addition", "group-removal"),
+            *("tokens", "token", "token-revocation", "settings", "settings-values"),
+            *("evaluation-topic-new", "evaluation-topic-delete", "evaluation-feedback"),
+            *("evaluation-run-new", "evaluation-run-repeat", "evaluation-run-delete"),
+        ),
+        Role.ADMIN,
+    ),
+    "workspace-deletion": Role.OWNER,
+}
 #: Parts of the URL table that have proofs of their own.
 _ELSEWHERE = ("admin/", "api/")
 
@@ -63,21 +86,21 @@ class RegisteredPage:
 
     @property
     def label(self) -> str:
-        """What a failure names, and a screenshot is called."""
+        """Return the name in failures and of screenshots."""
         return f"{self.route}-{self.variant}" if self.variant else self.route
 
     @property
     def opener(self) -> Role:
-        """Who opens it."""
+        """Return the role that opens it."""
         return self.need if self.as_role is None else self.as_role
 
     @property
     def is_core(self) -> bool:
-        """Whether it works without JavaScript, too."""
+        """Tell if it works without JavaScript, too."""
         return self.route in CORE
 
     def address(self, ground: Ground) -> str:
-        """Give where it lies, filled in."""
+        """Return where it lies, filled in."""
         if self.link:
             return ground.ids[self.link]
         route = page_routes()[self.route]
@@ -88,7 +111,7 @@ class RegisteredPage:
 
 @cache
 def page_routes() -> dict[str, Route]:
-    """Give the routes that a GET reaches and that aren't proven elsewhere, by name."""
+    """Return the routes that a GET reaches and that aren't proven elsewhere, by name."""
     found = [route for route in routes() if "get" in route.methods]
     return {route.name: route for route in found if not route.pattern.startswith(_ELSEWHERE)}
 

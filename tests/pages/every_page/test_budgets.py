@@ -1,4 +1,4 @@
-"""What the search page costs who opens it for the first time.
+"""Bytes and time of the first visit of the search page.
 
 Static files come compressed, pages don't (kebab/compression.py says why).
 """

@@ -3,46 +3,31 @@
 import pytest
 
 from tests.pages.every_page.registry import PAGES
-from tests.pages.every_page.visiting import opened
+from tests.pages.every_page.visiting import opened, visit
 from tests.support.browsing import needs_browser
 
 pytestmark = [*needs_browser, pytest.mark.django_db]
-each_page = pytest.mark.parametrize("entry", PAGES, ids=lambda entry: entry.label)
-each_core_page = pytest.mark.parametrize(
-    "entry", [entry for entry in PAGES if entry.is_core and not entry.opens], ids=lambda entry: entry.label
-)
+_CORE = [entry for entry in PAGES if entry.is_core and not entry.opens]
 
 
-@each_page
-def test_a_page_shows_what_it_is_for(visited, entry):
-    found = visited(entry)
+@pytest.mark.parametrize("entry", PAGES, ids=lambda entry: entry.label)
+def test_page_is_whole_accessible_and_quiet(browser, server, ground, entry, subtests):
+    found = visit(browser, server, ground, entry)
 
-    assert (found.status, found.is_shown) == (entry.status, True)
-
-
-@each_page
-def test_axe_finds_nothing_wrong(visited, entry):
-    assert not visited(entry).violations, "\n".join(visited(entry).violations)
-
-
-@each_page
-def test_nothing_sticks_out_of_the_window(visited, entry):
-    assert not visited(entry).overflow, "\n".join(visited(entry).overflow)
+    with subtests.test("shows what it is for"):
+        assert (found.status, found.is_shown) == (entry.status, True)
+    for aspect in ("violations", "overflow", "complaints", "keyboard"):
+        with subtests.test(aspect):
+            lines = getattr(found, aspect)
+            assert not lines, "\n".join(lines)
 
 
-@each_page
-def test_the_console_is_silent_and_no_request_fails_or_leaves(visited, entry):
-    assert not visited(entry).complaints, "\n".join(visited(entry).complaints)
+def test_core_pages_are_whole_without_javascript(browser, server, ground, subtests):
+    for entry in _CORE:
+        with (
+            subtests.test(page=entry.label),
+            opened(browser, server, ground, entry, java_script_enabled=False) as page,
+        ):
+            page.goto(entry.address(ground))
 
-
-@each_page
-def test_tab_reaches_everything_and_focus_is_seen(visited, entry):
-    assert not visited(entry).keyboard, "\n".join(visited(entry).keyboard)
-
-
-@each_core_page
-def test_a_core_page_is_whole_without_javascript(browser, server, ground, entry):
-    with opened(browser, server, ground, entry, java_script_enabled=False) as page:
-        page.goto(entry.address(ground))
-
-        assert page.locator(entry.shows).first.is_visible()
+            assert page.locator(entry.shows).first.is_visible()

@@ -42,7 +42,7 @@ _MOST_SCROLLERS = 30
 
 @dataclass(frozen=True, kw_only=True)
 class Visit:
-    """What was found on a page; every line names the width or theme and the element."""
+    """Findings on a page; every line names the width or theme and the element."""
 
     is_shown: bool
     status: int
@@ -56,7 +56,7 @@ class Visit:
 def opened(
     browser: Browser, url: str, ground: Ground, entry: RegisteredPage, **options: Any
 ) -> Iterator[Page]:
-    """Give a page of a browser of its own in which whoever opens the entry is logged in; nothing is open."""
+    """Return a blank page of a browser of its own in which whoever opens the entry is logged in."""
     context = browser.new_context(base_url=url, **options)
     try:
         if not entry.is_public:
@@ -123,7 +123,7 @@ def _look(page: Page, width: str, found: dict[str, list[str]]) -> None:
 
 
 def violations(page: Page) -> list[str]:
-    """Give what axe-core finds wrong: the rule, each element, what is wrong with it, and where help is."""
+    """Return what axe-core finds wrong: the rule, each element, what is wrong with it, and where help is."""
     told = []
     for rule in Axe().run(page).response["violations"]:
         for each in rule["nodes"][:5]:
@@ -133,7 +133,7 @@ def violations(page: Page) -> list[str]:
 
 
 def overflow(page: Page) -> list[str]:
-    """Give how wide the page is and what makes it so, where that is more than the window."""
+    """Return how wide the page is and what makes it so, where that is more than the window."""
     return page.evaluate(_OVERFLOW)
 
 

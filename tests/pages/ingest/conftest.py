@@ -37,7 +37,7 @@ def admin(workspace):
 
 @pytest.fixture
 def visit(client):
-    """Gives a browser without JavaScript in which a person is logged in."""
+    """Return a browser without JavaScript in which a person is logged in."""
 
     def visit(person):
         client.force_login(person)

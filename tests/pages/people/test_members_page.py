@@ -1,5 +1,6 @@
 """The members of a workspace on pages: who is there, their roles, how they come and go."""
 
+import re
 import uuid
 
 import pytest
@@ -28,13 +29,13 @@ def test_members_are_listed_with_role_groups_and_since_when(at, viewer, workspac
     membership = Membership.objects.get(user=viewer)
     GroupMember.objects.create(workspace=workspace, group=legal, membership=membership)
     Membership.objects.filter(pk=membership.pk).update(created_at="2024-03-02T10:00:00Z")
-    page = at.get(PEOPLE).content.decode()
+    answer = at.get(PEOPLE)
+    row = answer.content.decode().partition("vera@example.org")[2].partition("</tr>")[0]
 
-    row = page.partition("vera@example.org")[2].partition("</tr>")[0]
     assert '<td data-label="Role">viewer</td>' in row
     assert '<span class="tag">Legal</span>' in row
     assert "2 Mar 2024" in row
-    assert "no-store" in at.get(PEOPLE)["Cache-Control"]
+    assert "no-store" in answer["Cache-Control"]
 
 
 def test_the_tab_is_shown_to_those_who_may_open_it(at, as_person, viewer, admin):
@@ -61,63 +62,40 @@ def test_a_long_list_goes_on_at_the_next_address(at, workspace, monkeypatch):
     assert seen == ["olga@example.org", *(f"m{number}@example.org" for number in range(4))]
 
 
-def test_a_role_is_changed(at, viewer, workspace, text_of):
+def test_role_is_changed_within_the_own_one(at, as_person, admin, owner, viewer, workspace):
     answer = at.post(f"{PEOPLE}/{viewer.pk}", {"role": "editor"}, follow=True)
-
+    assert answer.redirect_chain
     assert role_of(viewer, workspace) == Role.EDITOR
-    assert "vera@example.org is editor now." in text_of(answer)
 
-
-def test_nobody_gives_a_role_above_their_own(as_person, admin, viewer, workspace, text_of):
-    answer = as_person(admin).post(f"{PEOPLE}/{viewer.pk}", {"role": "owner"})
-
-    assert answer.status_code == 400
-    assert "owner is not one of the available choices" in text_of(answer)
-    assert role_of(viewer, workspace) == Role.VIEWER
-
-
-def test_an_admin_does_not_change_an_owner(as_person, admin, owner, workspace, text_of):
-    answer = as_person(admin).post(f"{PEOPLE}/{owner.pk}", {"role": "viewer"})
-
-    assert answer.status_code == 403
-    assert "Your role here is too low to give or take the role owner." in text_of(answer)
-    assert 'name="role"' in answer.content.decode()
+    above = as_person(admin).post(f"{PEOPLE}/{viewer.pk}", {"role": "owner"})
+    assert above.status_code == 400
+    assert role_of(viewer, workspace) == Role.EDITOR
+    an_owner = as_person(admin).post(f"{PEOPLE}/{owner.pk}", {"role": "viewer"})
+    assert an_owner.status_code == 403
+    assert 'name="role"' in an_owner.content.decode()
     assert role_of(owner, workspace) == Role.OWNER
 
 
-def test_the_last_owner_can_neither_step_down_nor_leave_and_is_told_what_to_do(at, owner, workspace, text_of):
-    for answer in (
-        at.post(f"{PEOPLE}/{owner.pk}", {"role": "viewer"}),
-        at.post(f"{PEOPLE}/{owner.pk}/remove"),
-    ):
-        assert answer.status_code == 409
-        assert "This is the only owner; make somebody else an owner first" in text_of(answer)
+def test_last_owner_can_neither_step_down_nor_leave(at, owner, workspace):
+    for below, form in (("", {"role": "viewer"}), ("/remove", {})):
+        assert at.post(f"{PEOPLE}/{owner.pk}{below}", form).status_code == 409
     assert role_of(owner, workspace) == Role.OWNER
 
-
-def test_an_owner_who_steps_down_is_taken_home(at, owner, workspace):
     make_member(workspace, "second@example.org", Role.OWNER)
-
     assert at.post(f"{PEOPLE}/{owner.pk}", {"role": "viewer"})["Location"] == "/"
     assert role_of(owner, workspace) == Role.VIEWER
 
 
-def test_a_member_is_removed_and_asked_about_before(at, viewer, workspace, text_of):
+def test_member_is_removed_after_a_question_or_leaves(at, as_person, viewer, admin, workspace):
+    leaving = make_member(workspace, "leo@example.org")
+    assert as_person(leaving).post(f"{PEOPLE}/{admin.pk}/remove").status_code == 403
+    assert as_person(leaving).post(f"{PEOPLE}/{leaving.pk}/remove")["Location"] == "/"
     page = at.get(f"{PEOPLE}/{viewer.pk}").content.decode()
-    assert "<summary>Remove vera@example.org</summary>" in page
-    answer = at.post(f"{PEOPLE}/{viewer.pk}/remove", follow=True)
+    assert re.search(r"<summary>[^<]*vera@example\.org</summary>", page)
+    at.post(f"{PEOPLE}/{viewer.pk}/remove")
 
-    assert not Membership.objects.filter(user=viewer, workspace=workspace).exists()
-    assert "The member is removed." in text_of(answer)
-
-
-def test_anybody_may_leave_and_nobody_else_is_removed_by_a_viewer(as_person, viewer, admin, workspace):
-    visitor = as_person(viewer)
-
-    assert visitor.post(f"{PEOPLE}/{admin.pk}/remove").status_code == 403
+    assert not Membership.objects.filter(user__in=[viewer, leaving]).exists()
     assert Membership.objects.filter(user=admin).exists()
-    assert visitor.post(f"{PEOPLE}/{viewer.pk}/remove")["Location"] == "/"
-    assert not Membership.objects.filter(user=viewer).exists()
 
 
 def test_a_member_is_put_into_groups_and_taken_out(at, viewer, workspace, legal):
@@ -147,62 +125,49 @@ def test_a_group_that_was_not_offered_stays(at, viewer, workspace, legal):
     assert GroupMember.objects.filter(membership__user=viewer).count() == 2
 
 
-@pytest.mark.parametrize("field", ["groups", "offered"])
-def test_groups_that_are_none_are_told(at, viewer, text_of, field):
-    answer = at.post(f"{PEOPLE}/{viewer.pk}/groups", {field: ["x"]}, follow=True)
-
-    assert "x is not one of the available choices" in text_of(answer)
-
-
-@pytest.mark.parametrize("below", ["", "/groups", "/remove"])
-def test_who_is_no_member_here_is_like_nobody(at, other_workspace, workspace, below):
-    stranger = make_member(other_workspace, "stranger@example.org")
-    strange = at.post(f"{PEOPLE}/{stranger.pk}{below}", {"role": "viewer"})
-    missing = at.post(f"{PEOPLE}/99999999{below}", {"role": "viewer"})
-
-    assert strange.status_code == missing.status_code == 404
-    assert strange.content == missing.content
-
-
-def test_another_workspaces_group_is_like_none(at, viewer, other_workspace):
+def test_groups_that_are_none_or_another_workspaces_are_refused(at, viewer, other_workspace):
+    address = f"{PEOPLE}/{viewer.pk}/groups"
+    for field in ("groups", "offered"):
+        assert "x is not" in at.post(address, {field: ["x"]}, follow=True).content.decode()
     foreign = Group.objects.create(workspace=other_workspace, name="Theirs")
-    answer = at.post(f"{PEOPLE}/{viewer.pk}/groups", {"groups": [str(foreign.pk)]})
 
-    assert answer.status_code == 404
+    assert at.post(address, {"groups": [str(foreign.pk)]}).status_code == 404
     assert not GroupMember.objects.exists()
 
 
-@pytest.mark.parametrize("below", ["", "/{user}", "/{user}/groups", "/invitations/{invitation}/withdraw"])
-def test_viewers_do_nothing_to_others(as_person, viewer, owner, workspace, at, below):
-    at.post(PEOPLE, {"email": "new@example.org", "role": "viewer"})
-    invitation = Invitation.objects.get()
-    address = PEOPLE + below.format(user=owner.pk, invitation=invitation.pk)
-
-    assert as_person(viewer).post(address, {"role": "viewer", "email": "x@example.org"}).status_code == 403
-    assert role_of(owner, workspace) == Role.OWNER
+def test_member_and_invitation_of_another_workspace_are_like_none(at, other_workspace, workspace):
+    stranger = make_member(other_workspace, "stranger@example.org", Role.OWNER)
+    for below in ("", "/groups", "/remove"):
+        strange = at.post(f"{PEOPLE}/{stranger.pk}{below}", {"role": "viewer"})
+        missing = at.post(f"{PEOPLE}/99999999{below}", {"role": "viewer"})
+        assert (strange.status_code, strange.content) == (404, missing.content), below
+    invitation = Invitation.objects.create(
+        workspace=other_workspace,
+        email="new@example.org",
+        secret_sha256=b"x" * 32,
+        invited_by=stranger.email,
+        expires_at="2100-01-01T00:00:00Z",
+    )
+    for act in ("withdraw", "again"):
+        assert at.post(f"{PEOPLE}/invitations/{invitation.pk}/{act}").status_code == 404
     assert Invitation.objects.get().withdrawn_at is None
 
 
-def test_somebody_is_invited_by_mail_with_role_and_groups(at, legal, workspace, settings, text_of):
+def test_somebody_is_invited_by_mail_with_role_and_groups(at, legal, workspace, settings):
     settings.EMAIL_BACKEND = REAL_MAIL
     form = {"email": "New@example.org", "role": "editor", "groups": [str(legal.pk)]}
     answer = at.post(PEOPLE, form, follow=True)
     invitation = Invitation.objects.get()
+    made = (invitation.email, invitation.role, invitation.group_ids)
 
-    assert (invitation.email, invitation.role, invitation.group_ids) == (
-        "new@example.org",
-        "editor",
-        [legal.pk],
-    )
-    assert "An invitation is on its way to new@example.org." in text_of(answer)
+    assert made == ("new@example.org", "editor", [legal.pk])
     assert "/invitations/" not in answer.content.decode().replace(f"/invitations/{invitation.pk}/", "")
 
 
-def test_an_owner_who_is_no_operator_never_sees_the_link(at, text_of):
+def test_owner_who_is_no_operator_never_sees_the_link(at):
     answer = at.post(PEOPLE, {"email": "new@example.org", "role": "viewer"}, follow=True)
     secret = mail.outbox[-1].body.partition("/invitations/")[2].split()[0]
 
-    assert "this server sends no mail" in text_of(answer)
     assert secret not in answer.content.decode()
 
 
@@ -220,45 +185,37 @@ def test_an_operator_sees_the_link_once_in_the_answer_alone(as_person, operator_
     assert client.get(f"/invitations/{secret}", follow=True).status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("fields", "status", "said"),
-    [
-        ({"email": "no address"}, 400, "Enter a valid email address."),
-        ({"email": "vera@example.org"}, 409, "vera@example.org is a member already, as viewer."),
-        ({"role": "king"}, 400, "king is not one of the available choices"),
-        ({"groups": MANY_GROUPS}, 400, "Choose at most 100 groups."),
-        ({"groups": ["x"]}, 400, "x is not one of the available choices"),
-    ],
-)
-def test_what_cannot_be_invited_is_said_and_nothing_typed_is_lost(at, viewer, text_of, fields, status, said):
-    typed = {"email": "new@example.org", "role": "editor", **fields}
-    answer = at.post(PEOPLE, typed)
+def test_what_cannot_be_invited_is_refused_and_nothing_typed_is_lost(at, viewer, settings, subtests):
+    for fields, status in (
+        ({"email": "no address"}, 400),
+        ({"email": "vera@example.org"}, 409),
+        ({"role": "king"}, 400),
+        ({"groups": MANY_GROUPS}, 400),
+        ({"groups": ["x"]}, 400),
+    ):
+        with subtests.test(fields=str(fields)[:40]):
+            typed = {"email": "new@example.org", "role": "editor", **fields}
+            answer = at.post(PEOPLE, typed)
 
-    assert answer.status_code == status
-    assert said in text_of(answer)
-    assert f'value="{typed["email"]}"' in answer.content.decode()
-    assert not Invitation.objects.exists()
-
-
-def test_too_many_invitations_are_refused_beside_the_form(at, settings, text_of):
+            assert answer.status_code == status
+            assert f'value="{typed["email"]}"' in answer.content.decode()
+            assert status == 409 or set(fields) <= set(answer.context["form"].errors)
+            assert not Invitation.objects.exists()
     settings.KEBAB_INVITATION_LIMITS = settings.KEBAB_INVITATION_LIMITS | {"inviter": "1/hour"}
     at.post(PEOPLE, {"email": "one@example.org", "role": "viewer"})
     answer = at.post(PEOPLE, {"email": "two@example.org", "role": "viewer"})
-
     assert answer.status_code == 429
-    assert "You have made too many invitations." in text_of(answer)
     assert 'value="two@example.org"' in answer.content.decode()
 
 
-def test_an_open_invitation_is_withdrawn(at, text_of):
+def test_open_invitation_is_withdrawn(at):
     at.post(PEOPLE, {"email": "new@example.org", "role": "viewer"})
-    invitation = Invitation.objects.get()
-    assert "new@example.org" in text_of(at.get(PEOPLE))
-    answer = at.post(f"{PEOPLE}/invitations/{invitation.pk}/withdraw", follow=True)
+    withdraw = f"{PEOPLE}/invitations/{Invitation.objects.get().pk}/withdraw"
+    assert withdraw in at.get(PEOPLE).content.decode()
+    answer = at.post(withdraw, follow=True)
 
     assert Invitation.objects.get().withdrawn_at is not None
-    assert "Its link opens nothing any more." in text_of(answer)
-    assert "Not answered yet" not in text_of(answer)
+    assert withdraw not in answer.content.decode()
 
 
 def test_an_invitation_is_sent_again_with_a_new_link_and_the_groups_that_are_left(at, workspace, legal):
@@ -273,20 +230,6 @@ def test_an_invitation_is_sent_again_with_a_new_link_and_the_groups_that_are_lef
     assert Invitation.objects.get(pk=first.pk).withdrawn_at is not None
     links = {message.body.partition("/invitations/")[2].split()[0] for message in mail.outbox[-2:]}
     assert len(links) == 2
-
-
-def test_another_workspaces_invitation_is_like_none(at, other_workspace):
-    foreign = make_member(other_workspace, "boss@example.org", Role.OWNER)
-    invitation = Invitation.objects.create(
-        workspace=other_workspace,
-        email="new@example.org",
-        secret_sha256=b"x" * 32,
-        invited_by=foreign.email,
-        expires_at="2100-01-01T00:00:00Z",
-    )
-    for act in ("withdraw", "again"):
-        assert at.post(f"{PEOPLE}/invitations/{invitation.pk}/{act}").status_code == 404
-    assert Invitation.objects.get().withdrawn_at is None
 
 
 def test_nothing_that_somebody_is_called_becomes_markup(at, viewer, legal):

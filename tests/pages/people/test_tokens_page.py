@@ -35,10 +35,18 @@ def test_a_token_is_made_with_what_was_chosen(at, workspace, owner):
     assert timedelta(days=29) < token.expires_at - timezone.now() < timedelta(days=31)
 
 
-def test_a_token_without_expiry_is_good_until_revoked(at):
+def test_token_without_expiry_is_good_until_revoked(at):
     (secret,) = secrets_in(at.post(TOKENS, {"scopes": ["ask"], "expires_in_days": ""}))
-
     assert verify_token(secret).expires_at is None
+    address = f"{TOKENS}/{ApiToken.objects.get().pk}"
+    assert f'action="{address}/revoke"' in at.get(address).content.decode()
+    at.post(f"{address}/revoke")
+
+    assert ApiToken.objects.get().revoked_at is not None
+    assert "/revoke" not in at.get(address).content.decode()
+    # Nor is one replaced that has ended.
+    answer = at.post(address, {"overlap_minutes": "5"})
+    assert (answer.status_code, secrets_in(answer)) == (409, [])
 
 
 def test_the_secret_is_in_the_answer_alone_and_kept_nowhere(at):
@@ -57,38 +65,25 @@ def test_the_secret_is_in_the_answer_alone_and_kept_nowhere(at):
         assert secrets_in(page) == []
 
 
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        ({"scopes": []}, "Choose at least one: a token without a scope may do nothing."),
-        ({"scopes": ["root"]}, "root is not one of the available choices"),
-        ({"expires_in_days": "1000000"}, "1000000 is not one of the available choices"),
-        ({"groups": [str(uuid.UUID(int=n)) for n in range(101)]}, "Choose at most 100 groups."),
-        ({"name": "x" * 201}, "at most 200 characters"),
-    ],
-)
-def test_what_cannot_be_made_is_said_and_nothing_typed_is_lost(at, text_of, fields, said):
-    typed = {"name": "Wiki bot", "scopes": ["search"], "expires_in_days": "30", **fields}
-    answer = at.post(TOKENS, typed)
-
-    assert answer.status_code == 400
-    assert said in text_of(answer)
-    assert f'value="{typed["name"]}"' in answer.content.decode()
-    assert not ApiToken.objects.exists()
-
-
-def test_a_group_that_is_not_there_is_refused_beside_the_form(at, text_of, other_workspace):
+def test_what_cannot_be_made_is_refused_and_nothing_typed_is_lost(at, other_workspace, subtests):
     foreign = create_group(the_operator(other_workspace), "Theirs")
-    answers = [
-        at.post(TOKENS, {"name": "Bot", "scopes": ["search"], "groups": [group_id]})
-        for group_id in (str(foreign.pk), "00000000-0000-4000-8000-000000000000")
-    ]
+    for fields, status in (
+        ({"scopes": []}, 400),
+        ({"scopes": ["root"]}, 400),
+        ({"expires_in_days": "1000000"}, 400),
+        ({"groups": [str(uuid.UUID(int=n)) for n in range(101)]}, 400),
+        ({"name": "x" * 201}, 400),
+        ({"groups": [str(foreign.pk)]}, 422),
+        ({"groups": ["00000000-0000-4000-8000-000000000000"]}, 422),
+    ):
+        with subtests.test(fields=str(fields)[:60]):
+            typed = {"name": "Wiki bot", "scopes": ["search"], "expires_in_days": "30", **fields}
+            answer = at.post(TOKENS, typed)
 
-    for answer in answers:
-        assert answer.status_code == 422
-        assert "No group of this workspace has the id" in text_of(answer)
-        assert 'value="Bot"' in answer.content.decode()
-    assert not ApiToken.objects.exists()
+            assert answer.status_code == status
+            assert status == 422 or set(fields) == set(answer.context["form"].errors)
+            assert f'value="{typed["name"]}"' in answer.content.decode()
+            assert not ApiToken.objects.exists()
 
 
 def test_tokens_are_listed_with_state_scopes_expiry_use_and_maker(at, workspace, owner, token):
@@ -108,7 +103,12 @@ def test_tokens_are_listed_with_state_scopes_expiry_use_and_maker(at, workspace,
         assert fact in row
 
 
-def test_a_token_is_replaced_and_the_old_one_works_on_for_as_long_as_said(at, token, workspace):
+def test_token_is_replaced_and_the_old_one_works_on_for_as_long_as_said(at, token, workspace):
+    for minutes in ("", "-1", "1441", "x"):
+        answer = at.post(f"{TOKENS}/{token.pk}", {"overlap_minutes": minutes})
+        assert answer.status_code == 400
+        assert 'class="wrong"' in answer.content.decode()
+    assert ApiToken.objects.count() == 1
     (secret,) = secrets_in(at.post(f"{TOKENS}/{token.pk}", {"overlap_minutes": "30"}))
     old = ApiToken.objects.get(pk=token.pk)
 
@@ -123,33 +123,6 @@ def test_without_overlap_the_old_token_ends_at_once(at, token):
     assert ApiToken.objects.get(pk=token.pk).revoked_at is not None
 
 
-@pytest.mark.parametrize("minutes", ["", "-1", "1441", "x"])
-def test_an_overlap_that_cannot_be_is_said_beside_the_form(at, token, minutes):
-    answer = at.post(f"{TOKENS}/{token.pk}", {"overlap_minutes": minutes})
-
-    assert answer.status_code == 400
-    assert 'class="wrong"' in answer.content.decode()
-    assert ApiToken.objects.count() == 1
-
-
-def test_a_token_that_ended_is_not_replaced_and_what_to_do_is_said(at, token, text_of):
-    at.post(f"{TOKENS}/{token.pk}/revoke")
-    answer = at.post(f"{TOKENS}/{token.pk}", {"overlap_minutes": "5"})
-
-    assert answer.status_code == 409
-    assert "This token is expired or revoked; make a new one." in text_of(answer)
-    assert secrets_in(answer) == []
-
-
-def test_a_token_is_revoked_and_asked_about_before(at, token, text_of):
-    assert "<summary>Revoke this token</summary>" in at.get(f"{TOKENS}/{token.pk}").content.decode()
-    answer = at.post(f"{TOKENS}/{token.pk}/revoke", follow=True)
-
-    assert ApiToken.objects.get().revoked_at is not None
-    assert f"The token kbb_{token.prefix} is revoked." in text_of(answer)
-    assert "Revoke this token" not in at.get(f"{TOKENS}/{token.pk}").content.decode()
-
-
 def test_another_workspaces_token_is_like_none(at, other_workspace):
     foreign, _ = mint_token(other_workspace, scopes=["search"])
     for below in ("", "/revoke"):
@@ -160,15 +133,3 @@ def test_another_workspaces_token_is_like_none(at, other_workspace):
         assert strange.status_code == missing.status_code == 404
         assert strange.content == missing.content
     assert ApiToken.objects.get().revoked_at is None
-
-
-def test_viewers_see_and_do_nothing_of_it(as_person, viewer, token):
-    visitor = as_person(viewer)
-
-    assert visitor.get(TOKENS).status_code == visitor.get(f"{TOKENS}/{token.pk}").status_code == 403
-    for below in ("", f"/{token.pk}", f"/{token.pk}/revoke"):
-        form = {"scopes": ["search"], "overlap_minutes": "0"}
-        answer = visitor.post(TOKENS + below, form)
-        assert answer.status_code == 403
-        assert secrets_in(answer) == []
-    assert ApiToken.objects.get().is_usable

@@ -29,7 +29,7 @@ def member(workspace):
 
 @pytest.fixture
 def password(member):
-    """Give the member a password."""
+    """Return the member a password."""
     member.set_password(PASSWORD)
     member.save()
     return PASSWORD

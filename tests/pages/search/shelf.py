@@ -79,7 +79,7 @@ def shelve(
 
 
 def index(workspace):
-    """Give all chunks their vectors and bring this node's mirror up to date, in this thread."""
+    """Return all chunks their vectors and bring this node's mirror up to date, in this thread."""
     embedder = configured_embedder()
     space = ensure_live_space(workspace, embedder.space)
     chunks = list(Chunk.objects.in_workspace(workspace))
@@ -92,7 +92,7 @@ def index(workspace):
 
 
 def make_member(workspace, email, role=Role.VIEWER):
-    """Give a new member who can only be logged in by force: hashing a password takes half a second."""
+    """Return a new member who can only be logged in by force: hashing a password takes half a second."""
     user = User.objects.create_user(email)
     Membership.objects.create(workspace=workspace, user=user, role=role)
     return user

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from search.models import KeptAnswer
-from tests.integration.search.answers.making import make_answer
+from tests.integration.search.answers.factories import make_answer
 from tests.support.browsing import needs_browser
 
 pytestmark = needs_browser

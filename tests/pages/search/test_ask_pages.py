@@ -8,9 +8,9 @@ import pytest
 from kebab.people.models import Group, Role
 from search.corpus import delete_documents
 from search.models import Document, KeptAnswer, Source
-from tests.integration.search.answers.making import make_answer
+from tests.integration.search.answers.factories import make_answer
+from tests.integration.search.answers.fixtures import use  # noqa: F401  a fixture
 from tests.integration.search.answers.stub import replies, says
-from tests.integration.search.answers.using import use  # noqa: F401  a fixture
 from tests.pages.search.shelf import Passage, index, make_member, shelve
 from tests.support.corpus import restrict
 
@@ -36,14 +36,14 @@ def html_of(response):
     return response.content.decode()
 
 
-def test_the_tab_leads_to_the_box(visitor, workspace, guide):
+def state_of(response):
+    """Return the word that says how far an answer can be relied on."""
+    return re.search(r'class="state[^"]*"[^>]*>([^<]+)<', html_of(response))[1].strip()
+
+
+def test_question_leads_to_its_kept_answer(ask, visitor):
     assert 'href="/w/handbook/ask"' in html_of(visitor.get("/w/handbook/search"))
-    page = html_of(visitor.get(ASK))
-    assert '<textarea id="question" name="question"' in page
-    assert 'aria-current="page">Ask<' in page
-
-
-def test_a_question_leads_to_its_kept_answer(ask, visitor):
+    assert '<textarea id="question" name="question"' in html_of(visitor.get(ASK))
     response = ask()
     row = KeptAnswer.objects.get()
 
@@ -68,80 +68,57 @@ def test_a_marker_leads_to_its_citation_and_its_passage(ask, guide):
     assert "primary" in page
 
 
-def test_an_extractive_answer_says_so(ask):
-    assert "Quoted, not written" in text_of(ask())
-
-
 def test_what_a_model_wrote_stands_in_paragraphs_with_its_name(ask, use):  # noqa: F811
     use(says("Restart them [#1].\n\nOne by one [#1]. Not [#9a] or [#01]."))
-    page = html_of(ask())
+    response = ask()
+    page = html_of(response)
 
-    assert "Cited answer" in page or "Don’t rely on this" in page
     assert page.count('class="marker"') == 2
     assert re.search(r"<p>Restart them <a [^>]*>\[#1\]</a>\.</p>", page)
     assert "[#9a]" in page
-    assert "written by parrot" in text_of(ask())
+    assert "parrot" in text_of(response)
 
 
-def test_a_grounded_answer_is_told_from_one_that_is_not(ask, use):  # noqa: F811
+def test_grounded_answers_are_told_from_others(ask, use, subtests):  # noqa: F811
     use(says("Restart them [#1]."))
-    assert "Cited answer" in text_of(ask())
-
-
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
-        ("Restart them.", "It names no passage that it was taken from."),
-        ("Restart them [#7].", "It names a passage that the model was never given."),
-        ("", "The model wrote nothing."),
-    ],
-)
-def test_a_text_that_can_not_be_held_against_the_passages_says_so(ask, use, said, told):  # noqa: F811
-    use(says(said))
-    page = text_of(ask())
-
-    assert "Don’t rely on this" in page
-    assert told in page
-
-
-def test_a_failed_model_is_told_with_what_was_nearest(ask, use):  # noqa: F811
+    grounded = state_of(ask())
+    for said in ("Restart them.", "Restart them [#7].", ""):
+        with subtests.test(said=said):
+            use(says(said))
+            assert state_of(ask()) != grounded
     use(replies({}, status=429))
-    page = text_of(ask())
+    page = ask()
 
-    assert "No whole answer" in page
-    assert "The model is asked too often just now." in page
-    assert "Nearest passages" in page
+    assert state_of(page) != grounded
+    assert "Deploy guide" in text_of(page)  # what was nearest
 
 
-def test_a_refusal_says_why_shows_what_was_nearest_and_offers_to_search(ask):
+def test_refusal_shows_what_was_nearest_and_offers_to_search(ask):
     response = ask("Who won the chess olympiad?")
 
-    assert "No answer in the documents" in text_of(response)
-    assert "What was found doesn’t speak of what you asked." in text_of(response)
-    assert "Nearest passages" in text_of(response)
+    assert KeptAnswer.objects.get().reason == "not_covered"
+    assert "Deploy guide" in text_of(response)
     assert 'href="/w/handbook/search?q=Who+won+the+chess+olympiad%3F"' in html_of(response)
 
 
 def test_a_question_is_narrowed_to_sources_and_goes_on_so(ask, workspace):
     shelve(workspace, "other.md", "Restart the workers with the other tool.")
-    page = ask(source=["nowhere"])
-    assert "Nothing was found for this question" in text_of(page)
+    ask(source=["nowhere"])
+    assert KeptAnswer.objects.get().state == "refused"
     page = ask(source=["handbook"])
 
     assert page.redirect_chain[0][0].endswith("?source=handbook")
     assert 'name="source" value="handbook" checked' in html_of(page)
-    assert "Quoted, not written" in text_of(page)
+    assert "restart the workers" in text_of(page)
 
 
-@pytest.mark.parametrize("question", ["", "  \r\n ", "x" * 4001])
-def test_what_can_not_be_asked_is_told_and_nothing_typed_is_lost(visitor, guide, question):
-    response = visitor.post(ASK, {"question": question, "source": "handbook"})
-
-    assert response.status_code == 400
-    assert "This can’t be asked." in text_of(response)
-    assert 'name="source" value="handbook" checked' in html_of(response)
-    assert question.strip() in html_of(response)
-    assert not KeptAnswer.objects.exists()
+def test_what_can_not_be_asked_is_refused_and_nothing_typed_is_lost(visitor, guide):
+    for question in ("", "  \r\n ", "x" * 4001):
+        response = visitor.post(ASK, {"question": question, "source": "handbook"})
+        assert response.status_code == 400
+        assert 'name="source" value="handbook" checked' in html_of(response)
+        assert question.strip() in html_of(response)
+        assert not KeptAnswer.objects.exists()
 
 
 def test_text_is_shown_and_never_run(ask, use, workspace):  # noqa: F811
@@ -175,7 +152,7 @@ def test_a_passage_stands_between_its_neighbours_with_the_quote_marked(ask, visi
     address = f"/w/handbook/answers/{row.pk}/citations/1"
     page, fragment = visitor.get(address), visitor.get(address, headers={"HX-Request": "true"})
 
-    assert "Back to the answer" in html_of(page)
+    assert "<html" in html_of(page)
     assert "<html" not in html_of(fragment)
     for response in (page, fragment):
         assert "Push the image, then restart the workers one by one." in text_of(response)
@@ -201,7 +178,7 @@ def test_a_passage_that_has_changed_since_is_told_with_what_was_cited(ask, visit
     shelve(workspace, "ops/deploy.md", "Nothing is left of it.", title="Deploy guide")
     page = text_of(visitor.get(f"/w/handbook/answers/{row.pk}/citations/1"))
 
-    assert "The document has changed since" in page
+    assert "Nothing is left of it." not in page
     assert "restart the workers one by one" in page
 
 
@@ -214,7 +191,7 @@ def test_an_answer_is_of_who_asked_and_of_who_reviews(ask, client, workspace):
         for page in pages:
             assert client.get(page).status_code == status, (role, page)
     reviewed = client.get(pages[0])
-    assert "Asked by ada@example.org" in text_of(reviewed)
+    assert "ada@example.org" in text_of(reviewed)
     assert "<textarea" not in html_of(reviewed)
 
 
@@ -244,15 +221,13 @@ def test_an_answer_whose_document_goes_meanwhile_is_shown_once(ask, use, workspa
 
     assert response.redirect_chain == []
     assert "Restart them" in text_of(response)
-    assert "has been deleted meanwhile" in text_of(response)
     assert not KeptAnswer.objects.exists()
 
 
-def test_a_workspace_without_documents_says_so(visitor, workspace):
-    page = text_of(visitor.get(ASK))
-    assert "There is nothing to answer from yet." in page
-    refused = visitor.post(ASK, {"question": "Is there anything?"}, follow=True)
-    assert "Nothing was found for this question" in text_of(refused)
+def test_workspace_without_documents_refuses_every_question(visitor, workspace):
+    assert visitor.get(ASK).status_code == 200
+    visitor.post(ASK, {"question": "Is there anything?"}, follow=True)
+    assert KeptAnswer.objects.get().state == "refused"
 
 
 def test_huge_titles_and_words_are_cut(visitor, workspace, member, guide):

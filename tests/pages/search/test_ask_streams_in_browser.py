@@ -8,8 +8,8 @@ from playwright.sync_api import expect
 from kebab.people.models import Group, Membership
 from search.models import KeptAnswer, Source
 from tests.api.mcp.serving import served
+from tests.integration.search.answers.fixtures import use  # noqa: F401  a fixture
 from tests.integration.search.answers.stub import drips, in_turn, says
-from tests.integration.search.answers.using import use  # noqa: F401  a fixture
 from tests.support.browsing import listen, needs_browser, session_cookie
 from tests.support.corpus import restrict
 from tests.support.stack import eventually

@@ -27,14 +27,14 @@ def plain(line):
     return unescape(re.sub(r"<[^>]*>", "", line))
 
 
-@pytest.mark.parametrize("language", ["", *sorted(colours._LANGUAGES)])
-def test_colours_change_no_text_and_escape_it(language):
+def test_colours_change_no_text_and_escape_it(subtests):
     lines = [*CODE.split("\n"), "<script>alert('x')</script>", "\tשלום 🎉 \x0b \x0c &amp; </span>", ""]
-    written = lines_of(lines, language)
-
-    assert [plain(line) for line in written] == lines
-    assert not any("<script" in line or "<b>" in line for line in written)
-    assert all(line.count("<span") == line.count("</span>") for line in written)
+    for language in ["", *sorted(colours._LANGUAGES)]:
+        with subtests.test(language=language):
+            written = lines_of(lines, language)
+            assert [plain(line) for line in written] == lines
+            assert not any("<script" in line or "<b>" in line for line in written)
+            assert all(line.count("<span") == line.count("</span>") for line in written)
 
 
 def test_words_have_the_class_of_what_they_are():
@@ -47,28 +47,17 @@ def test_words_have_the_class_of_what_they_are():
     assert '<span class="s">&lt;b&gt;</span>' in returned
 
 
-@pytest.mark.parametrize(
-    ("path", "language"),
-    [("a/b.py", "python"), ("Dockerfile", "docker"), ("a.TSX", "typescript"), ("a.txt", ""), ("a.md", "")],
-)
-def test_a_path_says_the_language(path, language):
-    assert language_of_path(path) == language
+def test_path_and_opening_line_of_a_fence_say_the_language():
+    paths = {"a/b.py": "python", "Dockerfile": "docker", "a.TSX": "typescript", "a.txt": "", "a.md": ""}
+    fences = {"python": "python", "{.sh .numbered}": "bash", "c++ title": "cpp", "": "", "<b>": ""}
+
+    assert {path: language_of_path(path) for path in paths} == paths
+    assert {info: language_of_fence(info) for info in fences} == fences
 
 
-@pytest.mark.parametrize(
-    ("info", "language"),
-    [("python", "python"), ("{.sh .numbered}", "bash"), ("c++ title", "cpp"), ("", ""), ("<b>", "")],
-)
-def test_the_line_that_opens_a_fence_says_the_language(info, language):
-    assert language_of_fence(info) == language
-
-
-@pytest.mark.parametrize("lines", [["x = 1 "] * 20_000, ["x" * 1_001]])
-def test_long_code_stays_plain(lines):
-    assert lines_of(lines, "python") == lines
-
-
-def test_what_comes_after_the_allowance_of_time_stays_plain():
+def test_long_code_and_what_comes_after_the_time_allowed_stay_plain():
+    for lines in (["x = 1 "] * 20_000, ["x" * 1_001]):
+        assert lines_of(lines, "python") == lines
     assert list(spans("python", "def run(): pass", ends_at=float("inf")))
     assert list(spans("python", "def run(): pass", ends_at=0)) == []
 
@@ -111,21 +100,15 @@ def test_a_page_of_code_that_takes_for_ever_is_answered(visitor, workspace, path
     assert "int x//" in page
 
 
-def test_code_is_shown_in_colours_by_line(visitor, workspace):
-    document = shelve(
-        workspace, "a.py", CODE, media="code", mime="text/x-python", passages=[Passage(text="x")]
-    )
-    page = visitor.get(f"/w/handbook/documents/{document.doc_id.hex}?start=2&end=2").content.decode()
-
+def test_code_and_fences_are_shown_in_colours_by_line(visitor, workspace):
+    code = shelve(workspace, "a.py", CODE, media="code", mime="text/x-python", passages=[Passage(text="x")])
+    page = visitor.get(f"/w/handbook/documents/{code.doc_id.hex}?start=2&end=2").content.decode()
     assert '<li id="L2" class="cited">' in page
     assert '<code><span class="k">def</span>' in page
     assert "&lt;b&gt;" in page
 
-
-def test_a_fence_is_shown_in_colours(visitor, workspace):
-    document = shelve(workspace, "a.md", f"# A\n\n```python\n{CODE}```\n", passages=[Passage(text="x")])
-    page = visitor.get(f"/w/handbook/documents/{document.doc_id.hex}").content.decode()
-
+    fence = shelve(workspace, "a.md", f"# A\n\n```python\n{CODE}```\n", passages=[Passage(text="x")])
+    page = visitor.get(f"/w/handbook/documents/{fence.doc_id.hex}").content.decode()
     assert '<span class="line" id="L5"><span class="k">def</span>' in page
 
 

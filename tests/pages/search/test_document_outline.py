@@ -44,16 +44,15 @@ def manual(workspace):
     return shelve(workspace, "manual.md", GUIDE, passages=PASSAGES)
 
 
-def test_the_headings_are_listed_once_below_those_above_them(visitor, manual):
-    assert sections(opened(visitor, manual)) == [
+def test_headings_are_listed_once_below_those_above_them_with_the_current_one(visitor, manual):
+    page = opened(visitor, manual)
+    assert sections(page) == [
         (0, "#L5", "Install"),
         (1, "#L5", "Linux"),
         (1, "#L9", "Windows"),
         (0, "#L13", "Use"),
     ]
-
-
-def test_the_section_of_the_cited_lines_is_the_current_one(visitor, manual):
+    assert 'class="versions' not in page
     assert set(current(opened(visitor, manual, "?start=11&end=11"))) == {"Windows"}
     assert set(current(opened(visitor, manual, "?start=14&end=14"))) == {"Use"}
 
@@ -90,11 +89,10 @@ def test_pages_and_passages_have_outlines_too(visitor, workspace):
     assert all(way.startswith("#chunk-") for _, way, _ in sections(opened(visitor, slides)))
 
 
-@pytest.mark.parametrize("passages", [[], PASSAGES[3:], [Passage(text="x", heading_path=("A",), spans=[])]])
-def test_a_document_of_one_section_has_no_outline(visitor, workspace, passages):
-    document = shelve(workspace, "a.md", "# A\n\nb", passages=passages)
-
-    assert "Outline" not in opened(visitor, document)
+def test_document_of_one_section_has_no_outline(visitor, workspace):
+    for passages in ([], PASSAGES[3:], [Passage(text="x", heading_path=("A",), spans=[])]):
+        document = shelve(workspace, "a.md", "# A\n\nb", passages=passages)
+        assert 'class="outline' not in opened(visitor, document)
 
 
 def test_headings_are_escaped_and_cut(visitor, workspace):
@@ -128,7 +126,3 @@ def test_the_shown_version_is_named_however_many_are_newer(visitor, workspace, m
 
     assert re.findall(r">([^<]+)</a>", nav) == ["v3", "v2", "v1"]
     assert re.findall(r'aria-current="true">(\w+)', nav) == ["v1"]
-
-
-def test_a_document_of_one_version_names_no_others(visitor, manual):
-    assert "Versions of this document" not in opened(visitor, manual)

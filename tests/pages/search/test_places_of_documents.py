@@ -3,22 +3,23 @@
 import html
 import re
 import struct
+from itertools import product
 
 import pytest
+from django.test import Client
 
 from ingest.sandbox.digester import Digester
-from kebab.people.models import Membership
-from search.models import Chunk, Document
+from search.models import Chunk
 from search.pages import places
 from tests.pages.search.shelf import Passage, shelve
-from tests.unit.ingest.real_files import content_of
+from tests.support.samples import content_of
 
 PRINTED, TALK, NOTICE = "pdf/printed.pdf", "transcript/talk.vtt", "image/notice.png"
 
 
 @pytest.fixture(scope="module")
 def digests():
-    """What the limited process makes of the files, by name."""
+    """Digest the files once, by name."""
     with Digester() as digester:
         return {name: digester.digest(content_of(name), name) for name in (PRINTED, TALK, NOTICE)}
 
@@ -77,7 +78,7 @@ def test_pages_are_turned(visitor, add):
     assert 'rel="prev"' in page
 
 
-def test_a_page_is_asked_for_by_its_number(visitor, add):
+def test_page_is_asked_for_by_its_number_and_the_nearest_shown(visitor, add):
     document = add(PRINTED)
     cited = chunk_with(document, "marmalade").chunk_id.hex
     page = opened(visitor, document, chunk=cited, q="a b")
@@ -86,26 +87,21 @@ def test_a_page_is_asked_for_by_its_number(visitor, add):
     assert re.search(r'name="from" type="number" min="1" max="3" value="2"', form)
     assert f'name="chunk" value="{cited}"' in form
     assert 'name="q" value="a b"' in form
+    for first, nearest in (("0", 1), ("99", 3), ("-1", 1), ("x", 1)):
+        assert f'id="page-{nearest}"' in opened(visitor, document, **{"from": first}), first
 
 
-@pytest.mark.parametrize("first", ["0", "99", "-1", "x"])
-def test_a_page_that_is_not_there_shows_the_nearest(visitor, add, first):
-    assert re.search(r"Page [13] of 3", opened(visitor, add(PRINTED), **{"from": first}))
-
-
-def test_the_drawn_page_is_a_picture_of_its_size(visitor, add):
-    response = visitor.get(address(add(PRINTED), "/pages/2.png"))
+def test_drawn_page_is_a_picture_of_its_size(visitor, add):
+    document = add(PRINTED)
+    response = visitor.get(address(document, "/pages/2.png"))
     width, height = struct.unpack(">II", response.content[16:24])
 
     assert (response.status_code, response["Content-Type"]) == (200, "image/png")
     assert response["X-Content-Type-Options"] == "nosniff"
     assert height == 1_400
     assert abs(width / height - 210 / 297) < 0.005
-
-
-@pytest.mark.parametrize("page", ["0", "4", "999999999"])
-def test_a_page_that_cannot_be_drawn_is_not_found(visitor, add, page):
-    assert visitor.get(address(add(PRINTED), f"/pages/{page}.png")).status_code == 404
+    for page in ("0", "4", "999999999"):
+        assert visitor.get(address(document, f"/pages/{page}.png")).status_code == 404, page
 
 
 def test_what_is_no_pdf_is_not_drawn(visitor, workspace):
@@ -168,51 +164,33 @@ def test_a_cited_region_is_outlined_on_its_picture(visitor, add):
     assert "18:45 sharp" in page
 
 
-def test_a_picture_is_given_as_it_was_added(visitor, add):
+def test_picture_is_given_as_it_was_added_unless_browsers_do_more_with_it(visitor, add):
     response = visitor.get(address(add(NOTICE), "/picture"))
 
     assert (response["Content-Type"], response["X-Content-Type-Options"]) == ("image/png", "nosniff")
     assert response.content == content_of(NOTICE)
+    for mime in ("image/svg+xml", "text/html", "image/tiff"):
+        document = add(NOTICE, mime=mime)
+        assert visitor.get(address(document, "/picture")).status_code == 404, mime
+        assert "<figure" not in opened(visitor, document), mime
 
 
-@pytest.mark.parametrize("mime", ["image/svg+xml", "text/html", "image/tiff"])
-def test_a_type_that_browsers_do_more_with_is_never_shown(visitor, add, mime):
-    document = add(NOTICE, mime=mime)
-
-    assert visitor.get(address(document, "/picture")).status_code == 404
-    assert "<figure" not in opened(visitor, document)
-
-
-@pytest.mark.parametrize("metadata", [{}, {"pages": "9"}, {"pages": True}, {"width": "<b>", "height": [1]}])
-@pytest.mark.parametrize("name", [PRINTED, NOTICE])
-def test_metadata_that_somebody_stated_breaks_no_page(visitor, add, name, metadata):
-    page = opened(visitor, add(name, metadata=metadata))
-
-    assert "<b>" not in page
-    assert "Page 1 of 3" in page or "18:45 sharp" in page
+def test_stated_metadata_and_media_break_no_page(visitor, workspace, add, subtests):
+    stated = ({}, {"pages": "9"}, {"pages": True}, {"width": "<b>", "height": [1]})
+    for (name, shown), metadata in product(((PRINTED, 'id="page-1"'), (NOTICE, "18:45 sharp")), stated):
+        with subtests.test(name=name, metadata=metadata):
+            page = opened(visitor, add(name, metadata=metadata))
+            assert "<b>" not in page
+            assert shown in page
+    for media in ("pdf", "transcript", "image"):
+        with subtests.test(media=media):
+            assert "plain words" in opened(visitor, shelve(workspace, "a.md", "plain words", media=media))
 
 
-@pytest.mark.parametrize("below", ["/pages/1.png", "/picture"])
-def test_a_strangers_pages_and_pictures_are_not_there(visitor, add, other_workspace, below):
-    strange = {name: add(name, workspace=other_workspace) for name in (PRINTED, NOTICE)}
-    for document in strange.values():
-        secret = f"/w/secrets/documents/{document.doc_id.hex}{below}"
-        assert visitor.get(secret).status_code == 404
+def test_pages_and_pictures_are_hidden_from_strangers_and_nobody(visitor, add, other_workspace):
+    own, strange = add(PRINTED), [add(name, workspace=other_workspace) for name in (PRINTED, NOTICE)]
+    for below, document in product(("/pages/1.png", "/picture"), strange):
+        assert visitor.get(f"/w/secrets/documents/{document.doc_id.hex}{below}").status_code == 404
         assert visitor.get(address(document, below)).status_code == 404
-    assert not Membership.objects.filter(workspace=other_workspace).exists()
-    assert Document.objects.in_workspace(other_workspace).count() == 2
-
-
-@pytest.mark.parametrize("below", ["/pages/1.png", "/picture"])
-def test_nobody_sees_pages_and_pictures_without_logging_in(client, add, below):
-    response = client.get(address(add(PRINTED), below))
-
-    assert response.status_code == 302
-    assert response["Location"].startswith("/login")
-
-
-@pytest.mark.parametrize("media", ["pdf", "transcript", "image"])
-def test_a_document_that_is_said_to_be_something_else_is_shown_all_the_same(visitor, workspace, media):
-    document = shelve(workspace, "a.md", "plain words", media=media)
-
-    assert "plain words" in opened(visitor, document)
+        response = Client().get(address(own, below))
+        assert (response.status_code, response["Location"].partition("?")[0]) == (302, "/login")

@@ -66,37 +66,31 @@ Last.
 """
 
 
-def test_markdown_is_shown_as_what_it_means(visitor, add):
-    page = rendered(opened(visitor, add(KINDS)))
+def test_markdown_is_shown_as_what_it_means_and_every_line_can_be_linked_to(visitor, add):
+    page = opened(visitor, add(KINDS))
+    shown = rendered(page)
 
     for written in ("<em>first</em>", "<blockquote", "<ul", "<ol", "<table", "<hr", ">One</h2>"):
-        assert written in page
-    assert "# One" not in page
-    assert "style=" not in page
+        assert written in shown
+    assert "# One" not in shown
+    assert "style=" not in shown
+    assert sorted(line_ids(page)) == list(range(1, KINDS.count("\n") + 1))
 
 
-def test_every_line_can_be_linked_to_and_none_twice(visitor, add):
-    ids = line_ids(opened(visitor, add(KINDS)))
-
-    assert sorted(ids) == list(range(1, KINDS.count("\n") + 1))
-
-
-@pytest.mark.parametrize(
-    ("line", "marked"),
-    [
+def test_block_of_a_cited_line_is_marked_and_no_other(visitor, add, subtests):
+    document = add(KINDS)
+    for line, marked in (
         (1, r'<h2 class="[^"]*cited[^"]*"'),
         (4, r'<p id="L3" class="cited">A <em>first'),
         (6, r'<span id="L6" class="cited tight">item'),
         (7, r'<span id="L7" class="cited tight">inner'),
         (13, r'<tr id="L13" class="cited">\s*<td>1'),
         (20, r'<span class="line cited" id="L20">y <?'),
-    ],
-)
-def test_the_block_of_a_cited_line_is_marked_and_no_other(visitor, add, line, marked):
-    page = rendered(opened(visitor, add(KINDS), start=line, end=line))
-
-    assert re.search(marked, page), page
-    assert len(re.findall(r'class="[^"]*\bcited\b', page)) == 1
+    ):
+        with subtests.test(line=line):
+            page = rendered(opened(visitor, document, start=line, end=line))
+            assert re.search(marked, page), page
+            assert len(re.findall(r'class="[^"]*\bcited\b', page)) == 1
 
 
 def test_the_lines_as_they_are_written_are_a_link_away(visitor, add):
@@ -142,28 +136,23 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_nothing_in_markdown_runs_or_is_loaded(visitor, add, text):
-    page = rendered(opened(visitor, add(text)))
-    tags = re.findall(r"<(\w+)([^>]*)>", page)
+def test_nothing_in_markdown_runs_or_is_loaded(visitor, add, subtests):
+    for text in HOSTILE:
+        with subtests.test(text=text):
+            page = rendered(opened(visitor, add(text)))
+            tags = re.findall(r"<(\w+)([^>]*)>", page)
+            named = [(rest, re.sub(r'"[^"]*"', '""', rest)) for _, rest in tags]
+            assert not {tag for tag, _ in tags} & {"script", "style", "svg", "iframe", "b", "img"}
+            assert not [rest for rest, bare in named if re.search(r"\son\w+=|style=|src=", bare)]
+            assert not re.search(r'href="(?!#|https://evil\.example/x\.png")', page)
 
-    assert not {tag for tag, _ in tags} & {"script", "style", "svg", "iframe", "b", "img"}
-    assert not [
-        rest for _, rest in tags if re.search(r"\son\w+=|style=|src=", re.sub(r'"[^"]*"', '""', rest))
-    ]
-    assert not re.search(r'href="(?!#|https://evil\.example/x\.png")', page)
 
-
-def test_a_picture_of_another_host_is_a_link_to_it(visitor, add):
+def test_picture_and_badge_of_another_host_are_links_and_not_loaded(visitor, add):
     page = rendered(opened(visitor, add("![The map](https://maps.example/a.png)")))
-
     assert "<img" not in page
     assert 'href="https://maps.example/a.png" rel="noopener noreferrer nofollow">The map</a>' in page
 
-
-def test_a_badge_keeps_its_link_and_is_not_loaded(visitor, add):
     page = rendered(opened(visitor, add("[![build](https://ci.example/b.svg)](https://ci.example/)")))
-
     assert re.search(r'<a href="https://ci.example/"[^>]*>build</a>', page)
     assert "b.svg" not in page
 
@@ -192,19 +181,14 @@ def test_all_of_many_links_lead_to_their_neighbours(visitor, add):
     assert re.findall(r">(\d+\.md)</a>", page) == names[::30]
 
 
-@pytest.mark.parametrize(
-    ("written", "shown"),
-    [
-        ("<!-- a -->", ""),
-        ("<!-- a\nb --> <!-- c -->", ""),
-        ("<!-- a --> Important <!-- b -->", "Important"),
-    ],
-)
-def test_comments_are_not_shown_but_what_stands_between_them_is(visitor, add, written, shown):
-    page = rendered(opened(visitor, add(f"# A\n\n{written}\n\nEnd.")))
-
-    assert ("Important" in page) is bool(shown)
-    assert ("&lt;!--" in page) is bool(shown)
+def test_comments_are_not_shown_but_what_stands_between_them_is(visitor, add):
+    for written, is_shown in (
+        ("<!-- a -->", False),
+        ("<!-- a\nb --> <!-- c -->", False),
+        ("<!-- a --> Important <!-- b -->", True),
+    ):
+        page = rendered(opened(visitor, add(f"# A\n\n{written}\n\nEnd.")))
+        assert ("Important" in page) is ("&lt;!--" in page) is is_shown, written
 
 
 def test_a_picture_beside_the_document_is_shown(visitor, add):
@@ -224,10 +208,13 @@ def test_a_link_within_the_document_leads_to_its_heading(visitor, add):
     assert page.count('id="h-on-linux-1"') == page.count('id="h-on-linux"') == 1
 
 
-def test_headings_go_down_in_steps_of_one(visitor, add):
-    page = rendered(opened(visitor, add("### a\n\n# b\n\n#### c\n\n#### d\n\n## e\n\n###### f")))
+def test_headings_go_down_in_steps_of_one_whatever_their_script(visitor, add):
+    end = "###### שלום 🎉\n\nمرحبا **بالعالم**"
+    page = rendered(opened(visitor, add(f"### a\n\n# b\n\n#### c\n\n#### d\n\n## e\n\n{end}")))
 
     assert re.findall(r"<h(\d)", page) == ["2", "2", "3", "3", "3", "4"]
+    assert "שלום 🎉</h4>" in page
+    assert "<strong>بالعالم</strong>" in page
 
 
 def test_the_header_of_a_file_is_shown_as_it_is(visitor, add):
@@ -263,7 +250,7 @@ def test_a_long_document_is_read_in_stretches_that_begin_with_a_block(visitor, a
     assert 'rel="prev"' in page
 
 
-def test_a_deep_link_opens_the_stretch_that_holds_the_line(visitor, add):
+def test_deep_link_opens_the_stretch_that_holds_the_line(visitor, add):
     page = opened(visitor, add(long_guide()), start=1505, end=1506)
 
     assert 'id="L1505"' in page
@@ -320,9 +307,9 @@ def test_a_fence_longer_than_a_stretch_goes_on_as_code(visitor, add):
     assert "<em>end</em>" in opened(visitor, document, start=1506)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+@pytest.mark.slow
+def test_hostile_document_stays_bounded(visitor, add, subtests):
+    for text in (
         "[" * 200_000,
         "![" * 100_000,
         "\n".join(["[" * 9_999, ""] * 50),
@@ -336,21 +323,15 @@ def test_a_fence_longer_than_a_stretch_goes_on_as_code(visitor, add):
         "[a]\n\n" + ("[a]: " + "<" * 990 + "\n") * 1_900,
         "\n".join(" " * n + "- a" for n in range(300)),
         "`" * 3 + "\n" * 100_000,
-    ],
-)
-def test_a_hostile_document_stays_bounded(visitor, add, text):
-    response = visitor.get(address(add(text)))
+    ):
+        with subtests.test(text=text[:20]):
+            response = visitor.get(address(add(text)))
+            assert response.status_code == 200
+            assert len(response.content) < 1_000_000
+
+
+def test_document_of_open_brackets_stays_bounded(visitor, add):
+    response = visitor.get(address(add("[" * 200_000)))
 
     assert response.status_code == 200
     assert len(response.content) < 1_000_000
-
-
-def test_an_empty_document_says_so(visitor, add):
-    assert "No text" in opened(visitor, add(""))
-
-
-def test_text_from_right_to_left_and_emoji_stand_as_they_are(visitor, add):
-    page = rendered(opened(visitor, add("# שלום 🎉\n\nمرحبا **بالعالم**")))
-
-    assert "שלום 🎉</h2>" in page
-    assert "<strong>بالعالم</strong>" in page

@@ -57,17 +57,13 @@ def trusted(workspace, levels):
 
 
 def test_trust_is_a_filter_as_soon_as_some_are_trusted_less(transactional_db, visitor, workspace):
+    trusted(workspace, ["primary", "primary"])
+    assert "Primary" not in links(search_page(visitor, q="restart"))
     trusted(workspace, ["primary", "unknown", "unknown"])
     page = search_page(visitor, q="restart")
 
     assert counted(page, "Primary") == 1
     assert hits(visitor.get(links(page)["Primary"]).content.decode()) == ["Part 0"]
-
-
-def test_trust_is_no_filter_where_all_are_trusted_alike(transactional_db, visitor, workspace):
-    trusted(workspace, ["primary", "primary"])
-
-    assert "Primary" not in links(search_page(visitor, q="restart"))
 
 
 def test_dates_are_a_filter_where_some_are_older_than_all_of_them(visitor, workspace, shelf):
@@ -114,22 +110,22 @@ def test_sources_go_by_their_titles(visitor, workspace, shelf):
 
 def test_nothing_found_with_filters_offers_the_search_without(visitor, shelf):
     page = search_page(visitor, q="restart", lang="fr")
-    address = re.search(r'<a class="button quiet" href="([^"]+)">Search without the filter</a>', page)[1]
+    address = re.search(r'<a class="button quiet" href="([^"]+)"', page)[1]
 
     assert len(hits(visitor.get(html.unescape(address)).content.decode())) == 3
 
 
 def test_filters_that_cannot_be_understood_are_refused_with_the_remedy(visitor, shelf):
-    for name, value, message in [
-        ("trust_min", "<best>", "is not one of primary"),
-        ("ingested_after", "soon", "is not a time like 2026-01-31T12:00:00Z"),
-        ("media", "vinyl", "is not one of text"),
+    many = [f"t{n}" for n in range(101)]
+    for name, value, named in [
+        ("trust_min", "<best>", "&lt;best&gt;"),
+        ("ingested_after", "soon", "soon"),
+        ("media", "vinyl", "vinyl"),
+        ("tags_any", many, "100"),
     ]:
         response = visitor.get("/w/handbook/search", {"q": "restart", name: value})
         assert response.status_code == 400
-        assert message in response.content.decode()
-    many = visitor.get("/w/handbook/search", {"q": "restart", "tags_any": [f"t{n}" for n in range(101)]})
-    assert many.status_code == 400 and "give 100 at most" in many.content.decode()
+        assert named in re.search(r'id="problem".*?</div', response.content.decode(), re.DOTALL)[0]
 
 
 def test_of_a_moment_the_last_that_is_given_counts(visitor, shelf):
@@ -154,10 +150,10 @@ def test_counts_that_would_take_too_long_are_left_out(visitor, shelf, settings):
     settings.KEBAB_LEG_LIMIT_MS = 0
     page = search_page(visitor, q="restart", mode="vector")
 
-    assert "The filters can’t be counted right now." in page
+    assert 'class="facet"' not in page
     assert len(hits(page)) == 3
     part = visitor.get("/w/handbook/search/filters", {"q": "restart"}, headers={"hx-request": "true"})
-    assert "The filters can’t be counted right now." in part.content.decode()
+    assert 'class="facet"' not in part.content.decode()
 
 
 def test_a_query_whose_words_make_no_sense_is_searched_for_by_meaning_without_counts(visitor, shelf):
@@ -165,7 +161,6 @@ def test_a_query_whose_words_make_no_sense_is_searched_for_by_meaning_without_co
 
     assert len(hits(page)) == 3
     assert 'class="facet"' not in page
-    assert "can’t be counted" not in page
 
 
 def test_refused_filters_take_the_place_of_those_before(visitor, shelf):
