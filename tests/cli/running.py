@@ -1,4 +1,4 @@
-"""Runs verbs within the tests' process."""
+"""Runs commands within the tests' process."""
 
 import io
 import json
@@ -7,7 +7,7 @@ from django.core.management import call_command
 
 
 def run(*arguments):
-    """Give exit code, stdout and stderr of a verb."""
+    """Return exit code, stdout and stderr of a command."""
     out, err = io.StringIO(), io.StringIO()
     try:
         call_command(*arguments, stdout=out, stderr=err)
@@ -17,14 +17,14 @@ def run(*arguments):
 
 
 def run_json(*arguments, code=0):
-    """Give the one JSON document that a verb prints, which ends with `code` and says nothing else."""
+    """Return the one JSON document that a command prints, which ends with `code` and writes nothing else."""
     found, out, err = run(*arguments, "--json")
     assert (found, err) == (code, "")
     return json.loads(out)
 
 
 def error_of(*arguments, code):
-    """Give the `error.v1` with which a verb refuses, which prints nothing else."""
+    """Return the `error.v1` with which a command refuses, which prints nothing else."""
     found, out, err = run(*arguments, "--json")
     assert (found, out) == (code, "")
     error = json.loads(err)

@@ -1,0 +1,162 @@
+"""`kebab eval topics`: files in, files out, and what came between."""
+
+import json
+
+import pytest
+from django.core.management.base import CommandError
+
+from kebab.people.models import AuditEvent
+from kebab.people.operator import the_operator
+from search.evaluation.feedback import give_feedback
+from search.evaluation.topic_sets import judged_topics
+from search.models import Topic
+from tests.cli.running import error_of, run, run_json
+from tests.support.corpus import write
+
+GOLDEN = """
+set: fruit
+topics:
+  - id: apples
+    query: apple harvest
+    filters:
+      lang: [en]
+    relevant:
+      - citation: apples.md#L1-L3
+        grade: 2
+      - doc: pears.md
+        grade: 0
+  - id: zebras
+    query: zebras
+    unanswerable: true
+"""
+
+
+@pytest.fixture(autouse=True)
+def fruit(workspace):
+    for name in ("apples", "pears"):
+        write(workspace, f"{name}.md", f"the {name} were picked in autumn")
+    return workspace
+
+
+@pytest.fixture
+def golden(tmp_path):
+    file = tmp_path / "golden.yaml"
+    file.write_text(GOLDEN)
+    return file
+
+
+def imported(golden, *arguments):
+    return run_json("eval", "topics", "import", str(golden), *arguments)
+
+
+def test_golden_file_is_imported(golden, fruit):
+    assert imported(golden) == {
+        "schema_version": "eval_topics_kept.v1",
+        "set": "fruit",
+        "added": 2,
+        "changed": 0,
+        "unchanged": 0,
+    }
+    apples, zebras = judged_topics(the_operator(fruit), "fruit")
+    assert [qrel.citation for qrel in apples.qrels] == ["apples.md#L1-L3", "pears.md"]
+    assert zebras.is_unanswerable
+    assert Topic.objects.first().created_by.startswith("operator:")
+    assert AuditEvent.objects.get(action="topics.kept").subject == "fruit"
+    assert imported(golden, "--set", "mine")["set"] == "mine"
+
+
+@pytest.mark.parametrize("format_", ["golden", "trec", "beir"])
+def test_exported_topics_are_imported_again(golden, tmp_path, fruit, format_):
+    imported(golden)
+    to = tmp_path / ("out.yaml" if format_ == "golden" else "out")
+    chosen = ["--set", "fruit", "--format", format_, "--to", str(to)]
+    written = run_json("eval", "topics", "export", *chosen)["written"]
+    assert len(written) == (1 if format_ == "golden" else 2)
+    source = {"trec": [written[0], "--qrels", written[-1]], "beir": [str(to)], "golden": [str(to)]}
+    again = run_json("eval", "topics", "import", *source[format_], "--set", "again")
+    first, second = (
+        {topic.topic_id: topic for topic in judged_topics(the_operator(fruit), name)}
+        for name in ("fruit", "again")
+    )
+
+    assert again["added"] == len(second)
+    assert second["apples"].text == first["apples"].text
+    assert second["apples"].grades == first["apples"].grades
+    if format_ == "golden":
+        assert second == first
+
+
+def test_export_goes_to_standard_output(golden, tmp_path):
+    imported(golden)
+    code, out, err = run("eval", "topics", "export", "--set", "fruit")
+    (tmp_path / "again.yaml").write_text(out)
+    assert (code, err) == (0, "")
+    assert imported(tmp_path / "again.yaml")["unchanged"] == 2
+    files = run_json("eval", "topics", "export", "--set", "fruit", "--format", "trec")["files"]
+    assert list(files) == ["topics.tsv", "qrels.txt"]
+
+
+def test_topics_are_listed_with_their_judgements(golden):
+    imported(golden)
+    imported(golden, "--set", "other")
+    told = run_json("eval", "topics", "list")
+    assert [(each["set"], each["topics"]) for each in told["sets"]] == [("fruit", 2), ("other", 2)]
+    assert len(told["topics"]) == 4
+    one = run_json("eval", "topics", "list", "--set", "fruit")
+    assert [each["set"] for each in one["sets"]] == ["fruit"]
+    assert one["topics"][0]["judgements"][0] == {
+        "path": "apples.md",
+        "source": "docs",
+        "version": "",
+        "fragment": "L1-L3",
+        "grade": 2,
+    }
+    assert "apple harvest" in run("eval", "topics", "list")[1]
+
+
+def test_topics_are_deleted_by_id_or_all(golden):
+    imported(golden)
+    chosen = ["eval", "topics", "delete", "--set", "fruit"]
+    assert error_of(*chosen, "apples", "gone", code=1)["code"] == "not_found"
+    for arguments in ([], ["apples", "--all"]):
+        assert error_of(*chosen, *arguments, code=2)["code"] == "invalid_arguments"
+    assert Topic.objects.count() == 2
+    assert run_json(*chosen, "apples")["deleted"] == 1
+    assert run_json(*chosen, "--all")["deleted"] == 1
+    assert not Topic.objects.exists()
+    assert error_of(*chosen, "--all", code=1)["code"] == "not_found"
+
+
+def test_topics_come_of_feedback(fruit):
+    said = {"query": "apple harvest", "source": "docs", "citation": "apples.md", "is_relevant": True}
+    give_feedback(the_operator(fruit), **said)
+    assert run_json("eval", "topics", "from-feedback")["added"] == 1
+    assert run_json("eval", "topics", "from-feedback", "--set", "mine")["set"] == "mine"
+    assert {topic.topic_set for topic in Topic.objects.all()} == {"feedback", "mine"}
+
+
+def test_invalid_files_and_places_are_refused(golden, tmp_path):
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("topics:\n  - id: a\n")
+    error = error_of("eval", "topics", "import", str(bad), code=2)
+    assert (error["code"], "bad.yaml" in error["message"]) == ("invalid_judged_set", True)
+    with pytest.raises(CommandError, match=r"gone\.yaml"):
+        run("eval", "topics", "import", str(tmp_path / "gone.yaml"))
+    assert error_of("eval", "topics", "export", "--set", "none", code=1)["code"] == "no_topics"
+    imported(golden)
+    to = str(bad / "below.yaml")
+    error = error_of("eval", "topics", "export", "--set", "fruit", "--to", to, code=2)
+    assert "bad.yaml" in error["message"]
+
+
+def test_set_and_sub_command_exclude_each_other(tmp_path):
+    error_of("eval", code=2)
+    error_of("eval", "--beir", str(tmp_path), "runs", code=2)
+
+
+def test_terminal_is_shown_no_escape_sequences(fruit, tmp_path):
+    file = tmp_path / "wild.yaml"
+    file.write_text(json.dumps({"topics": [{"id": "a", "query": "red \x1b[31m apples"}]}))
+    imported(file)
+    for arguments in (["list"], ["export"]):
+        assert "\x1b" not in run("eval", "topics", *arguments)[1]

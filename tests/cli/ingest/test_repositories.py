@@ -1,0 +1,88 @@
+"""Sources that a git repository's address becomes, and their credentials."""
+
+import json
+from argparse import ArgumentTypeError
+
+import pytest
+from cryptography.fernet import Fernet
+
+from ingest.cli.targets import IngestRequest, request_ingest, target
+from ingest.connectors.git.address import GitAddress
+from ingest.connectors.git.credentials import unseal_credentials
+from ingest.errors import CredentialsRefused
+from ingest.models import Job
+from kebab.people.models import AuditEvent
+from search.errors import SourceMismatch
+from search.models import Source
+from tests.cli.running import error_of
+from tests.support.corpus import make_workspace
+
+HTTPS = "https://github.com/owner/My_Repo.git"
+
+
+@pytest.fixture
+def workspace(db, settings):
+    settings.KEBAB_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
+    return make_workspace()
+
+
+def test_address_becomes_a_source_and_a_version_its_tag(workspace):
+    job = request_ingest(workspace, IngestRequest(path=target(HTTPS), version="v1", tags=("a",)))
+    source = Source.objects.get()
+
+    assert (source.key, source.kind, source.config) == ("my-repo", "git", {"url": HTTPS})
+    assert source.library_id == "/owner/My_Repo"
+    assert (job.payload, source.default_tags) == ({"version": "v1"}, ["a"])
+    request_ingest(workspace, IngestRequest(path=target(HTTPS)))
+    assert Source.objects.count() == 1
+    with pytest.raises(SourceMismatch):
+        request_ingest(workspace, IngestRequest(path=target("https://gitlab.com/other/my-repo")))
+
+
+def test_operator_may_name_any_folder_with_its_links_followed(workspace, tmp_path, settings):
+    settings.KEBAB_FOLDER_ROOTS = []
+    (tmp_path / "origin.git").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "origin.git")
+    address = target(f"file://{tmp_path}/link")
+
+    assert isinstance(address, GitAddress)
+    assert address.url == f"file://{tmp_path}/origin.git"
+    request_ingest(workspace, IngestRequest(path=address))
+    assert Source.objects.get().key == "origin"
+
+
+def test_address_that_may_not_be_read_is_refused(subtests):
+    for text in (
+        "ext::sh",
+        "git://example.org/a",
+        "ssh://git@10.0.0.1/a",
+        "http://example.org/a.git",
+        "file:///nowhere",
+    ):
+        with subtests.test(text=text), pytest.raises(ArgumentTypeError):
+            target(text)
+
+
+def test_credentials_are_kept_until_others_come_and_never_shown(workspace):
+    address = target(HTTPS)
+    request_ingest(workspace, IngestRequest(path=address, credentials={"token": "s3cret"}))
+    request_ingest(workspace, IngestRequest(path=address))
+
+    assert unseal_credentials(Source.objects.get().sealed_credentials).password == "s3cret"
+    assert "s3cret" not in json.dumps(list(AuditEvent.objects.values_list("detail", flat=True)))
+    assert "s3cret" not in repr(IngestRequest(path=address, credentials={"token": "s3cret"}))
+    with pytest.raises(CredentialsRefused):
+        request_ingest(workspace, IngestRequest(path=address, credentials={"private_key": "x"}))
+
+
+def test_file_without_credentials_is_refused_and_not_repeated(workspace, tmp_path, subtests):
+    file = tmp_path / "credentials.json"
+    for content in ("{", "[]", "{}", '{"token": "a", "password": "s3cret"}', '{"x": "s3cret"}'):
+        file.write_text(content)
+        with subtests.test(content=content):
+            error = error_of(
+                "ingest", HTTPS, "--workspace", workspace.slug, "--credentials", str(file), code=2
+            )
+            assert error["code"] == "credentials_refused"
+            assert "s3cret" not in json.dumps(error)
+    assert not Job.objects.exists()

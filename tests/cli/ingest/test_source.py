@@ -1,0 +1,98 @@
+"""`kebab source restrict`, and what `kebab ingest` and `kebab list sources` make of readers."""
+
+import pytest
+from django.core.management import CommandError
+
+from ingest.cli.targets import IngestRequest, request_ingest
+from kebab.cli.errors import CliError, Exit
+from kebab.people.models import AuditEvent, Group
+from search.models import Source
+from search.readers import readers_of, with_readers
+from tests.cli.running import error_of, run, run_json
+from tests.support.corpus import make_workspace, write
+
+
+@pytest.fixture
+def groups(workspace):
+    return {name: Group.objects.create(workspace=workspace, name=name) for name in ("board", "sea shore")}
+
+
+@pytest.fixture
+def source(workspace, groups):
+    write(workspace, "a.md", "one")
+    return Source.objects.in_workspace(workspace).get()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = tmp_path / "minutes"
+    made.mkdir()
+    (made / "a.md").write_text("# A\n")
+    return made
+
+
+def readers(workspace, key="docs"):
+    return readers_of(with_readers(Source.objects.in_workspace(workspace)).get(key=key))
+
+
+def events(workspace):
+    found = AuditEvent.objects.filter(workspace=workspace.pk, action="source.readers_changed")
+    return [(event.actor.partition(":")[0], event.subject) for event in found]
+
+
+def test_source_is_restricted_and_opened(workspace, source, groups):
+    said = run_json("source", "restrict", "docs", "--to", f"sea shore,{groups['board'].pk}")
+
+    assert {group["name"] for group in said["readers"]} == {"board", "sea shore"}
+    assert readers(workspace) == sorted(group.pk for group in groups.values())
+    assert run_json("source", "restrict", "docs", "--to", "")["readers"] == []
+    assert readers(workspace) == []
+    assert run_json("source", "restrict", "docs", "--open")["readers"] is None
+    assert readers(workspace) is None
+    assert events(workspace) == [("operator", "docs")] * 3
+    code, out, _ = run("source", "restrict", "docs", "--to", "board")
+    assert (code, "board" in out, "docs" in out) == (0, True, True)
+
+
+def test_sources_are_listed_with_their_readers(workspace, source):
+    run_json("source", "restrict", "docs", "--to", "board")
+    write(workspace, "b.md", "two", source="open")
+    rows = run_json("list", "sources", "--workspace", workspace.slug)["rows"]
+
+    assert [(row["is_restricted"], row["readers"]) for row in rows] == [(True, ["board"]), (False, None)]
+
+
+def test_missing_group_or_source_changes_nothing(workspace, source):
+    Group.objects.create(workspace=make_workspace(), name="theirs")
+    here = ("--workspace", workspace.slug)
+    for group in ("theirs", "nobody"):
+        error = error_of("source", "restrict", "docs", "--to", f"board,{group}", *here, code=Exit.NOTHING)
+        assert (error["code"], group in error["message"]) == ("unknown_group", True)
+    error = error_of("source", "restrict", "nothing", "--open", *here, code=Exit.NOTHING)
+    assert error["code"] == "not_found"
+    for arguments in ([], ["--to", "board", "--open"], ["--to", "board,"]):
+        with pytest.raises(CommandError):
+            run("source", "restrict", "docs", *arguments)
+    assert readers(workspace) is None
+
+
+def test_new_source_is_restricted_from_its_first_moment(workspace, groups, folder):
+    asked = IngestRequest(path=folder, readers=("board",))
+    job = request_ingest(workspace, asked)
+
+    assert readers(workspace, "minutes") == [groups["board"].pk]
+    assert events(workspace) == [("operator", "minutes")]
+    assert request_ingest(workspace, asked) == job
+    with pytest.raises(CliError, match="kebab source restrict minutes"):
+        request_ingest(workspace, IngestRequest(path=folder, readers=()))
+
+
+def test_upload_area_may_be_made_restricted(workspace, groups, folder, blobs):
+    request_ingest(workspace, IngestRequest(path=folder / "a.md", source="inbox", readers=()))
+    assert readers(workspace, "inbox") == []
+
+
+def test_no_source_is_made_for_a_missing_group(workspace, folder):
+    with pytest.raises(CliError, match="'nobody'"):
+        request_ingest(workspace, IngestRequest(path=folder, readers=("nobody",)))
+    assert not Source.objects.in_workspace(workspace).exists()

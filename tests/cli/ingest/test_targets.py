@@ -1,0 +1,217 @@
+"""Sources and jobs that a path or an address becomes."""
+
+from argparse import ArgumentTypeError
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingest.archives.errors import ArchiveBroken
+from ingest.cli.sites import SiteTarget, is_site_address
+from ingest.cli.targets import IngestRequest, existing_path, request_ingest, source_key, target
+from ingest.jobs.request import request_sync
+from ingest.jobs.run import run_job
+from ingest.models import Job, JobKind
+from kebab.cli.errors import CliError
+from kebab.people.models import AuditEvent
+from kebab.people.models.workspace import SLUG
+from search.blobs import read_blob
+from search.errors import InvalidPath, SourceMismatch
+from search.models import Document, Source
+from tests.support.archives import tarred, zipped
+from tests.support.corpus import make_workspace
+
+FILES = {"README.md": "# Read me\n", "guide/install.md": "# Install\n"}
+
+
+@pytest.fixture
+def workspace(db, blobs):
+    return make_workspace()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = tmp_path / "My Docs"
+    made.mkdir()
+    return made
+
+
+def ask(workspace, path, **asked):
+    return request_ingest(workspace, IngestRequest(path=path, **asked))
+
+
+def test_unknown_paths_are_refused_and_others_made_absolute(folder, tmp_path, monkeypatch):
+    for text in (str(tmp_path / "nothing"), "https://example.org/docs", "/dev/null"):
+        with pytest.raises(ArgumentTypeError):
+            existing_path(text)
+    (tmp_path / "link").symlink_to(folder)
+    monkeypatch.chdir(tmp_path)
+    assert existing_path("link") == folder
+
+
+@given(st.text(min_size=1, max_size=100).filter(lambda name: not {"/", "\0"} & set(name)))
+def test_every_folder_name_gives_a_key(name):
+    path = Path("/srv") / name.encode("utf-8", "replace").decode()
+    assert SLUG.regex.match(source_key(path))
+    assert source_key(path) == source_key(path)
+
+
+def test_key_reads_like_the_name():
+    named = {"My Docs": "my-docs", "api_v2.1": "api-v21", "Größe": "groe"}
+    assert {name: source_key(Path("/srv") / name) for name in named} == named
+    assert source_key(Path("/srv/文档")) != source_key(Path("/srv/資料"))
+
+
+def test_folder_becomes_a_source(workspace, folder):
+    job = ask(workspace, folder, tags=("a", "b"), trust="primary", version="v1")
+    source = Source.objects.get()
+
+    assert (source.key, source.kind, source.config) == ("my-docs", "folder", {"path": str(folder)})
+    assert (source.default_tags, source.default_trust) == (["a", "b"], "primary")
+    assert (job.kind, job.source, job.payload) == (JobKind.SYNC_SOURCE, source, {"version": "v1"})
+    assert job.requested_by.startswith("operator:")
+    actions = AuditEvent.objects.order_by("at").values_list("action", flat=True)
+    assert list(actions) == ["source.created", "source.changed", "source.sync_asked"]
+
+
+def test_same_folder_is_the_same_source(workspace, folder):
+    ask(workspace, folder, source="named", tags=("a",))
+    job = ask(workspace, folder, embed=False)
+
+    assert (Source.objects.get().default_tags, job.payload) == (["a"], {"embed": False})
+    assert AuditEvent.objects.filter(action="source.created").count() == 1
+
+
+def test_other_folder_with_a_taken_name_is_refused(workspace, folder, tmp_path):
+    job = ask(workspace, folder)
+    assert request_sync(job.source) == job
+    other = tmp_path / "other" / folder.name
+    other.mkdir(parents=True)
+    with pytest.raises(SourceMismatch):
+        ask(workspace, other)
+    ask(workspace, other, source="other")
+    assert Source.objects.count() == 2
+
+
+def test_source_name_has_to_be_a_slug(workspace, folder):
+    for key in ("My Source", "-", "a/b", ""):
+        with pytest.raises(CliError):
+            ask(workspace, folder, source=key)
+    assert not Job.objects.exists()
+
+
+def test_file_becomes_a_document_of_the_upload_source(workspace, folder):
+    file = folder / "a.md"
+    file.write_text("# Apple")
+    plain = ask(workspace, file)
+    job = ask(workspace, file, tags=("x",), trust="secondary", embed=False)
+
+    assert plain.payload.keys() == {"path", "version", "blob"}
+    assert (job.kind, job.source.key, job.source.kind) == (JobKind.INGEST_DOCUMENT, "uploads", "upload")
+    stated = {name: job.payload[name] for name in ("path", "tags", "trust_level", "embed")}
+    assert stated == {"path": "a.md", "tags": ["x"], "trust_level": "secondary", "embed": False}
+    assert read_blob(workspace.pk, job.payload["blob"]) == b"# Apple"
+    assert job.source.default_tags == []
+
+
+def test_file_that_is_too_large_or_can_not_be_cited_is_refused(workspace, folder, settings):
+    (folder / "a#b.md").write_text("text")
+    with pytest.raises(InvalidPath):
+        ask(workspace, folder / "a#b.md")
+    settings.KEBAB_UPLOAD_LIMIT_BYTES = 3
+    (folder / "a.md").write_text("four")
+    with pytest.raises(CliError, match="4 bytes"):
+        ask(workspace, folder / "a.md")
+    assert not Source.objects.exists()
+
+
+class TestArchives:
+    @pytest.fixture
+    def workspace(self, transactional_db, mirrors, blobs):
+        return make_workspace()
+
+    @pytest.fixture
+    def archive(self, tmp_path):
+        file = tmp_path / "docs.tar.gz"
+        file.write_bytes(tarred(FILES, "w:gz"))
+        return file
+
+    def ingest(self, workspace, path, **asked):
+        job = ask(workspace, path, **asked)
+        run_job(workspace.pk, job.pk)
+        return Job.objects.get(pk=job.pk)
+
+    def paths(self, workspace):
+        return set(Document.objects.in_workspace(workspace).values_list("path", flat=True))
+
+    def test_archive_goes_below_its_name(self, workspace, archive):
+        job = self.ingest(workspace, archive, tags=("t",), trust="primary")
+        assert (job.state, job.kind) == ("succeeded", "ingest_archive")
+        assert self.paths(workspace) == {"docs/README.md", "docs/guide/install.md"}
+        assert {(each.tags[0], each.trust_level) for each in Document.objects.all()} == {("t", "primary")}
+        assert Source.objects.get().key == "uploads"
+        again = self.ingest(workspace, archive, tags=("t",), trust="primary")
+        assert again.counts["unchanged"] == 2
+
+    def test_paths_of_an_archive_can_be_kept(self, workspace, archive):
+        self.ingest(workspace, archive, as_root=True, source="manual", version="2")
+        assert self.paths(workspace) == {"README.md", "guide/install.md"}
+        assert {(d.source.key, d.version.tag) for d in Document.objects.all()} == {("manual", "2")}
+
+    def test_broken_or_too_large_archive_is_refused_before_anything_is_made(
+        self, workspace, archive, tmp_path, settings
+    ):
+        file = tmp_path / "docs.zip"
+        file.write_bytes(zipped(FILES)[:-40])
+        with pytest.raises(ArchiveBroken):
+            ask(workspace, file)
+        settings.KEBAB_ARCHIVE_LIMIT_BYTES = 10
+        with pytest.raises(CliError, match="KEBAB_ARCHIVE_LIMIT_BYTES"):
+            ask(workspace, archive)
+        assert not Source.objects.exists()
+
+    def test_archive_neither_joins_a_folders_source_nor_is_watched(self, workspace, archive, folder):
+        ask(workspace, folder, source="notes")
+        with pytest.raises(SourceMismatch):
+            ask(workspace, archive, source="notes")
+        with pytest.raises(CliError):
+            ask(workspace, archive, watch=True)
+
+    def test_folder_is_watched_until_unset(self, workspace, folder):
+        watched = []
+        for watch in (None, True, None, False):
+            self.ingest(workspace, folder, watch=watch)
+            watched.append(Source.objects.get().watch)
+        assert watched == [False, True, True, False]
+
+
+class TestSites:
+    def test_address_is_a_page_or_a_sitemap(self):
+        for text, config in (
+            ("https://Docs.example.org/guide", {"url": "https://docs.example.org/guide"}),
+            ("http://example.org", {"url": "http://example.org/"}),
+            ("https://example.org/sitemap.xml", {"sitemap": "https://example.org/sitemap.xml"}),
+            ("https://example.org/map.xml.gz?x=1", {"sitemap": "https://example.org/map.xml.gz?x=1"}),
+        ):
+            assert target(text) == SiteTarget(config=config)
+
+    def test_repositories_and_folders_are_no_sites(self):
+        for text in ("https://github.com/owner/repo.git", "ssh://git@host/repo", "/srv/docs", "a://b"):
+            assert not is_site_address(text), text
+
+    def test_address_that_may_not_be_read_is_refused(self, subtests):
+        for text in ("https://", "http://user:secret@example.org/", "http://169.254.169.254/"):
+            with subtests.test(text=text), pytest.raises(ArgumentTypeError):
+                target(text)
+
+    def test_site_becomes_a_source_that_the_same_command_syncs_again(self, workspace):
+        site = target("https://docs.example.org/guide/")
+        jobs = [ask(workspace, site, tags=("a",)) for _ in range(2)]
+        source = Source.objects.get()
+
+        assert (source.key, source.kind) == ("docs-example-org-guide", "web")
+        assert (source.config, source.default_tags) == ({"url": "https://docs.example.org/guide/"}, ["a"])
+        assert (jobs[0].kind, jobs[0].source) == (JobKind.SYNC_SOURCE, source)
+        assert AuditEvent.objects.filter(action="source.created").count() == 1
+        assert source.library_id.startswith("/local/")

@@ -1,0 +1,178 @@
+"""Arguments and errors of all commands."""
+
+import argparse
+import io
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import call_command, get_commands, load_command_class
+
+from ingest.cli.targets import target
+from kebab.cli.console import plain, write_json
+from kebab.cli.parser import given_path
+from kebab.cli.verb import BaseVerb
+from kebab.stack.errors import HostUnknown
+from kebab.stack.reachability import check_port
+from tests.cli.running import error_of
+
+_NOT_UTF8 = "caf\udce9"
+_DJANGOS = {"settings", "pythonpath", "traceback", "no_color", "force_color", "skip_checks", "verbosity"}
+_PACKAGES = {"kebab", "search", "ingest"}
+_ADMIN = "{'ingest.admin', 'search.admin', 'kebab.people.admin'}"
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def ending_with(db):
+    """Return a function that runs a command which raises, and returns its exit code and stderr."""
+
+    def end(error, *arguments, stderr=None):
+        class Verb(BaseVerb):
+            def run_verb(self, **_):
+                raise error
+
+        told = io.StringIO() if stderr is None else stderr
+        with pytest.raises(SystemExit) as ended:
+            call_command(Verb(), *arguments, stdout=io.StringIO(), stderr=told)
+        return ended.value.code, told.getvalue()
+
+    return end
+
+
+def python(*arguments, **environment):
+    """Run Python in a process of its own; return exit code, stdout and stderr."""
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_defect_is_one_line_for_people_and_error_v1_for_programs(ending_with, caplog):
+    code, told = ending_with(KeyError("shelf"), "--json")
+    error = json.loads(told)
+    assert (code, error["schema_version"], error["code"]) == (2, "error.v1", "internal_error")
+    assert "KeyError" in error["message"]
+    assert "KEBAB_DEBUG=1" in error["message"]
+
+    code, told = ending_with(KeyError("shelf"), stderr=Terminal())
+    assert (code, told.count("\n")) == (2, 1)
+    assert told.startswith("error: ")
+    assert "KeyError: 'shelf'" in told
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("stderr", [io.StringIO, Terminal])
+def test_defect_is_logged_for_a_log_and_when_debugging(ending_with, settings, caplog, stderr):
+    settings.DEBUG = stderr is Terminal
+    code, told = ending_with(KeyError("shelf"), stderr=stderr())
+    assert code == 2
+    assert "KEBAB_DEBUG" not in told
+    assert [record.exc_info[0] for record in caplog.records] == [KeyError]
+
+
+def test_setting_that_a_command_finds_wrong_is_an_error(ending_with):
+    assert ending_with(ImproperlyConfigured("KEBAB_X is odd.")) == (2, "error: KEBAB_X is odd.\n")
+
+
+def test_wrong_setting_is_an_error_of_every_command(tmp_path):
+    wrong = {"KEBAB_DATA_DIR": str(tmp_path), "KEBAB_PORT": "abc"}
+    code, out, err = python("-m", "kebab", "status", "--json", **wrong)
+    error = json.loads(err)
+    assert (code, out, error["schema_version"], error["code"]) == (2, "", "error.v1", "wrong_settings")
+    assert "KEBAB_PORT is 'abc'" in error["message"]
+
+
+@pytest.mark.slow
+def test_other_wrong_settings_are_errors_too(tmp_path, subtests):
+    for environment, named in (
+        ({"DATABASE_URL": "postgres://x/y", "KEBAB_SECRET_KEY": ""}, "KEBAB_SECRET_KEY"),
+        ({"KEBAB_DATA_DIR": "~nobody-of-that-name/x"}, "nobody-of-that-name"),
+    ):
+        environment = {"KEBAB_DATA_DIR": str(tmp_path), **environment}
+        with subtests.test(named=named):
+            code, out, err = python("-m", "kebab", "status", "--json", **environment)
+            assert (code, out, json.loads(err)["code"]) == (2, "", "wrong_settings")
+            assert named in json.loads(err)["message"]
+            code, out, err = python("-m", "kebab", "status", **environment)
+            assert (code, out, err.count("\n")) == (2, "", 1)
+            assert err.startswith("error: ")
+
+
+@pytest.mark.slow
+def test_unknown_command_is_an_error_that_names_the_likely_one(tmp_path):
+    code, out, err = python("-m", "kebab", "serch", "--json", KEBAB_DATA_DIR=str(tmp_path))
+    error = json.loads(err)
+    assert (code, out, error["code"]) == (2, "", "invalid_arguments")
+    assert all(named in error["message"] for named in ("serch", "search"))
+
+
+def test_missing_home_empty_path_and_path_that_is_not_utf8_are_refused(tmp_path):
+    for text in ("~nobody-of-that-name/x", "", "  "):
+        for parsed in (given_path, target):
+            with pytest.raises(argparse.ArgumentTypeError):
+                parsed(text)
+    (tmp_path / _NOT_UTF8).mkdir()
+    with pytest.raises(argparse.ArgumentTypeError):
+        target(str(tmp_path / _NOT_UTF8))
+
+
+def test_text_that_is_not_utf8_is_refused_as_an_argument_and_printed_all_the_same(workspace, subtests):
+    commands = (["search", _NOT_UTF8], ["workspace", "create", _NOT_UTF8])
+    for arguments in (*commands, ["search", "apple", "--tag", _NOT_UTF8]):
+        with subtests.test(arguments=arguments):
+            assert error_of(*arguments, code=2)["code"] == "invalid_arguments"
+    assert plain(_NOT_UTF8) == "caf\ufffd"
+    out = io.StringIO()
+    write_json(out, {"file": _NOT_UTF8})
+    assert out.getvalue().encode()
+    assert json.loads(out.getvalue()) == {"file": _NOT_UTF8}
+
+
+def test_address_that_does_not_exist_is_refused():
+    for host, port in (("nosuch.invalid", 0), ("a" * 80, 0), ("127.0.0.1", 99_999)):
+        with pytest.raises(HostUnknown):
+            check_port(host, port)
+
+
+def actions(parser):
+    for action in parser._actions:
+        yield action
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                yield from actions(below)
+
+
+def test_arguments_do_not_take_names_that_django_reads():
+    apps = {name: app for name, app in get_commands().items() if app.split(".")[0] in _PACKAGES}
+    assert {"workspace", "search", "eval"} <= apps.keys()
+    taken = {
+        (name, each.dest)
+        for name, app in apps.items()
+        for each in actions(load_command_class(app, name).create_parser("kebab", name))
+        if each.dest in _DJANGOS and f"--{each.dest.replace('_', '-')}" not in each.option_strings
+    }
+    assert taken == set()
+
+
+@pytest.mark.slow
+def test_only_what_shows_the_admin_imports_it():
+    program = (
+        f"import django, sys; django.setup(); admin = {_ADMIN};"
+        " print(sorted(admin & set(sys.modules)));"
+        " import kebab.urls; print(sorted(admin & set(sys.modules)))"
+    )
+    code, out, _ = python("-c", program)
+    assert code == 0
+    assert out.splitlines() == ["[]", "['ingest.admin', 'kebab.people.admin', 'search.admin']"]

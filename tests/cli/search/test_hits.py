@@ -1,0 +1,133 @@
+import io
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from rich.console import Console
+
+from kebab.cli.console import people_console
+from search.cli.hits import legs, print_explanation, print_result, summary
+from search.retrieval.citation import Citation
+from search.retrieval.filters import TrustLevel
+from search.retrieval.shortcomings import shortcomings
+from search.retrieval.types import LexicalTotal, Mode, RetrievalDetail, SearchHit, SearchResult
+
+HIT = SearchHit(
+    rank=1,
+    score=0.991935,
+    chunk_id="c" * 32,
+    doc_id="d" * 32,
+    doc_path="guides/install.md",
+    title="Install",
+    heading_path=("Install", "Linux"),
+    section_label="Linux",
+    snippet="Run apt to\ninstall it",
+    highlights=((11, 18),),
+    citation=Citation(kind="line", path="guides/install.md", section="Linux", start=7, end=12),
+    retrieval=RetrievalDetail(
+        method=Mode.HYBRID,
+        fusion_score=0.991935,
+        lexical_score=0.5,
+        lexical_rank=1,
+        vector_score=0.75,
+        vector_rank=2,
+    ),
+    index_version="hybrid:lex-1+vec-1",
+    chunker_version="c1",
+    embedding_model=None,
+    indexed_at=datetime(2026, 1, 1, tzinfo=UTC),
+    stale=False,
+    source="docs",
+    version=None,
+    lang="en",
+    tags=(),
+    trust_level=TrustLevel.PRIMARY,
+    code_lang=None,
+)
+RESULT = SearchResult(
+    query="install",
+    mode=Mode.HYBRID,
+    index_version="hybrid:lex-1+vec-1",
+    seq=4,
+    lag=0,
+    took_ms=12.34,
+    lexical_total=LexicalTotal(value=3, relation="eq"),
+    hits=(HIT,),
+)
+
+
+def printed(result, show=print_result):
+    stream = io.StringIO()
+    show(people_console(stream), result)
+    return stream.getvalue()
+
+
+def test_hit_shows_rank_score_headings_citation_snippet_and_legs():
+    assert printed(RESULT).splitlines() == [
+        " 1. Install > Linux  0.9919",
+        "    guides/install.md#L7-L12  docs, primary",
+        "    Run apt to install it",
+        "    lexical #1 (0.500)  vector #2 (0.750)",
+        "",
+    ]
+
+
+def test_matched_words_are_highlighted_where_the_hit_says():
+    stream = io.StringIO()
+    print_result(Console(file=stream, force_terminal=True, color_system="standard", width=80), RESULT)
+    assert "\x1b[1;33minstall\x1b[0m it" in stream.getvalue()
+
+
+def test_title_that_is_no_heading_comes_first():
+    hit = replace(HIT, title="Guide", version="v2", stale=True)
+    lines = printed(replace(RESULT, hits=(hit,))).splitlines()
+    assert lines[0] == " 1. Guide > Install > Linux  0.9919"
+    assert lines[1].endswith("docs v2, primary, not indexed for long")
+
+
+def test_documents_text_commands_no_terminal_and_is_no_markup():
+    hit = replace(HIT, snippet="[red]a\x1b[2Jb", title="\x1b]0;x\x07", heading_path=(), highlights=())
+    shown = printed(replace(RESULT, hits=(hit,)))
+    assert "\x1b" not in shown
+    assert "[red]a\ufffd[2Jb" in shown
+
+
+def test_long_snippet_is_wrapped_inside_its_margin():
+    stream = io.StringIO()
+    console = Console(file=stream, width=40, soft_wrap=True)
+    print_result(console, replace(RESULT, hits=(replace(HIT, snippet="many words " * 20, highlights=()),)))
+    snippet = [line for line in stream.getvalue().splitlines() if "many" in line]
+    assert len(snippet) > 4
+    assert all(line.startswith("    ") and len(line) <= 40 for line in snippet)
+
+
+def test_only_the_legs_that_found_it_are_named():
+    only_exact = RetrievalDetail(method=Mode.HYBRID, fusion_score=1.0, exact_rank=1)
+    assert legs(only_exact) == "exact #1"
+
+
+def test_summary_says_how_many_chunks_match():
+    some = LexicalTotal(value=0, relation="gte")
+    assert summary(replace(RESULT, lexical_total=None)) == "1 hit in 12.3 ms (hybrid)."
+    assert summary(RESULT) == "1 hit in 12.3 ms (hybrid); 3 chunks have every word."
+    assert "3" not in summary(replace(RESULT, lexical_total=some)).partition(";")[2]
+
+
+def test_everything_that_was_missing_is_said():
+    result = replace(RESULT, degraded=("vector",), warnings=("Mind the gap.",), lag=1, did_you_mean="instal")
+    said = list(shortcomings(result))
+    assert len(said) == 4
+    assert all(each in line for each, line in zip(("vector", "Mind", "1", "instal"), said, strict=True))
+    assert list(shortcomings(RESULT)) == []
+
+
+def test_an_explanation_names_expressions_times_and_ranks():
+    explain = {
+        "match": {"every": '"install"', "some": None, "raw": False},
+        "legs": {},
+        "fused": [{"chunk_id": "c" * 32, "score": 0.99193548, "ranks": {"lexical": 1, "vector": 2}}],
+        "timings_ms": {"lexical": 3.14159},
+    }
+    shown = printed(replace(RESULT, explain=explain), print_explanation)
+    assert '"install"' in shown
+    assert "lexical 3.1 ms" in shown
+    assert "0.9919" in shown

@@ -1,0 +1,155 @@
+import pytest
+from django.core.management import CommandError
+
+from kebab.cli.errors import Exit
+from search.retrieval.types import Mode
+from tests.cli.running import error_of, run, run_json
+from tests.support.corpus import chunk, make_workspace, write, write_each
+from tests.support.schemas import validate
+from tests.support.searching import ask, embed
+
+LEXICAL = ("--mode", "lexical")
+
+
+@pytest.fixture
+def corpus(workspace):
+    write(workspace, "guides/a.md", "apple pear", tags=("fruit",), lang="en", trust_level="primary")
+    write(workspace, "notes/b.md", "apple plum", tags=("note",), lang="de", source="notes")
+    write(workspace, "guides/c.md", "apple fig", version="v2")
+    embed(workspace)
+    return workspace
+
+
+def paths(document):
+    return [hit["doc_path"] for hit in document["hits"]]
+
+
+def test_document_is_the_same_as_over_http(corpus):
+    write_each(corpus, ["apple"] * 12)
+    embed(corpus)
+    printed = run_json("search", "apple", "--explain")
+    expected = ask(corpus, "apple", Mode.HYBRID, k=10)
+
+    validate("search_response.v1", printed)
+    assert printed["schema_version"] == "search_response.v1"
+    assert [hit["chunk_id"] for hit in printed["hits"]] == [hit.chunk_id for hit in expected.hits]
+    assert len(printed["hits"]) == 10
+    assert (printed["mode"], printed["lag"]) == ("hybrid", 0)
+
+
+def test_committed_document_is_found_at_once_without_a_mirror_process(workspace):
+    write(workspace, "a.md", "apple")
+    assert paths(run_json("search", "apple", *LEXICAL)) == ["a.md"]
+    write(workspace, "b.md", "apple")
+    assert sorted(paths(run_json("search", "apple", *LEXICAL))) == ["a.md", "b.md"]
+
+
+def test_each_filter_narrows(corpus, subtests):
+    cases = (
+        ("--tag fruit", ["guides/a.md"]),
+        ("--lang de", ["notes/b.md"]),
+        ("--lang de --lang fr", ["notes/b.md"]),
+        ("--path-glob guides/*.md", ["guides/a.md"]),
+        ("--path-not-glob guides/*.md", ["notes/b.md"]),
+        ("--source notes", ["notes/b.md"]),
+        ("--trust-min primary", ["guides/a.md"]),
+        ("--version v2", ["guides/c.md"]),
+        ("", ["guides/a.md", "notes/b.md"]),
+    )
+    for options, expected in cases:
+        with subtests.test(options=options):
+            assert sorted(paths(run_json("search", "apple", *options.split()))) == expected
+    for mode in Mode:
+        found = run_json("search", "apple", "--mode", mode.value, "--lang", "de")
+        assert (found["mode"], paths(found)) == (mode.value, ["notes/b.md"])
+    write(corpus, "a.py", chunk("apple", kind="code", language="python"))
+    assert paths(run_json("search", "apple", *LEXICAL, "--code-lang", "py")) == ["a.py"]
+
+
+def test_each_option_changes_the_list(corpus):
+    def scores(fusion):
+        return [hit["score"] for hit in run_json("search", "apple pear", "--fusion", fusion)["hits"]]
+
+    assert len(run_json("search", "apple", "-k", "1")["hits"]) == 1
+    assert scores("rrf") != scores("convex")
+    assert run_json("search", "apple", "--rerank")["rerank"]["status"] == "fallback"
+    assert run_json("search", "apple", "--explain")["explain"]["timings_ms"]
+    assert run_json("search", "apple")["explain"] is None
+    assert "chunk id" in run("search", "apple", "--explain")[1]
+
+    write(corpus, "many.md", "apple one", "apple two", "apple three")
+    capped = paths(run_json("search", "apple", *LEXICAL, "--per-file-cap", "1"))
+    assert capped.count("many.md") == 1
+    assert paths(run_json("search", "apple", *LEXICAL)).count("many.md") == 3
+
+    corpus.settings = {"default_k": 1}
+    corpus.save()
+    assert len(run_json("search", "apple")["hits"]) == 1
+
+
+def test_cutoff_ends_the_list(corpus):
+    write_each(corpus, ["apple"] * 12)
+    assert len(run_json("search", "apple", "-k", "14")["hits"]) == 14
+    assert len(run_json("search", "apple", "-k", "14", "--cutoff")["hits"]) == 8
+
+
+def test_cursor_of_one_run_gives_the_next_page_in_another(corpus):
+    write_each(corpus, ["apple"] * 12)
+    whole = run_json("search", "apple", *LEXICAL, "-k", "20")["hits"]
+    first = run_json("search", "apple", *LEXICAL, "-k", "5")
+    second = run_json("search", "--cursor", first["next_cursor"], "-k", "4")
+
+    assert first["hits"] + second["hits"] == whole[:9]
+    assert f"--cursor {first['next_cursor']}" in run("search", "apple", *LEXICAL, "-k", "5")[2]
+    beside = error_of("search", "--cursor", first["next_cursor"], "--lang", "de", code=Exit.ERROR)
+    assert beside["code"] == "invalid_arguments"
+    with pytest.raises(CommandError):
+        run("search", "apple", "--cursor", first["next_cursor"])
+
+
+def test_why_not_names_the_gate(corpus):
+    chunk_id = run_json("search", "pear", *LEXICAL)["hits"][0]["chunk_id"]
+    asked = ("search", "apple", "--lang", "de", "--why-not", chunk_id)
+
+    assert run_json(*asked)["explain"]["why_not"]["gate"] == "filtered"
+    assert f"{chunk_id}: Filtered by lang" in run(*asked)[1]
+
+
+def test_nothing_found_is_exit_1_and_still_a_document(workspace):
+    write(workspace, "a.md", "apple")
+    assert run_json("search", "zebra", *LEXICAL, code=Exit.NOTHING)["hits"] == []
+    code, out, err = run("search", "zebra", *LEXICAL)
+    assert (code, out) == (Exit.NOTHING, "")
+    assert workspace.slug in err
+
+
+def test_hits_for_people_are_on_stdout_and_remarks_on_stderr(corpus):
+    code, out, err = run("search", "apple", *LEXICAL, "--tag", "fruit")
+    assert code == 0
+    assert "guides/a.md#L1-L9" in out
+    assert "1 hit in " in err
+
+
+def test_invalid_requests_are_errors(corpus, subtests):
+    for arguments, exit_code, code in (
+        (("apple", "--path-glob", "[abc"), Exit.ERROR, "invalid_glob"),
+        (("'apple AND'", *LEXICAL), Exit.ERROR, "invalid_query"),
+        (("apple", "-k", "-1"), Exit.ERROR, "invalid_query"),
+        (("apple", "--tag", ""), Exit.ERROR, "invalid_filter"),
+        (("--cursor", "00"), Exit.NOTHING, "stale_cursor"),
+    ):
+        with subtests.test(arguments=arguments):
+            assert error_of("search", *arguments, code=exit_code)["code"] == code
+    for arguments in ((), ("apple", "--mode", "fuzzy"), ("apple", "-k", "ten")):
+        with subtests.test(arguments=arguments), pytest.raises(CommandError):
+            run("search", *arguments)
+
+
+def test_workspace_has_to_be_named_when_there_are_several(workspace):
+    other = make_workspace()
+    write(other, "other.md", "apple")
+    assert error_of("search", "apple", code=Exit.ERROR)["code"] == "workspace_needed"
+    named = ("search", "apple", *LEXICAL, "--workspace")
+    assert paths(run_json(*named, other.slug)) == ["other.md"]
+    assert paths(run_json(*named, workspace.slug, code=Exit.NOTHING)) == []
+    assert error_of(*named, "nope", code=Exit.NOTHING)["code"] == "not_found"
