@@ -111,7 +111,7 @@ def test_stack_that_loses_postgres_while_it_prepares_itself_serves(verbs):
     eventually(lambda: "--on-running-servers" in commands(up.pid), "it prepares itself")
     (postgres,) = [each for each in psutil.Process(up.pid).children() if each.name() == "postgres"]
     postgres.kill()
-    eventually(lambda: verbs.is_ready() or up.poll() is not None, "it serves")
+    eventually(lambda: verbs.is_ready() or up.poll() is not None, "it serves", 300)
     assert up.poll() is None, up.communicate()
 
 

@@ -15,7 +15,7 @@ from kebab.people.operator import the_operator
 from kebab.tenancy.acting import acting_everywhere
 from kebab.tenancy.owner import owner_connection
 from search.blobs import has_blob
-from search.bundles import importing
+from search.bundles import importing, loading
 from search.bundles.errors import BundleDamaged, BundleRefused, ImportUnderWay
 from search.bundles.export import export_bundle
 from search.bundles.importing import ImportRequest, import_bundle
@@ -169,6 +169,53 @@ def test_import_with_a_lost_connection_leaves_its_bytes_to_the_next(sample, blob
     assert (Workspace.objects.count(), files(blobs)) == (0, 13)
     assert_bytes_are_kept(bring_in(sample).workspace)
     assert files(blobs) == 13
+
+
+BEFORE_THE_COMMIT = (
+    "import_workspace",
+    "import_blobs",
+    "import_sources",
+    "import_documents",
+    "import_vectors",
+    "import_before_commit",
+)
+
+
+def test_import_that_ends_before_its_commit_leaves_nothing(sample, blobs, monkeypatch, subtests):
+    def end_at(failpoint):
+        def reached(name):
+            if name == failpoint:
+                raise SystemExit(failpoint)
+
+        return reached
+
+    for failpoint in BEFORE_THE_COMMIT:
+        for module in (importing, loading):
+            monkeypatch.setattr(module, "reached", end_at(failpoint))
+        with subtests.test(failpoint=failpoint):
+            with pytest.raises(SystemExit, match=failpoint):
+                bring_in(sample)
+            assert (Workspace.objects.count(), Document.objects.count(), files(blobs)) == (0, 0, 0)
+
+
+def test_import_that_ended_before_its_index_gets_it_from_the_next(sample, monkeypatch, settings):
+    settings.KEBAB_EXACT_SCAN_LIMIT = 10
+
+    def end(*_):
+        raise SystemExit
+
+    with monkeypatch.context() as patch, pytest.raises(SystemExit):
+        patch.setattr(importing, "finish_import", end)
+        bring_in(sample)
+    space = EmbeddingSpace.objects.get(workspace__slug="elsewhere")
+    assert not space.is_indexed
+
+    again = bring_in(sample)
+
+    space.refresh_from_db()
+    assert (again.was_finished, space.is_indexed) == (True, True)
+    with pytest.raises(Conflict):
+        bring_in(sample)
 
 
 # --- Imports beside each other ----------------------------------------------------------------------------

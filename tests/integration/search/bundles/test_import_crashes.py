@@ -15,7 +15,7 @@ from kebab.api.errors import Conflict
 from kebab.people.models import Group, Workspace
 from search.models import Chunk, ChunkVector, Document, EmbeddingSpace, Source, Topic
 from tests.integration.search.bundles.factories import rows_of
-from tests.integration.search.bundles.test_import import bring_in
+from tests.integration.search.bundles.test_import import BEFORE_THE_COMMIT, bring_in
 from tests.support.stack import eventually
 
 pytestmark = pytest.mark.slow
@@ -35,14 +35,6 @@ print("begins", flush=True)
 with acting_everywhere():
     import_bundle(ImportRequest(file=Path(sys.argv[3]), slug="elsewhere"))
 """
-BEFORE_THE_COMMIT = (
-    "import_workspace",
-    "import_blobs",
-    "import_sources",
-    "import_documents",
-    "import_vectors",
-    "import_before_commit",
-)
 TENANTS = (Group, Source, Document, Chunk, EmbeddingSpace, ChunkVector, Topic)
 
 

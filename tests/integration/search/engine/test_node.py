@@ -172,6 +172,16 @@ def test_wait_for_a_mirror_raises_the_error_of_postgres(workspace, monkeypatch, 
         node.wait_for_seq(workspace.pk, seq, limit_s=30)
 
 
+def test_unexpected_failure_of_a_sync_is_logged_and_the_search_answers(workspace, monkeypatch, caplog):
+    def broken(*_, **__):
+        raise MemoryError
+
+    write(workspace, "a.md", "apple")
+    monkeypatch.setattr(node, "sync_mirror", broken)
+    assert ask(workspace, "apple").degraded == ("lexical",)
+    assert str(workspace.pk) in caplog.text
+
+
 def test_failed_build_is_not_begun_again_at_once(workspace, monkeypatch, web_role, clock):
     begun = []
 

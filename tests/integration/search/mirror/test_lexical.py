@@ -53,7 +53,7 @@ filters = [
 ]
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     written=documents,
     dropped=st.sets(st.integers(0, 7), max_size=3),

@@ -56,15 +56,15 @@ ACTIONS = st.one_of(
 )
 
 
-@pytest.mark.django_db(transaction=True)
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.tuples(ACTIONS, st.booleans()), min_size=2, max_size=12))
-def test_mirror_after_any_changes_equals_postgres_and_a_rebuilt_one(mirrors, actions):
+STEPS = st.lists(st.tuples(ACTIONS, st.booleans()), min_size=2, max_size=12)
+
+
+def assert_equal_after(mirrors, steps):
     workspace = make_workspace()
     files = MirrorFiles.of(mirrors, workspace.pk)
     write(workspace, "a.md", "one", "two words", "three")
     sync_mirror(files, workspace.pk)
-    for act, then_sync in actions:
+    for act, then_sync in steps:
         act(workspace, files)
         if then_sync:
             sync_mirror(files, workspace.pk)
@@ -75,3 +75,18 @@ def test_mirror_after_any_changes_equals_postgres_and_a_rebuilt_one(mirrors, act
     rebuild_mirror(files, workspace.pk)
     assert followed == postgres_checksum(workspace.pk) == checksum(files)
     shutil.rmtree(files.directory)
+
+
+@pytest.mark.django_db(transaction=True)
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(STEPS)
+def test_mirror_after_any_changes_equals_postgres_and_a_rebuilt_one(mirrors, steps):
+    assert_equal_after(mirrors, steps)
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(STEPS)
+def test_mirror_after_many_histories_equals_postgres_and_a_rebuilt_one(mirrors, steps):
+    assert_equal_after(mirrors, steps)

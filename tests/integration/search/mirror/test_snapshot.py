@@ -14,7 +14,7 @@ def alive():
 
 
 def test_chunks_of_one_document_at_a_time_are_held(workspace):
-    for n in range(6):
+    for n in range(4):
         write(workspace, f"{n:02}.md", *(f"text {n} {m}" for m in range(10)))
     gc.collect()
     before, held, read = alive(), 0, 0
@@ -22,7 +22,7 @@ def test_chunks_of_one_document_at_a_time_are_held(workspace):
         for state in read_all_documents(workspace.pk):
             held = max(held, alive() - before)
             read += len(state.chunks)
-    assert read == 60
+    assert read == 40
     assert held <= 31  # of the one before, the present one, and where the next begins
 
 
