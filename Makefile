@@ -21,6 +21,9 @@ TESTED_EXTRAS := $(foreach extra,rerank ocr telemetry s3,deploy/requirements-$(e
 # check --deploy judges a deployment: behind a proxy that speaks TLS. (makemigrations warns that no database runs, and needs none.)
 DEPLOYED := KEBAB_HTTPS=1 KEBAB_TRUSTED_PROXIES=127.0.0.1 KEBAB_DEBUG=0
 
+# Tests are compiled once, whatever the environment says: collecting them takes 12 s in place of 28.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo up test test-slow test-browser test-timing test-all check bench drill fuzz screenshots clean
 

@@ -69,7 +69,7 @@ def test_job_of_a_worker_that_died_is_finished_by_the_next(
         patched.setattr(failpoints, "os", SimpleNamespace(kill=die, getpid=os.getpid))
         with pytest.raises(Killed):
             work(job)
-    settings.KEBAB_FAILPOINT = ""
+        settings.KEBAB_FAILPOINT = ""
     check_takeover(job, folder, attempts, is_written)
 
 

@@ -56,7 +56,7 @@ ACTIONS = st.one_of(
 )
 
 
-STEPS = st.lists(st.tuples(ACTIONS, st.booleans()), min_size=2, max_size=12)
+STEP = st.tuples(ACTIONS, st.booleans())
 
 
 def assert_equal_after(mirrors, steps):
@@ -79,7 +79,7 @@ def assert_equal_after(mirrors, steps):
 
 @pytest.mark.django_db(transaction=True)
 @settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(STEPS)
+@given(st.lists(STEP, min_size=2, max_size=6))
 def test_mirror_after_any_changes_equals_postgres_and_a_rebuilt_one(mirrors, steps):
     assert_equal_after(mirrors, steps)
 
@@ -87,6 +87,6 @@ def test_mirror_after_any_changes_equals_postgres_and_a_rebuilt_one(mirrors, ste
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(STEPS)
+@given(st.lists(STEP, min_size=2, max_size=12))
 def test_mirror_after_many_histories_equals_postgres_and_a_rebuilt_one(mirrors, steps):
     assert_equal_after(mirrors, steps)
