@@ -20,8 +20,7 @@ import kebab
 _ROOT = Path(kebab.__path__[0]).parent
 # And what a test plants in them.
 _FOLLOWED = tuple(
-    str(_ROOT / part)
-    for part in ("ingest", "kebab", "search", "tests/integration/search/regression/planted.py")
+    str(_ROOT / part) for part in ("ingest", "kebab", "search", "tests/drills/regression/planted.py")
 )
 
 

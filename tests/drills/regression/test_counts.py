@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.integration.search.regression import planted
-from tests.integration.search.regression.budgets import COSTS
-from tests.integration.search.regression.guards import Regression, check_costs
-from tests.integration.search.regression.operations import OPERATIONS, counts
+from tests.drills.regression import planted
+from tests.drills.regression.budgets import COSTS
+from tests.drills.regression.guards import Regression, check_costs
+from tests.drills.regression.operations import OPERATIONS, counts
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("one_thread")]
 

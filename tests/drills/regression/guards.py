@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from tests.integration.search.regression.budgets import COSTS, FLOORS, GROWTH
+from tests.drills.regression.budgets import COSTS, FLOORS, GROWTH
 
-_TABLE = "tests/integration/search/regression/budgets.py"
+_TABLE = "tests/drills/regression/budgets.py"
 
 
 class Regression(AssertionError):

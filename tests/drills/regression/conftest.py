@@ -10,10 +10,10 @@ from django.test import override_settings
 from kebab.people.deletion import delete_workspace
 from kebab.people.operator import the_operator
 from search import embedding, node
-from tests.integration.search.regression import judged_set
-from tests.integration.search.regression.corpora import made_workspaces
-from tests.integration.search.regression.guards import figure_lines
-from tests.integration.search.regression.python_work import InCallingThread
+from tests.drills.regression import judged_set
+from tests.drills.regression.corpora import made_workspaces
+from tests.drills.regression.guards import figure_lines
+from tests.drills.regression.python_work import InCallingThread
 from tests.support.actors import make_workspace
 from tests.support.api import forget_acts
 

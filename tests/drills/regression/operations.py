@@ -17,10 +17,10 @@ from search.models import EmbeddingSpace
 from search.retrieval.filters import SearchFilters
 from search.retrieval.types import Fusion, Mode, SearchQuery
 from search.suggest import suggest
-from tests.integration.search.regression.corpora import KEEPERS, NAME, QUERY
-from tests.integration.search.regression.mirror_work import watched_mirrors
-from tests.integration.search.regression.postgres_work import postgres_work
-from tests.integration.search.regression.python_work import python_work
+from tests.drills.regression.corpora import KEEPERS, NAME, QUERY
+from tests.drills.regression.mirror_work import watched_mirrors
+from tests.drills.regression.postgres_work import postgres_work
+from tests.drills.regression.python_work import python_work
 from tests.support.actors import token_client
 from tests.support.api import address
 

@@ -13,10 +13,10 @@ from search import node
 from search.corpus import ensure_source
 from search.mirror.sync import sync_mirror
 from search.models import Source
-from tests.integration.search.regression.corpora import analyse
-from tests.integration.search.regression.mirror_work import MirrorWork, watched_mirrors
-from tests.integration.search.regression.postgres_work import postgres_work
-from tests.integration.search.regression.python_work import python_work
+from tests.drills.regression.corpora import analyse
+from tests.drills.regression.mirror_work import MirrorWork, watched_mirrors
+from tests.drills.regression.postgres_work import postgres_work
+from tests.drills.regression.python_work import python_work
 from tests.support.actors import make_workspace
 from tests.support.corpus import make_place, write
 from tests.support.jobs import drop_embedding_jobs, embed, fill, sync

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.integration.search.regression import planted
-from tests.integration.search.regression.budgets import FLOORS
-from tests.integration.search.regression.guards import Regression, check_quality
-from tests.integration.search.regression.judged_set import (
+from tests.drills.regression import planted
+from tests.drills.regression.budgets import FLOORS
+from tests.drills.regression.guards import Regression, check_quality
+from tests.drills.regression.judged_set import (
     WAYS,
     quality,
     rankings,

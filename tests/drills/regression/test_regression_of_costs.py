@@ -9,11 +9,11 @@ from ingest.jobs import embed as embed_job
 from ingest.jobs import items, lease
 from ingest.sandbox import pool
 from search.vectors import nearest
-from tests.integration.search.regression import planted
-from tests.integration.search.regression.budgets import COSTS, GROWTH
-from tests.integration.search.regression.guards import Regression, check_costs, check_growth
-from tests.integration.search.regression.ingesting import embedded_batch, mirrored_document, synced_documents
-from tests.integration.search.regression.operations import OPERATIONS, costs
+from tests.drills.regression import planted
+from tests.drills.regression.budgets import COSTS, GROWTH
+from tests.drills.regression.guards import Regression, check_costs, check_growth
+from tests.drills.regression.ingesting import embedded_batch, mirrored_document, synced_documents
+from tests.drills.regression.operations import OPERATIONS, costs
 from tests.support.mirrors import sync_in_this_thread
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db, pytest.mark.usefixtures("one_thread")]
