@@ -46,6 +46,7 @@ def deeds() -> Callable[..., list[tuple[str, str, object]]]:
     return of
 
 
+@pytest.mark.slow
 def test_same_seed_gives_the_same_deeds_though_one_client_is_refused_again_and_again(deeds):
     assert deeds(seed=7) == deeds(seed=7, refuses=True)
     assert {"POST", "DELETE"} == {method for method, _, _ in deeds(seed=7)}

@@ -15,6 +15,8 @@ from kebab.people.models import Scope
 from kebab.people.tokens import mint_token
 from tests.drills.fuzzing.fuzz import fuzz
 
+pytestmark = pytest.mark.slow
+
 _CSRF_TOKEN = "a" * 32
 # After it there is nothing left to ask about.
 _END = "DELETE /api/v1/workspaces/{ws}"

@@ -65,6 +65,7 @@ def _bad_token():
     return f"kbb_{prefix}_{secrets.token_urlsafe(32)}"
 
 
+@pytest.mark.slow
 def test_a_thousand_wrong_passwords_are_stopped_and_the_owner_signs_in_elsewhere(workspace, owner):
     session, signed_in = _sign_in(_PASSWORD, of=_ELSEWHERE)
     assert signed_in.status_code == 302
@@ -79,6 +80,7 @@ def test_a_thousand_wrong_passwords_are_stopped_and_the_owner_signs_in_elsewhere
     assert _sign_in(_PASSWORD, of=_ELSEWHERE)[1].status_code == 302
 
 
+@pytest.mark.slow
 def test_not_many_accounts_are_tried_from_one_address(workspace, owner):
     answers = [_sign_in("wrong", email=f"person{number}@example.org")[1] for number in range(300)]
 
@@ -87,6 +89,7 @@ def test_not_many_accounts_are_tried_from_one_address(workspace, owner):
     assert _sign_in(_PASSWORD, of=_ELSEWHERE)[1].status_code == 302
 
 
+@pytest.mark.slow
 def test_a_thousand_wrong_tokens_are_stopped_and_good_ones_go_on(workspace, owner):
     _, good = mint_token(workspace, scopes=["search"])
     answers = [_ask(workspace, _bad_token()) for _ in range(_N)]

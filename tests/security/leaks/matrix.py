@@ -1,6 +1,6 @@
 """The comparison that the leak matrix makes: what is hidden is answered and logged like what is missing."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from tests.security.leaks.call import Call
 from tests.security.leaks.callers import Caller
@@ -29,7 +29,7 @@ def targets(played: Setting) -> Mapping[str, Target]:
     return {THEIRS: played.stage.hidden, CLOSED: played.stage.closed}
 
 
-def faults_of(played: Setting, call: Call, names: frozenset[str]) -> list[str]:
+def faults_of(played: Setting, call: Call, names: Set[str]) -> list[str]:
     """Return how answers and logs of a call tell hidden from missing, for the callers of these names."""
     return [
         fault
