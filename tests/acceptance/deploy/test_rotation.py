@@ -1,13 +1,10 @@
 """Keys are replaced without ending anything, as docs/operations/rotate.md says."""
 
-from contextlib import nullcontext
-
 import pytest
 from cryptography.fernet import Fernet
 from django.contrib.auth import get_user
 from django.test import Client, RequestFactory
 
-from kebab.cli import verb
 from kebab.people.models import AuditEvent, User
 from kebab.people.sessions import SessionStore, is_open
 from kebab.sealing import seal, unseal
@@ -93,9 +90,8 @@ def test_a_session_goes_on_as_long_as_the_old_key_is_kept(workspace, rotate, kee
 
 
 @pytest.fixture
-def sealed(db, settings, monkeypatch):
+def sealed(db, settings):
     """Two sources' credentials under the old key, of which one is no key's any more."""
-    monkeypatch.setattr(verb, "borrowed_stack", lambda *_, **__: nullcontext())
     settings.KEBAB_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
     workspace = make_workspace()
     kept, lost = (

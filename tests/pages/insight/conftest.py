@@ -1,11 +1,9 @@
 """A searched workspace within the test's own transaction, and this process's log of queries."""
 
 import atexit
-from contextlib import nullcontext
 
 import pytest
 
-from kebab.cli import verb
 from search.insight.noting import query_log
 from tests.support.corpus import make_workspace, write
 from tests.support.mirrors import sync_in_this_thread
@@ -36,9 +34,3 @@ def log(settings):
     yield query_log()
     atexit.unregister(query_log().close)
     query_log.cache_clear()
-
-
-@pytest.fixture
-def borrowed(monkeypatch):
-    """Verbs find the servers running."""
-    monkeypatch.setattr(verb, "borrowed_stack", lambda *_, **__: nullcontext())

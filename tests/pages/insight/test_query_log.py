@@ -76,7 +76,6 @@ def by_command_line(workspace):
     [(by_page, "page"), (by_api, "api"), (by_bulk, "api"), (by_mcp, "mcp"), (by_command_line, "cli")],
     ids=lambda each: getattr(each, "__name__", each),
 )
-@pytest.mark.usefixtures("borrowed")
 def test_each_door_has_its_queries_kept(searched, log, ask, door):
     ask(searched)
     assert AskedQuery.objects.exists() is (door == "cli")  # a verb that ends has written it
