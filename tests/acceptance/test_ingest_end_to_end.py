@@ -31,6 +31,7 @@ def counts(report: dict) -> dict[str, int]:
     return {name: report[name] for name in _COUNTS if report[name]}
 
 
+@pytest.mark.slow
 def test_second_run_does_nothing_and_calls_nothing(ingest):
     assert counts(ingest()) == {"seen": 5, "new": 5}
     again = ingest()
@@ -53,6 +54,7 @@ def test_edits_deletions_and_renames_are_told_exactly(ingest, own_client, notes)
     assert paths == {"harbour.md", "garden.md", "glacier.md", "compass.md"}
 
 
+@pytest.mark.slow
 def test_renamed_documents_are_not_embedded_again(ingest, notes):
     first = ingest()
     assert first["embedding_calls"] > 0

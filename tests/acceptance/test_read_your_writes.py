@@ -33,6 +33,7 @@ def test_upload_that_was_waited_for_is_in_the_next_search(client, mode):
         assert found["seq"] >= answer["seq"]
 
 
+@pytest.mark.slow
 def test_upload_is_searchable_while_chunks_wait_for_their_vectors(client, still_embedder):
     client.upload(
         "long.md", "\n\n".join(f"# Part {n}\n\nText {n}." for n in range(500)), wait_for="searchable"

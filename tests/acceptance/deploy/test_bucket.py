@@ -18,6 +18,7 @@ from tests.acceptance.deploy.bucket_host import BUCKET, bucket_host
 from tests.support.corpus import make_workspace
 from tests.support.jobs import indexed, upload, work
 
+pytestmark = pytest.mark.slow
 W = uuid.uuid4()
 
 

@@ -112,6 +112,7 @@ def test_a_reason_allows_what_it_names_and_nothing_else():
     assert len(judge(*operations, safe_because={0: "why", 7: "there is none"})) == 1
 
 
+@pytest.mark.slow
 def test_a_migration_that_gets_no_lock_comes_again_and_gives_up_in_the_end():
     tries = []
 

@@ -4,6 +4,8 @@ import re
 from dataclasses import replace
 from types import SimpleNamespace
 
+import pytest
+
 from kebab.people.operator import the_operator
 from search.engine import search
 from search.mcp.arguments import FetchArguments
@@ -128,6 +130,7 @@ def test_passage_is_marked_as_data_and_can_not_close_its_mark():
     assert Frame([hostile + " "]).mark != frame.mark
 
 
+@pytest.mark.slow
 def test_code_has_paths_with_lines_and_an_overview_files_first(over_http):
     asked = {"information_request": "Where are strings scanned?", "technical_terms": "scanstring"}
     asked["max_tokens"] = 2_000

@@ -4,7 +4,7 @@ from django.core.management.base import CommandError
 from tests.cli.running import error_of, run
 
 
-def test_invalid_arguments_of_bench_are_refused(db, subtests):
+def test_invalid_and_contradictory_arguments_of_bench_are_refused(db, tmp_path, subtests):
     for arguments, named in (
         (["--parts", "search,cooking"], "cooking"),
         (["--growth", "100,10"], "100,10"),
@@ -13,10 +13,8 @@ def test_invalid_arguments_of_bench_are_refused(db, subtests):
     ):
         with subtests.test(arguments=arguments), pytest.raises(CommandError, match=named):
             run("bench", *arguments)
-
-
-def test_options_of_bench_that_exclude_each_other_are_refused(db, subtests):
     for arguments, named in (
+        (["--beir", str(tmp_path)], "--peers"),
         (["--growth", "10", "--peers"], "--peers"),
         (["--growth", "10", "--workspace", "w"], "--workspace"),
         (["--workspace", "w", "--parts", "ingest"], "write"),

@@ -19,8 +19,6 @@ from tests.support.corpus import draft, make_place, make_workspace
 from tests.support.mirrors import sync_in_this_thread
 from tests.support.searching import sync
 
-LEXICAL = ("--modes", "lexical")
-
 
 @pytest.fixture
 def folder(tmp_path):
@@ -42,16 +40,12 @@ def test_each_mode_has_its_figures_and_the_workspace_is_deleted(folder):
     measures = ("nDCG@10", "R@10", "R@100", "RR@10")
     assert {name: lexical[name] for name in measures} == dict.fromkeys(measures, 1.0)
     assert 0 < lexical["p50_ms"] <= lexical["p95_ms"]
-    assert lexical["degraded"] == {}
     assert report["runs"]["hybrid"]["index_version"].startswith("hybrid:lex-")
     assert not Workspace.objects.exists()
 
-    assert record["code"]["version"]
     assert (record["settings"]["fusion"], record["settings"]["embedder"]) == ("convex", "hash")
-    assert record["space"].startswith("hash@")
     assert (record["set"]["documents"], record["set"]["topics"], record["set"]["judgements"]) == (4, 3, 3)
     assert record["set"]["sha256"].keys() == {"corpus.jsonl", "queries.jsonl", "qrels/test.tsv"}
-    assert record["machine"]["documents"] == 4
     assert (record["k"], record["refused"]) == (100, {})
 
 
@@ -92,32 +86,19 @@ def test_every_run_embeds_its_queries_itself_whichever_embedder_makes_the_vector
         assert asked == list(QUERIES.values())
 
 
-@pytest.mark.slow
-def test_people_get_a_table(folder):
-    code, out, err = run("eval", "--beir", str(folder), *LEXICAL)
-    assert code == 0
-    assert folder.name in out
-    assert "nDCG@10" in out
-    assert "Loading" in err
-
-
-def test_invalid_arguments_and_folders_are_refused(folder, subtests):
-    for arguments, named in (
-        (["--modes", "lexical,semantic"], "semantic"),
-        (["--fusion", "borda"], "borda"),
-        (["--k", "0"], "--k"),
-        (["--k", "1001"], "--k"),
-        (["--queries", "0"], "--queries"),
-    ):
-        with subtests.test(arguments=arguments), pytest.raises(CommandError, match=named):
-            run("eval", "--beir", str(folder), *arguments)
+def test_invalid_number_of_queries_and_folder_are_refused(folder):
+    with pytest.raises(CommandError, match="--queries"):
+        run("eval", "--beir", str(folder), "--queries", "0")
     (folder / "qrels" / "test.tsv").unlink()
     error = error_of("eval", "--beir", str(folder), code=2)
     assert (error["code"], "qrels/test.tsv" in error["message"]) == ("invalid_judged_set", True)
 
 
 @pytest.mark.slow
-def test_workspace_is_deleted_when_the_measurement_fails(folder, monkeypatch):
+def test_people_get_a_table_and_the_workspace_is_deleted_when_the_measurement_fails(folder, monkeypatch):
+    code, out, _ = run("eval", "--beir", str(folder), "--modes", "lexical")
+    assert (code, folder.name in out, "nDCG@10" in out) == (0, True, True)
+
     def fail(*_, **__):
         raise KeyboardInterrupt
 

@@ -41,18 +41,14 @@ def test_each_mode_is_run_and_kept():
     told = run_json("eval", "run", "--name", "first")
     assert (told["schema_version"], list(told["runs"])) == ("eval_runs.v1", ["lexical", "vector", "hybrid"])
     lexical = told["runs"]["lexical"]
-    assert (lexical["RR@10"], lexical["P@5"], lexical["Success@10"]) == (
-        pytest.approx(5 / 6),
-        pytest.approx(0.2),
-        1.0,
-    )
+    assert (lexical["RR@10"], lexical["Success@10"]) == (pytest.approx(5 / 6), 1.0)
     assert (lexical["topics"], lexical["empty_rate"], lexical["degraded"]) == (3, 0.0, {})
-    assert 0 < lexical["p50_ms"] <= lexical["p95_ms"] <= lexical["p99_ms"]
     assert {each.name for each in Run.objects.all()} == {"first-lexical", "first-vector", "first-hybrid"}
     kept = Run.objects.get(pk=lexical["id"])
     assert (kept.state, kept.job_id, kept.settings["mode"]) == ("succeeded", None, "lexical")
     assert kept.created_by.startswith("operator:")
-    assert {"code", "settings", "space", "set", "machine"} <= set(kept.record)
+    code, out, _ = run("eval", "run", *LEXICAL)
+    assert (code, all(each in out for each in ("golden", "nDCG@10", "lexical"))) == (0, True)
 
 
 def test_measures_depth_and_settings_are_those_asked_for():
@@ -65,13 +61,6 @@ def test_measures_depth_and_settings_are_those_asked_for():
         "hybrid-rrf": "rrf",
         "hybrid-convex": "convex",
     }
-
-
-def test_people_get_a_table():
-    code, out, err = run("eval", "run", *LEXICAL)
-    assert code == 0
-    assert all(each in out for each in ("golden", "nDCG@10", "p99 ms", "lexical"))
-    assert "lexical" in err
 
 
 def test_several_runs_have_a_file_each(tmp_path):
@@ -103,12 +92,10 @@ def test_runs_are_compared_by_whatever_names_them():
 
 def test_runs_are_listed_newest_first():
     first, second = asked("--name", "one"), asked("--name", "two")
-    told = run_json("eval", "runs")["runs"]
-    assert [each["id"] for each in told] == [second["id"], first["id"]]
+    assert [each["id"] for each in run_json("eval", "runs")["runs"]] == [second["id"], first["id"]]
     assert [each["id"] for each in run_json("eval", "runs", "--limit", "1")["runs"]] == [second["id"]]
     assert run_json("eval", "runs", "--set", "none")["runs"] == []
-    out = run("eval", "runs")[1]
-    assert (second["id"][:8] in out, "nDCG@10" in out) == (True, True)
+    assert second["id"][:8] in run("eval", "runs")[1]
 
 
 def test_run_is_shown_with_its_topics_the_worst_first_and_deleted():
@@ -126,21 +113,18 @@ def test_run_is_shown_with_its_topics_the_worst_first_and_deleted():
     assert error_of("eval", "show", made["id"], code=1)["code"] == "not_found"
 
 
-def test_run_is_repeated_whatever_became_of_the_set():
+def test_run_is_repeated_whatever_became_of_the_set_and_cancelled_when_interrupted(monkeypatch):
     first = asked("--k", "2", "--name", "one")
     run_json("eval", "topics", "delete", "--set", "golden", "--all")
     again = run_json("eval", "run", "--repeat", "one", "--name", "two")["runs"]["lexical"]
     assert (again["settings"], again["topics"], again["name"]) == (first["settings"], 3, "two")
-    assert again["id"] != first["id"]
 
-
-def test_interrupted_run_is_cancelled(monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(running, "carry_out", interrupt)
-    assert run("eval", "run", *LEXICAL)[0] == 130
-    assert Run.objects.get().state == "cancelled"
+    assert run("eval", "run", "--repeat", "one", "--name", "three")[0] == 130
+    assert Run.objects.get(name="three").state == "cancelled"
 
 
 def test_missing_runs_and_topics_are_not_found(subtests):

@@ -50,13 +50,8 @@ def imported(golden, *arguments):
 
 
 def test_golden_file_is_imported(golden, fruit):
-    assert imported(golden) == {
-        "schema_version": "eval_topics_kept.v1",
-        "set": "fruit",
-        "added": 2,
-        "changed": 0,
-        "unchanged": 0,
-    }
+    kept = imported(golden)
+    assert (kept["set"], kept["added"], kept["changed"], kept["unchanged"]) == ("fruit", 2, 0, 0)
     apples, zebras = judged_topics(the_operator(fruit), "fruit")
     assert [qrel.citation for qrel in apples.qrels] == ["apples.md#L1-L3", "pears.md"]
     assert zebras.is_unanswerable
@@ -71,19 +66,14 @@ def test_exported_topics_are_imported_again(golden, tmp_path, fruit, format_):
     to = tmp_path / ("out.yaml" if format_ == "golden" else "out")
     chosen = ["--set", "fruit", "--format", format_, "--to", str(to)]
     written = run_json("eval", "topics", "export", *chosen)["written"]
-    assert len(written) == (1 if format_ == "golden" else 2)
     source = {"trec": [written[0], "--qrels", written[-1]], "beir": [str(to)], "golden": [str(to)]}
-    again = run_json("eval", "topics", "import", *source[format_], "--set", "again")
+    run_json("eval", "topics", "import", *source[format_], "--set", "again")
     first, second = (
         {topic.topic_id: topic for topic in judged_topics(the_operator(fruit), name)}
         for name in ("fruit", "again")
     )
-
-    assert again["added"] == len(second)
-    assert second["apples"].text == first["apples"].text
-    assert second["apples"].grades == first["apples"].grades
-    if format_ == "golden":
-        assert second == first
+    assert (second["apples"].text, second["apples"].grades) == (first["apples"].text, first["apples"].grades)
+    assert format_ != "golden" or second == first
 
 
 def test_export_goes_to_standard_output(golden, tmp_path):
@@ -104,13 +94,8 @@ def test_topics_are_listed_with_their_judgements(golden):
     assert len(told["topics"]) == 4
     one = run_json("eval", "topics", "list", "--set", "fruit")
     assert [each["set"] for each in one["sets"]] == ["fruit"]
-    assert one["topics"][0]["judgements"][0] == {
-        "path": "apples.md",
-        "source": "docs",
-        "version": "",
-        "fragment": "L1-L3",
-        "grade": 2,
-    }
+    judgement = one["topics"][0]["judgements"][0]
+    assert (judgement["path"], judgement["fragment"], judgement["grade"]) == ("apples.md", "L1-L3", 2)
     assert "apple harvest" in run("eval", "topics", "list")[1]
 
 
@@ -147,14 +132,11 @@ def test_invalid_files_and_places_are_refused(golden, tmp_path):
     to = str(bad / "below.yaml")
     error = error_of("eval", "topics", "export", "--set", "fruit", "--to", to, code=2)
     assert "bad.yaml" in error["message"]
+    for arguments in ([], ["--beir", str(tmp_path), "runs"]):
+        error_of("eval", *arguments, code=2)
 
 
-def test_set_and_sub_command_exclude_each_other(tmp_path):
-    error_of("eval", code=2)
-    error_of("eval", "--beir", str(tmp_path), "runs", code=2)
-
-
-def test_terminal_is_shown_no_escape_sequences(fruit, tmp_path):
+def test_terminal_is_shown_no_escape_sequences(tmp_path):
     file = tmp_path / "wild.yaml"
     file.write_text(json.dumps({"topics": [{"id": "a", "query": "red \x1b[31m apples"}]}))
     imported(file)

@@ -71,12 +71,6 @@ def test_what_an_open_job_embedded_before_is_not_counted(workspace, folder):
     assert run_json("ingest", str(folder))["embedding_calls"] == 2
 
 
-def test_embedding_can_be_left_out(workspace, folder):
-    report = run_json("ingest", str(folder), "--no-embed")
-    assert (report["new"], report["embedding_calls"]) == (2, 0)
-    assert not Job.objects.filter(kind=JobKind.EMBED).exists()
-
-
 def test_file_is_uploaded_or_refused_after_its_report(workspace, folder):
     report = run_json("ingest", str(folder / "apple.md"))
     assert (report["new"], Document.objects.get().source.key) == (1, "uploads")
@@ -91,13 +85,14 @@ def test_file_is_uploaded_or_refused_after_its_report(workspace, folder):
     assert next(iter(report["skipped_by_reason"])) in error["message"]
 
 
-def test_workspace_is_made_on_request(transactional_db, workspace, folder):
+def test_workspace_is_made_on_request_and_embedding_left_out(workspace, folder):
     arguments = ("ingest", str(folder), "--no-embed", "--workspace", "fresh")
     assert error_of(*arguments, code=Exit.NOTHING)["code"] == "not_found"
-    run_json(*arguments, "--create")
+    assert run_json(*arguments, "--create")["embedding_calls"] == 0
     run_json(*arguments, "--create")
     assert Document.objects.in_workspace(Workspace.objects.get(slug="fresh")).count() == 2
     assert AuditEvent.objects.filter(action="workspace.created").count() == 1
+    assert not Job.objects.filter(kind=JobKind.EMBED).exists()
 
 
 def test_people_see_bars_and_a_report(workspace, folder):
@@ -196,15 +191,6 @@ def authority(tmp_path, settings, monkeypatch):
     return made
 
 
-def test_site_is_read(workspace, authority):
-    with serving(context=authority.context("127.0.0.1")) as site:
-        site.pages["/guide/"] = html("Guide", "a.html")
-        site.pages["/guide/a.html"] = html("A")
-        assert run_json("ingest", site.url("/guide/"), "--workspace", workspace.slug)["new"] == 2
-
-    assert {row.path for row in Document.objects.all()} == {"guide/index.html", "guide/a.html"}
-
-
 @pytest.mark.slow
 def test_repository_is_read_with_credentials_that_nothing_shows(
     workspace, authority, tmp_path, capsys, caplog
@@ -230,7 +216,7 @@ def test_repository_is_read_with_credentials_that_nothing_shows(
     assert SECRET not in json.dumps(list(Source.objects.values("config", "sealed_credentials")))
 
 
-def test_source_that_was_made_with_more_settings_is_found_by_its_address(workspace, authority):
+def test_site_is_read_by_the_settings_of_a_source_that_has_its_address(workspace, authority):
     with serving(context=authority.context("127.0.0.1")) as site:
         site.pages["/"] = html("Home", "/a.html", "/old.html")
         site.pages["/a.html"] = html("A")
@@ -239,3 +225,4 @@ def test_source_that_was_made_with_more_settings_is_found_by_its_address(workspa
         assert run_json("ingest", site.url(), "--workspace", workspace.slug)["new"] == 2
 
     assert Source.objects.get().key == "made"
+    assert {row.path for row in Document.objects.all()} == {"index.html", "a.html"}

@@ -22,8 +22,5 @@ def test_errors_of_a_project_file_are_printed_with_their_keys():
 
     assert "kebab.json: folders: It must be a list." in text
     assert "kebab.json: It is no JSON." in text
-
-
-def test_project_file_without_errors_is_not_mentioned():
-    assert "kebab.json" not in printed({"name": "kebab.json", "errors": []})
-    assert "kebab.json" not in printed(None)
+    for without in ({"name": "kebab.json", "errors": []}, None):
+        assert "kebab.json" not in printed(without)

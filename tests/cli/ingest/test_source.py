@@ -76,7 +76,10 @@ def test_missing_group_or_source_changes_nothing(workspace, source):
     assert readers(workspace) is None
 
 
-def test_new_source_is_restricted_from_its_first_moment(workspace, groups, folder):
+def test_new_source_is_restricted_from_its_first_moment(workspace, groups, folder, blobs):
+    with pytest.raises(CliError, match="'nobody'"):
+        request_ingest(workspace, IngestRequest(path=folder, readers=("nobody",)))
+    assert not Source.objects.in_workspace(workspace).exists()
     asked = IngestRequest(path=folder, readers=("board",))
     job = request_ingest(workspace, asked)
 
@@ -85,14 +88,5 @@ def test_new_source_is_restricted_from_its_first_moment(workspace, groups, folde
     assert request_ingest(workspace, asked) == job
     with pytest.raises(CliError, match="kebab source restrict minutes"):
         request_ingest(workspace, IngestRequest(path=folder, readers=()))
-
-
-def test_upload_area_may_be_made_restricted(workspace, groups, folder, blobs):
     request_ingest(workspace, IngestRequest(path=folder / "a.md", source="inbox", readers=()))
     assert readers(workspace, "inbox") == []
-
-
-def test_no_source_is_made_for_a_missing_group(workspace, folder):
-    with pytest.raises(CliError, match="'nobody'"):
-        request_ingest(workspace, IngestRequest(path=folder, readers=("nobody",)))
-    assert not Source.objects.in_workspace(workspace).exists()

@@ -116,6 +116,7 @@ def test_original_has_the_words_at_the_cited_place(reader, workspace, subtests, 
                 assert file.words in text_at(content, file, citation)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", RECOGNISED, ids=lambda file: file.path)
 def test_original_shows_the_words_at_the_cited_place(reader, workspace, file):
     content, citation = open_original(file, reader, workspace)

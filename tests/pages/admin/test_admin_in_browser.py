@@ -45,31 +45,23 @@ def test_a_workspace_is_chosen_by_typing(open_page, transactional_db, operator, 
     assert page.locator("#result_list tbody").count() == 2
 
 
-def test_a_job_is_cancelled_on_its_page(open_page, transactional_db, operator, filled):
-    page = open_page(operator)
-    page.goto(f"/admin/ingest/job/{filled.job.pk}/change/")
-    page.get_by_role("link", name="Cancel").click()
-    page.get_by_role("button", name="Cancel").click()
-
-    page.get_by_text(f"Job {filled.job.pk} ends within seconds.").wait_for()
-    filled.job.refresh_from_db()
-    assert filled.job.cancel_requested
-
-
-def test_ticked_rows_are_acted_on(open_page, transactional_db, operator, filled):
+def test_job_is_cancelled_on_its_page_and_ticked_rows_are_asked_about(
+    open_page, transactional_db, operator, filled
+):
     page = open_page(operator)
     page.goto("/admin/ingest/job/")
     page.locator("input.action-select").first.check()
     page.locator("select[name=action]").select_option(label="Cancel")
     page.get_by_role("button", name="Run").click()
-
     page.get_by_text("End this work?").wait_for()
 
-
-def test_hostile_text_is_read_as_it_was_written(open_page, transactional_db, operator, filled):
-    page = open_page(operator)
+    page.goto(f"/admin/ingest/job/{filled.job.pk}/change/")
+    page.get_by_role("link", name="Cancel").click()
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_text(f"Job {filled.job.pk} ends within seconds.").wait_for()
+    filled.job.refresh_from_db()
+    assert filled.job.cancel_requested
     page.goto(f"/admin/search/document/{filled.document.pk}/passages/")
-
     assert page.locator("pre").inner_text() == HOSTILE
 
 

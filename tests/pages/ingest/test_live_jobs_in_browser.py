@@ -1,5 +1,7 @@
 """A job's page in a real browser, from the application that streams: it follows the job to its end."""
 
+import re
+
 import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
@@ -10,6 +12,8 @@ from tests.api.mcp.serving import served
 from tests.support.browsing import listen, needs_browser, session_cookie
 
 pytestmark = [*needs_browser, pytest.mark.django_db(transaction=True)]
+
+LIST = "/w/handbook/jobs"
 
 
 @pytest.fixture
@@ -62,11 +66,9 @@ def test_a_jobs_page_that_one_comes_back_to_is_up_to_date(quiet_page, running):
     expect(quiet_page.get_by_role("heading", name="Report")).to_be_visible()
 
 
-def test_a_jobs_page_follows_it_and_shows_the_report_at_its_end(page, workspace):
-    source = ensure_source(workspace, "docs", kind="folder", config={"path": "/d"})
-    started = {"state": "running", "started_at": timezone.now(), "items_total": 40, "items_done": 10}
-    job = Job.objects.create(workspace=workspace, kind="sync_source", source=source, **started)
-    page.goto(f"/w/handbook/jobs/{job.pk}")
+def test_a_jobs_page_follows_it_and_shows_the_report_at_its_end(page, running):
+    Job.objects.update(items_total=40, items_done=10)
+    page.goto(f"{LIST}/{running.pk}")
     expect(page.locator("[data-job=done]")).to_have_text("10")
 
     Job.objects.update(items_done=30, chunks_done=1_234, current_path="guide/<b>.md")
@@ -78,3 +80,21 @@ def test_a_jobs_page_follows_it_and_shows_the_report_at_its_end(page, workspace)
     Job.objects.update(state="succeeded", items_done=40, finished_at=timezone.now())
     expect(page.get_by_role("heading", name="Report")).to_be_visible()
     expect(page.locator("[data-job=state]")).to_have_text("succeeded")
+
+
+def test_the_list_shows_that_a_job_has_ended_without_being_reloaded(open_page, viewer, running):
+    page = open_page(viewer)
+    page.goto(LIST)
+    expect(page.locator("#job-list .state")).to_have_text("running")
+    Job.objects.update(state="succeeded", finished_at=timezone.now())
+
+    expect(page.locator("#job-list .state")).to_have_text("succeeded")
+    expect(page.locator("#job-list[hx-trigger]")).to_have_count(0)
+
+
+def test_who_was_logged_out_meanwhile_is_sent_to_log_in_from_the_list(open_page, viewer, running):
+    page = open_page(viewer)
+    page.goto(f"{LIST}?state=running")
+    page.context.clear_cookies()
+
+    expect(page).to_have_url(re.compile(r"/login\?next=/w/handbook/jobs%3Fstate%3Drunning"))

@@ -6,6 +6,7 @@ from ingest.models import Job, Unreadable
 from kebab.people.models import Group
 from search.corpus import ensure_source, ensure_version
 from search.readers import restrict
+from tests.pages.reading import markup_of
 from tests.support.api import quarantine
 
 PAGE = "/w/handbook/quarantine"
@@ -26,27 +27,25 @@ def synced(workspace):
     return set_aside(workspace, "guide.pdf", key="docs", kind="folder", config={"path": "/d"})
 
 
-def text_of(response):
-    assert response.status_code == 200, response.content
-    return " ".join(response.content.decode().split())
-
-
 def test_files_are_listed_and_narrowed_to_a_source_and_a_reason(visit, viewer, bomb, synced):
     Unreadable.objects.filter(pk=synced.pk).update(reason="killed_its_worker")
     client = visit(viewer)
-    page = text_of(client.get(PAGE))
+    page = markup_of(client.get(PAGE))
 
     for shown in ("reports/&lt;b&gt;omb.pdf", "30 s", "uploads", "guide.pdf"):
         assert shown in page
     assert "/retry" not in page
     assert "/delete" not in page
-    assert "omb.pdf" not in text_of(client.get(PAGE, {"source": "docs"}))
-    assert "guide.pdf" not in text_of(client.get(PAGE, {"reason": "quarantined"}))
-    assert "guide.pdf" in text_of(client.get(PAGE, {"reason": "killed_its_worker"}))
+    assert "omb.pdf" not in markup_of(client.get(PAGE, {"source": "docs"}))
+    assert "guide.pdf" not in markup_of(client.get(PAGE, {"reason": "quarantined"}))
+    assert "guide.pdf" in markup_of(client.get(PAGE, {"reason": "killed_its_worker"}))
 
 
-def test_a_file_is_tried_again_in_a_job(visit, editor, synced):
-    answer = visit(editor).post(f"{PAGE}/{synced.pk}/retry")
+def test_file_of_a_synced_source_is_tried_again_in_a_job_and_not_forgotten(visit, editor, synced):
+    client = visit(editor)
+    assert f"{PAGE}/{synced.pk}/delete" not in markup_of(client.get(PAGE))
+    assert client.post(f"{PAGE}/{synced.pk}/delete").status_code == 409
+    answer = client.post(f"{PAGE}/{synced.pk}/retry")
     job = Job.objects.get()
 
     assert answer["Location"] == f"/w/handbook/jobs/{job.pk}"
@@ -56,18 +55,10 @@ def test_a_file_is_tried_again_in_a_job(visit, editor, synced):
 def test_upload_is_forgotten_and_not_tried_again_once_its_bytes_are_gone(visit, editor, bomb):
     client = visit(editor)
     assert client.post(f"{PAGE}/{bomb.pk}/retry").status_code == 409
-    assert f"{PAGE}/{bomb.pk}/delete" in text_of(client.get(PAGE))
+    assert f"{PAGE}/{bomb.pk}/delete" in markup_of(client.get(PAGE))
     client.post(f"{PAGE}/{bomb.pk}/delete")
 
     assert not Unreadable.objects.exists()
-
-
-def test_file_of_a_synced_source_is_not_forgotten(visit, editor, synced):
-    client = visit(editor)
-
-    assert f"{PAGE}/{synced.pk}/delete" not in text_of(client.get(PAGE))
-    assert client.post(f"{PAGE}/{synced.pk}/delete").status_code == 409
-    assert Unreadable.objects.exists()
 
 
 def test_hidden_file_is_answered_like_a_missing_one(visit, editor, workspace, bomb):
@@ -77,4 +68,4 @@ def test_hidden_file_is_answered_like_a_missing_one(visit, editor, workspace, bo
         hidden = client.post(f"{PAGE}/{bomb.pk}/{act}")
         missing = client.post(f"{PAGE}/{bomb.pk + 1}/{act}")
         assert (hidden.status_code, hidden.content) == (404, missing.content)
-    assert "omb.pdf" not in text_of(client.get(PAGE))
+    assert "omb.pdf" not in markup_of(client.get(PAGE))

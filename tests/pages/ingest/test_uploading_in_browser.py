@@ -5,6 +5,7 @@ from playwright.sync_api import expect
 
 from ingest.models import Job
 from tests.support.browsing import needs_browser, session_cookie
+from tests.support.jobs import PICTURE
 
 pytestmark = [*needs_browser, pytest.mark.django_db(transaction=True)]
 
@@ -122,27 +123,22 @@ def test_files_are_sent_while_none_is_read_yet(page):
     assert {job.payload["path"] for job in Job.objects.all()} == names
 
 
-def test_leaving_is_asked_about_while_files_are_not_sent(page):
+def test_leaving_is_asked_about_while_files_are_not_sent_and_not_later(page):
     asked = []
     page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
-    page.route(SENDING, lambda route: None)
     page.get_by_role("heading", level=1).click()  # a browser asks only those who have touched the page
-    choose(page, "a.md")
-    expect(rows(page).locator(".state")).to_have_text("being sent")
-    page.goto("/w/handbook/jobs")
-
-    assert asked == ["beforeunload"]
-
-
-def test_leaving_is_not_asked_about_once_all_is_sent(page):
-    asked = []
-    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
-    page.get_by_role("heading", level=1).click()
     choose(page, "a.md")
     expect(rows(page).locator(".state")).to_have_text("being read")
     page.goto("/w/handbook/jobs")
-
     assert asked == []
+
+    page.goto(PAGE)
+    page.route(SENDING, lambda route: None)
+    page.get_by_role("heading", level=1).click()
+    choose(page, "a.md")
+    expect(rows(page).locator(".state")).to_have_text("being sent")
+    page.goto("/w/handbook/jobs")
+    assert asked == ["beforeunload"]
 
 
 @pytest.mark.parametrize("name", ["dragover", "drop"])
@@ -171,9 +167,35 @@ def test_files_go_into_a_new_source_that_is_named_and_nowhere_without_a_name(pag
     assert Job.objects.get().source.key == "minutes-2026"
 
 
-def test_a_refused_file_is_named_however_many_came_before(page):
+def test_a_refused_file_is_named_however_many_came_before_and_never_sent(page):
     page.locator("form[data-upload]").evaluate("form => (form.dataset.limit = 3)")
     choose(page, *(f"{number}.md" for number in range(501)))
 
     expect(rows(page)).to_have_count(501)
     expect(rows(page).last).to_contain_text("500.md")
+    expect(rows(page).last).to_contain_text("more than the limit")
+    assert not Job.objects.exists()
+
+
+def test_each_files_end_is_told_with_its_reason(open_page, editor, worker):
+    page = open_page(editor)
+    page.goto(PAGE)
+    page.locator("#file").set_input_files(
+        [
+            {"name": "a.md", "mimeType": "text/markdown", "buffer": b"# Alpha\n\nfirst\n"},
+            {"name": "picture.psd", "mimeType": "image/x", "buffer": PICTURE},
+        ]
+    )
+
+    expect(summary(page)).to_have_text("1 of 2 searchable, 1 refused.")
+    expect(rows(page).nth(0)).to_contain_text("searchable")
+    expect(rows(page).nth(1)).to_contain_text("No parser reads files of this kind.")
+
+
+def test_the_plain_form_uploads_without_javascript(open_page, editor):
+    page = open_page(editor, java_script_enabled=False)
+    page.goto(PAGE)
+    choose(page, "a.md")
+    page.get_by_role("button", name="Upload").click()
+
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Upload into uploads")

@@ -9,6 +9,7 @@ from ingest.jobs.run import run_job
 from ingest.models import Job
 from kebab.people.models import AuditEvent, Role
 from search.models import Judgement, Run, Topic
+from tests.pages.reading import markup_of, text_of
 from tests.support.actors import make_workspace, member_client
 from tests.support.corpus import write
 
@@ -35,11 +36,6 @@ def at(workspace, tail=""):
     return f"/w/{workspace.slug}/evaluation{tail}"
 
 
-def text_of(response):
-    assert response.status_code == 200, response.content
-    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.content.decode())))
-
-
 def add(client, workspace, text="apple harvest", places="apples.md", **fields):
     given = {"text": text, "places": places, "topic_set": "golden", **fields}
     return client.post(at(workspace, "/topics/new"), given)
@@ -64,6 +60,8 @@ class TestGoldenQueries:
         empty = admin.get(at(orchard)).content.decode()
         assert f'href="{at(orchard, "/topics/new")}"' in empty
         assert at(orchard, "/runs/new") not in empty
+        brought = admin.get(at(orchard, "/topics/new"), {"q": 'why "pears"?'}).content.decode()
+        assert 'value="why &quot;pears&quot;?"' in brought
         answer = add(admin, orchard, places="apples.md#L1-L9\n\npears.md\napples.md#L1-L9")
 
         assert (answer.status_code, answer["Location"]) == (302, at(orchard) + "?set=golden")
@@ -73,18 +71,10 @@ class TestGoldenQueries:
             ("docs", "apples.md", "L1-L9", 1),
             ("docs", "pears.md", "", 1),
         }
-
-    def test_the_same_query_again_is_kept_anew(self, admin, orchard):
-        add(admin, orchard)
-        add(admin, orchard, text="Apple  Harvest", places="pears.md")
-
-        assert Topic.objects.get().text == "Apple  Harvest"
-        assert Judgement.objects.get().path == "pears.md"
-
-    def test_query_that_nothing_answers_is_added(self, admin, orchard):
+        add(admin, orchard, text="Apple  Harvest", places="pears.md")  # the same query
+        assert (Topic.objects.get().text, Judgement.objects.get().path) == ("Apple  Harvest", "pears.md")
         add(admin, orchard, text="zebras", places="", is_unanswerable="on")
-
-        assert Topic.objects.get().is_unanswerable
+        assert Topic.objects.get(text="zebras").is_unanswerable
 
     def test_wrong_input_is_refused_and_nothing_is_lost(self, admin, orchard, subtests):
         for fields, status in (
@@ -104,31 +94,20 @@ class TestGoldenQueries:
                 assert fields.get("places", "apples.md") in found
                 assert not Topic.objects.exists()
 
-    def test_the_address_may_bring_the_query(self, admin, orchard):
-        found = admin.get(at(orchard, "/topics/new"), {"q": 'why "pears"?'}).content.decode()
-
-        assert 'value="why &quot;pears&quot;?"' in found
-
-    def test_a_query_is_deleted(self, admin, orchard):
-        add(admin, orchard)
-        add(admin, orchard, text="pear harvest", places="pears.md")
-        topic = Topic.objects.get(text="apple harvest")
-        answer = admin.post(at(orchard, f"/topics/{topic.pk}/delete"))
-
-        assert answer["Location"] == at(orchard) + "?set=golden"
-        assert [row.text for row in Topic.objects.all()] == ["pear harvest"]
-        assert AuditEvent.objects.filter(action="topics.deleted").count() == 1
-
-    def test_a_set_is_chosen(self, admin, orchard):
+    def test_a_set_is_chosen_and_a_query_deleted(self, admin, orchard):
         add(admin, orchard)
         add(admin, orchard, text="pear harvest", places="pears.md", topic_set="summer")
 
         assert "pear harvest" in text_of(admin.get(at(orchard), {"set": "summer"}))
         assert "pear harvest" not in text_of(admin.get(at(orchard), {"set": "golden"}))
         for name in ("none", "\x00", "a\x00b", "<script>", "x" * 5_000):
-            found = admin.get(at(orchard), {"set": name})
-            assert found.status_code == 200
-            assert "<script>" not in found.content.decode()
+            assert "<script>" not in markup_of(admin.get(at(orchard), {"set": name}))
+        topic = Topic.objects.get(text="apple harvest")
+        answer = admin.post(at(orchard, f"/topics/{topic.pk}/delete"))
+
+        assert answer["Location"] == at(orchard) + "?set=golden"
+        assert Topic.objects.get().text == "pear harvest"
+        assert AuditEvent.objects.filter(action="topics.deleted").count() == 1
 
     def test_a_long_list_has_a_next_page(self, admin, orchard):
         for number in range(51):
@@ -161,12 +140,6 @@ class TestRuns:
         assert "hx-trigger" not in done.content.decode()
         assert "as &lt;it&gt; is" in done.content.decode()
 
-    def test_each_query_says_what_was_found_and_wanted(self, admin, orchard):
-        add(admin, orchard, places="pears.md")
-        run = carried_out(admin, orchard)
-
-        assert "apple harvest apples.md pears.md 0.631" in text_of(admin.get(at(orchard, f"/runs/{run.pk}")))
-
     def test_run_without_a_query_or_of_an_unknown_mode_is_refused(self, admin, orchard):
         asked = {"topic_set": "golden", "mode": "lexical"}
         assert admin.post(at(orchard, "/runs/new"), asked).status_code == 400
@@ -182,57 +155,45 @@ class TestRuns:
         add(admin, orchard, text="pear harvest", places="pears.md")
         first = carried_out(admin, orchard, name="before")
         second = carried_out(admin, orchard, name="after")
-        worse = second.topics.get(text="pear harvest")
-        worse.measures = {**worse.measures, "nDCG@10": 0.5}
-        worse.save()
-        address = at(orchard, f"/runs/{second.pk}")
-        found = admin.get(address, {"baseline": first.pk, "measure": "nDCG@10"})
-        text = text_of(found)
+        for run, text, changed in (
+            (first, "apple harvest", {"empty_rate": 1.0}),
+            (second, "pear harvest", {"empty_rate": 1.0, "nDCG@10": 0.5}),
+        ):
+            topic = run.topics.get(text=text)
+            topic.measures = {**topic.measures, **changed}
+            topic.save()
 
+        def compared(measure):
+            asked = {"baseline": first.pk, "measure": measure}
+            found = admin.get(at(orchard, f"/runs/{second.pk}"), asked)
+            return text_of(found), html.unescape(found.content.decode())
+
+        text, plotted = compared("nDCG@10")
         assert "0 better, 1 worse, 1 the same." in text
         assert "nDCG@10 1.000 → 0.750; that could be chance (p 1.00)" in text
         assert "Lost most pear harvest -0.500" in text
-        assert "pear harvest: difference -0.5" in html.unescape(found.content.decode())
-        assert found.content.decode().count('<svg class="plot"') == 1
-        same = text_of(admin.get(address, {"baseline": first.pk, "measure": "RR@10"}))
-        assert "0 better, 0 worse, 2 the same." in same
-
-    def test_what_ought_to_be_low_is_lost_where_it_rises(self, admin, orchard):
-        add(admin, orchard)
-        add(admin, orchard, text="pear harvest", places="pears.md")
-        first = carried_out(admin, orchard, name="before")
-        second = carried_out(admin, orchard, name="after")
-        for run, text in ((first, "apple harvest"), (second, "pear harvest")):
-            topic = run.topics.get(text=text)
-            topic.measures = {**topic.measures, "empty_rate": 1.0}
-            topic.save()
-        asked = {"baseline": first.pk, "measure": "empty_rate"}
-        found = admin.get(at(orchard, f"/runs/{second.pk}"), asked)
-
-        assert "1 better, 1 worse, 0 the same." in text_of(found)
-        assert "Lost most pear harvest +1.000 Won most apple harvest -1.000" in text_of(found)
-        plotted = html.unescape(found.content.decode())
+        assert "pear harvest: difference -0.5" in plotted
+        assert plotted.count('<svg class="plot"') == 1
+        assert "0 better, 0 worse, 2 the same." in compared("RR@10")[0]
+        # What ought to be low is lost where it rises.
+        text, plotted = compared("empty_rate")
+        assert "1 better, 1 worse, 0 the same." in text
+        assert "Lost most pear harvest +1.000 Won most apple harvest -1.000" in text
         assert "pear harvest: fall -1" in plotted
         assert "apple harvest: fall +1" in plotted
 
-    def test_a_run_that_has_not_ended_cannot_be_compared(self, admin, orchard):
-        add(admin, orchard)
-        done = carried_out(admin, orchard)
-        waiting, _ = start(admin, orchard)
-        refused = admin.get(at(orchard, f"/runs/{done.pk}"), {"baseline": waiting.pk})
-
-        assert refused.status_code == 422
-        for named in ("x", str(orchard.pk)):
-            assert admin.get(at(orchard, f"/runs/{done.pk}"), {"baseline": named}).status_code == 404
-
-    def test_a_run_is_repeated_and_deleted(self, admin, orchard):
-        add(admin, orchard)
+    def test_a_run_is_repeated_and_deleted_and_compared_with_one_that_has_ended(self, admin, orchard):
+        add(admin, orchard, places="pears.md")
         run = carried_out(admin, orchard, name="first")
-        again = admin.post(at(orchard, f"/runs/{run.pk}/repeat"))
-        assert Run.objects.count() == 2
-        assert admin.get(again["Location"]).status_code == 200
-        assert admin.post(at(orchard, f"/runs/{run.pk}/delete"))["Location"] == at(orchard)
-        assert not Run.objects.filter(pk=run.pk).exists()
+        address = at(orchard, f"/runs/{run.pk}")
+        assert "apple harvest apples.md pears.md 0.631" in text_of(admin.get(address))
+        again = admin.post(f"{address}/repeat")
+        waiting = Run.objects.exclude(pk=run.pk).get()
+        assert again["Location"] == at(orchard, f"/runs/{waiting.pk}")
+        for named, status in ((waiting.pk, 422), ("x", 404), (orchard.pk, 404)):
+            assert admin.get(address, {"baseline": named}).status_code == status
+        assert admin.post(f"{address}/delete")["Location"] == at(orchard)
+        assert Run.objects.get() == waiting
 
     def test_what_went_wrong_is_told(self, admin, orchard):
         run = Run.objects.create(

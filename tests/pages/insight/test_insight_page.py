@@ -10,6 +10,7 @@ from kebab.people.models import Role
 from kebab.people.workspaces import store_settings
 from search.models import Change
 from tests.pages.insight.making import make_query
+from tests.pages.reading import text_of
 from tests.support.actors import member_client
 from tests.support.corpus import write
 from tests.support.searching import embed, sync
@@ -19,12 +20,6 @@ HOSTILE = '"><script>alert(1)</script>'
 
 def page(workspace, role=Role.ADMIN, **query):
     return member_client(workspace, role).get(f"/w/{workspace.slug}/insight", query)
-
-
-def text_of(workspace, **query):
-    response = page(workspace, **query)
-    assert response.status_code == 200
-    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.content.decode())))
 
 
 def test_workspace_that_was_asked_nothing_has_no_plot_and_leads_to_the_search(workspace):
@@ -40,7 +35,7 @@ def test_figures_plots_and_the_table_beneath_say_the_same(workspace):
         make_query(workspace, "deploy", took_ms=10 + number)
     make_query(workspace, HOSTILE, hits=0, took_ms=500, days_ago=1)
     found = page(workspace).content.decode()
-    text = text_of(workspace)
+    text = text_of(page(workspace))
 
     assert re.search(r"\b4 .*\b1 25 %", text)
     assert found.count('<svg class="plot"') == 2
@@ -72,13 +67,13 @@ def test_days_can_be_chosen(workspace):
 
 def test_state_of_the_mirror_and_of_the_spaces_is_told(workspace):
     write(workspace, "a.md", "apple")
-    assert " 1 change" in text_of(workspace)
+    assert " 1 change" in text_of(page(workspace))
     sync(workspace)
-    assert " 1 change" not in text_of(workspace)
+    assert " 1 change" not in text_of(page(workspace))
     embed(workspace)
     write(workspace, "b.md", "pear", "plum", "fig")
     Change.objects.filter(seq=2).update(at=timezone.now() - timedelta(seconds=100))
-    text = text_of(workspace)
+    text = text_of(page(workspace))
 
     assert re.search(r" 1 change, 10\d s", text)
     assert "25 %" in text and "3 of 4" in text

@@ -1,5 +1,3 @@
-import re
-
 import pytest
 from django.test import Client
 
@@ -55,13 +53,3 @@ def as_person():
 def at(as_person, owner):
     """A browser of the owner."""
     return as_person(owner)
-
-
-@pytest.fixture
-def text_of():
-    """Return what a page says, its tags gone."""
-
-    def text(response):
-        return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
-
-    return text

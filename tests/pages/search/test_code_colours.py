@@ -27,6 +27,7 @@ def plain(line):
     return unescape(re.sub(r"<[^>]*>", "", line))
 
 
+@pytest.mark.slow
 def test_colours_change_no_text_and_escape_it(subtests):
     lines = [*CODE.split("\n"), "<script>alert('x')</script>", "\tשלום 🎉 \x0b \x0c &amp; </span>", ""]
     for language in ["", *sorted(colours._LANGUAGES)]:
@@ -62,6 +63,7 @@ def test_long_code_and_what_comes_after_the_time_allowed_stay_plain():
     assert list(spans("python", "def run(): pass", ends_at=0)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["c", "cpp"])
 def test_a_word_that_takes_for_ever_takes_only_the_colours_of_what_comes_after_it(language, caplog):
     hostile = Code(lines=HOSTILE_C, language=language)
@@ -85,6 +87,7 @@ def test_what_the_lexer_says_changes_no_text():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "mime", "text"),
     [

@@ -106,6 +106,7 @@ def test_a_thousand_wrong_tokens_are_stopped_and_good_ones_go_on(workspace, owne
     assert _sign_in(_PASSWORD, of=_ATTACKER)[1].status_code == 302
 
 
+@pytest.mark.slow
 def test_a_forged_header_is_no_other_address(workspace, owner):
     for number in range(200):
         client = Client(REMOTE_ADDR=_ATTACKER, headers={"X-Forwarded-For": f"192.0.2.{number}"})

@@ -41,6 +41,7 @@ def test_without_a_token_nobody_is_an_operator(setting, text_for, settings):
     assert "workspace=" not in text_for("Bearer ")
 
 
+@pytest.mark.slow
 def test_operators_are_shown_ids_alone(setting, text_for):
     text = text_for(f"Bearer {TOKEN}")
 

@@ -185,9 +185,19 @@ _CASES = {
     "admin": [demote],
     "anybody": [restrict_to_nobody],
 }
+_SLOW = pytest.mark.slow
+# Slow tests: the default ones show these of a member, or of another way out of a group.
+_ALIKE = {("token", each) for each in _OF_BOTH} | {
+    ("member", deactivate_person),
+    ("member", leave_it_to_others),
+}
 _EACH = pytest.mark.parametrize(
     ("who", "remove"),
-    [pytest.param(who, each, id=f"{who}-{each.__name__}") for who in _CASES for each in _CASES[who]],
+    [
+        pytest.param(who, each, id=f"{who}-{each.__name__}", marks=_SLOW if (who, each) in _ALIKE else ())
+        for who in _CASES
+        for each in _CASES[who]
+    ],
 )
 _ROLES = {"member": Role.EDITOR, "admin": Role.ADMIN, "anybody": Role.VIEWER}
 

@@ -181,6 +181,7 @@ def groups(workspace):
     return [Group.objects.create(workspace=workspace, name=f"g{n}") for n in range(2)]
 
 
+@pytest.mark.slow
 @settings(
     max_examples=8,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # to shrink one takes minutes

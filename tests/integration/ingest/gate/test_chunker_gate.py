@@ -151,6 +151,7 @@ def test_chunks_are_made_without_golden_queries(shelf, monkeypatch):
     assert ask_gate(shelf, client, settings={"chunk_tokens": 200}).state == "succeeded"
 
 
+@pytest.mark.slow
 def test_command_line_shows_a_verdict_and_waits_for_the_trial(judged, capsys):
     told = ("eval", "gate", f"--workspace={judged.slug}", "--set=chunk_tokens=128", "--json")
     with pytest.raises(SystemExit) as worse:
@@ -183,6 +184,7 @@ def folder_source(transactional_db, mirrors, blobs, embedders, tmp_path):
     finish_syncs()
 
 
+@pytest.mark.slow
 def test_folder_is_cut_again_by_a_sync(folder_source):
     assert sync_source(folder_source)["unchanged"] == 0
     assert sync_source(folder_source)["unchanged"] == 1
@@ -192,6 +194,7 @@ def test_folder_is_cut_again_by_a_sync(folder_source):
     assert sync_source(folder_source)["unchanged"] == 1
 
 
+@pytest.mark.slow
 def test_rechunking_keeps_deletions_and_stated_values(shelf):
     assert work(upload(shelf, "told.md", FILLER.encode(), title="Told", tags=["kept"])).state == "succeeded"
     before = Document.objects.in_workspace(shelf).get(path="told.md")

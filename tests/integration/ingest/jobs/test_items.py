@@ -172,6 +172,7 @@ def test_unchanged_file_shares_content_and_vector_with_its_other_version(workspa
     assert (vectors.count(), vectors.values("embed_hash").distinct().count()) == (4, 3)
 
 
+@pytest.mark.slow
 def test_workers_with_and_without_ocr_read_one_source(workspace, folder, source, monkeypatch):
     read = {name: content_of(name) for name in ("image/notice.png", "pdf/scanned.pdf")}
     fill(folder, read)

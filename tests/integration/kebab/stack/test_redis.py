@@ -49,6 +49,7 @@ def test_file_damaged_in_the_middle_is_set_aside(data_dir):
     assert len(list((data_dir / "redis").glob("*.damaged-*"))) == 1
 
 
+@pytest.mark.slow
 def test_server_is_reached_over_its_socket_with_its_password_alone(data_dir):
     with EmbeddedRedis(data_dir) as server:
         path = redis.Redis.from_url(redis_client_url(redis_url(data_dir))).connection_pool.connection_kwargs

@@ -196,6 +196,7 @@ def test_a_reader_with_an_older_snapshot_sees_the_rows_after_the_move(filled):
         assert reader.execute("SELECT count(*) FROM search_chunk").fetchone() == (Chunk.objects.count(),)
 
 
+@pytest.mark.slow
 def test_a_lock_that_is_not_to_be_had_changes_nothing(filled, monkeypatch):
     monkeypatch.setattr(moving, "_LOCK_LIMIT_S", 0.0)
     before = everything()

@@ -81,6 +81,7 @@ def exact_graph(weights: Mapping[str, np.ndarray], tmp_path_factory: pytest.Temp
     return open_session(path)
 
 
+@pytest.mark.slow
 def test_float32_graph_gives_what_the_numpy_model_gives(exact_graph: Forward, numpy_bert: Forward):
     texts = ("", "one", "The quick brown fox. " * 3, "词 and wörd", "long " * 300)
     for ids in map(token_ids, texts):

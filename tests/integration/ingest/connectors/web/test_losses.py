@@ -85,6 +85,7 @@ class _Everywhere(dict):
         return default if key == "/robots.txt" else super().get(key, self._page)
 
 
+@pytest.mark.slow
 def test_site_that_answers_the_same_everywhere_changes_nothing(workspace, site, make_source, subtests):
     link_many(site, 12)
     source = make_source()

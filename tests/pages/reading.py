@@ -1,0 +1,16 @@
+"""Reads what a page says."""
+
+import html
+import re
+
+
+def markup_of(response, status=200):
+    """Return a page's markup with single spaces, after a check of its status."""
+    assert response.status_code == status, response.content
+    return " ".join(response.content.decode().split())
+
+
+def text_of(response):
+    """Return what a page says to its reader: its markup without tags."""
+    without_tags = re.sub(r"<[^>]+>", " ", markup_of(response))
+    return html.unescape(" ".join(without_tags.split()))
