@@ -107,12 +107,55 @@ def mirrors(tmp_path: Path, settings: object) -> Iterator[Path]:
 @pytest.fixture
 def blobs(tmp_path: Path, settings: object) -> Path:
     """Give a folder of the test's own in which blobs are kept."""
-    files = {
-        "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {"location": tmp_path / "blobs"},
-    }
-    settings.STORAGES = {**settings.STORAGES, "default": files}  # type: ignore[attr-defined]
+    from tests.support.stores import stores_in
+
+    settings.STORAGES = stores_in(tmp_path)["STORAGES"]  # type: ignore[attr-defined]
     return tmp_path / "blobs"
+
+
+@pytest.fixture
+def workspace(db: None) -> Any:
+    """Give a workspace in the test's own transaction."""
+    from tests.support.corpus import make_workspace
+
+    return make_workspace()
+
+
+@pytest.fixture
+def other_workspace(db: None) -> Any:
+    """Give another one."""
+    from tests.support.corpus import make_workspace
+
+    return make_workspace()
+
+
+@pytest.fixture(scope="module")
+def corpus(
+    request: Any, django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Any, dict[str, object]]]:
+    """Give a workspace that the module's `fill` has filled, committed once, and where its files are."""
+    from django.test import override_settings
+
+    from tests.support.api import committed
+    from tests.support.stores import stores_in
+
+    folder = tmp_path_factory.mktemp(request.module.__name__.rpartition(".")[2].removeprefix("test_"))
+    found_by = stores_in(folder)
+    with (
+        override_settings(**found_by),
+        committed(django_db_blocker, folder / "mirrors", request.module.fill) as workspace,
+    ):
+        yield workspace, found_by
+
+
+@pytest.fixture
+def filled(db: None, corpus: tuple[Any, dict[str, object]], settings: Any) -> Any:
+    """Give that workspace to a test, which may not commit into it."""
+    workspace, found_by = corpus
+    for name, value in found_by.items():
+        setattr(settings, name, value)
+    workspace.refresh_from_db()
+    return workspace
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -3,64 +3,22 @@
 import pytest
 import redis
 from django.conf import settings as django_settings
-from rest_framework.test import APIClient
 
 from kebab.stack.addresses import redis_client_url
-from tests.support.actors import make_workspace, token_client
-from tests.support.api import address, committed
-from tests.support.schemas import check_response
+from tests.support.actors import token_client
+from tests.support.api import address
+from tests.support.schemas import check_responses
 
 
 @pytest.fixture(autouse=True)
-def _stores(settings, tmp_path, mirrors):
-    settings.STORAGES = {
-        **settings.STORAGES,
-        "default": {
-            "BACKEND": "django.core.files.storage.FileSystemStorage",
-            "OPTIONS": {"location": tmp_path / "blobs"},
-        },
-    }
+def _stores(blobs, mirrors):
+    """Bytes and mirrors are each test's own."""
 
 
 @pytest.fixture(autouse=True)
 def _responses_are_as_their_schemas_say(monkeypatch):
     """Hold every answer and every problem of these tests to its schema, whatever the test looks at."""
-    request = APIClient.request
-
-    def checked(client, **options):
-        response = request(client, **options)
-        check_response(response)
-        return response
-
-    monkeypatch.setattr(APIClient, "request", checked)
-
-
-@pytest.fixture
-def workspace(db):
-    return make_workspace()
-
-
-@pytest.fixture(scope="module")
-def corpus(request, django_db_setup, django_db_blocker, tmp_path_factory):
-    """A workspace that the module's `fill` has filled, once for all tests, and its mirrors."""
-    name = request.module.__name__.rpartition(".")[2]
-    mirrors = tmp_path_factory.mktemp(name.removeprefix("test_"))
-    with committed(django_db_blocker, mirrors, request.module.fill) as workspace:
-        yield workspace, mirrors
-
-
-@pytest.fixture
-def filled(db, corpus, settings):
-    """That workspace for one test; no leg of a search in it is stopped, however busy the machine."""
-    workspace, settings.KEBAB_MIRROR_DIR = corpus
-    settings.KEBAB_LEG_LIMIT_MS = 60_000
-    workspace.refresh_from_db()
-    return workspace
-
-
-@pytest.fixture
-def other_workspace(db):
-    return make_workspace()
+    check_responses(monkeypatch)
 
 
 @pytest.fixture

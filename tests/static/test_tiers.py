@@ -10,7 +10,7 @@ TESTS = ROOT / "tests"
 OTHER_TIERS = {"slow", "browser", "timing"}
 #: Waits for a condition, measures on purpose, or is a tool that runs by hand.
 EXEMPT = ("support", "drills", "static", "files")
-CLOCKS = {"sleep", "monotonic", "perf_counter", "monotonic_ns", "perf_counter_ns", "process_time"}
+CLOCKS = {"sleep", "time", "monotonic", "perf_counter", "monotonic_ns", "perf_counter_ns", "process_time"}
 
 
 def default_tier(tree):
@@ -46,13 +46,13 @@ def other_tier(*expressions):
 def clock_calls(source):
     """Return the lines of the default tier of a module that call `time.sleep` or a clock of `time`."""
     tree = ast.parse(source)
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module == "time"]
+    clocks = {f"time.{name}" for name in CLOCKS}
+    clocks |= {name.asname or name.name for node in imports for name in node.names if name.name in CLOCKS}
     return [
         node.lineno
         for node in default_tier(tree)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and ast.unparse(node.func.value) == "time"
-        and (node.func.attr in CLOCKS or node.func.attr == "time")
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in clocks
     ]
 
 
@@ -72,6 +72,7 @@ def test_default_tests_neither_sleep_nor_read_a_clock():
     [
         ("def test_a():\n    time.sleep(1)", [2]),
         ("def test_a():\n    began = time.monotonic()", [2]),
+        ("from time import sleep as wait\n\n\ndef test_a():\n    wait(1)", [5]),
         ("@pytest.mark.slow\ndef test_a():\n    time.sleep(1)", []),
         ("pytestmark = pytest.mark.timing\ndef test_a():\n    time.sleep(1)", []),
         ("class TestA:\n    pytestmark = needs_browser\n    def test_a(self):\n        time.sleep(1)", []),

@@ -24,6 +24,7 @@ from search.models import SourceVersion
 from search.vectors.fill import chunks_without_vector, store_vectors
 from search.vectors.spaces import ensure_live_space
 from tests.support.actors import make_workspace
+from tests.support.database import count_corpus
 
 MARKDOWN = "# Install\n\nRun the installer.\n\n## Linux\n\nUse the package manager.\n"
 
@@ -85,6 +86,7 @@ def committed(blocker: Any, mirrors: Path, write: Callable[[Workspace], object])
         embed(workspace)
         workspace.refresh_from_db()
         node.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=20)
+        count_corpus()
     yield workspace
     with blocker.unblock():
         delete_workspace(the_operator(workspace))

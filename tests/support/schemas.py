@@ -1,10 +1,13 @@
 """Holds what the API answers in tests to the published schemas."""
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import jsonschema
+import pytest
 from referencing import Registry, Resource
+from rest_framework.test import APIClient
 
 from search.wire.schemas import load_schema, schema_names
 
@@ -40,6 +43,18 @@ def check_response(response: Any) -> None:
         name = ANSWERS.get(response.resolver_match.url_name)
         if name is not None:
             validate(name, response.json())
+
+
+def check_responses(monkeypatch: pytest.MonkeyPatch, check: Callable[[Any], None] = check_response) -> None:
+    """Have `check` see every response that the test's clients get, whatever the test looks at."""
+    request = APIClient.request
+
+    def checked(client: APIClient, **options: Any) -> Any:
+        response = request(client, **options)
+        check(response)
+        return response
+
+    monkeypatch.setattr(APIClient, "request", checked)
 
 
 @cache

@@ -13,6 +13,7 @@ from tests.api.mcp.speaking import ERAS, Line, environment
 from tests.integration.search.context.filling import put
 from tests.support.api import committed, forget_acts
 from tests.support.corpus import make_workspace
+from tests.support.stores import stores_in
 
 _NOTE = "# Comets\n\nThe comet was seen above the quay.\n"
 
@@ -41,15 +42,8 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def shelf(django_db_setup, django_db_blocker, folder):
-    from django.conf import settings
-
-    files = {
-        "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {"location": folder / "blobs"},
-    }
-    storages = {**settings.STORAGES, "default": files}
     with (
-        override_settings(STORAGES=storages, KEBAB_MIRROR_DIR=folder / "mirrors", KEBAB_LEG_LIMIT_MS=60_000),
+        override_settings(**stores_in(folder)),
         committed(django_db_blocker, folder / "mirrors", fill) as workspace,
         django_db_blocker.unblock(),
     ):

@@ -57,7 +57,6 @@ def corpus(request, django_db_setup, django_db_blocker, tmp_path_factory):
 @pytest.fixture
 def workspace(db, corpus, settings):
     filled, settings.KEBAB_MIRROR_DIR = corpus
-    settings.KEBAB_LEG_LIMIT_MS = 60_000
     filled.refresh_from_db()
     return filled
 

@@ -41,7 +41,7 @@ class NotingScheduler(SteadyScheduler):
 
 
 @pytest.fixture
-def scheduler(clocks):
+def scheduler(servers, clocks):
     made = NotingScheduler(app, schedule={}, lazy=True)
     made.sent = []
     entries = {name: {"task": name, "schedule": period_s} for name, period_s in _PERIODS_S.items()}

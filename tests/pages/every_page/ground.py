@@ -26,6 +26,7 @@ from tests.pages.every_page.fillings import fill_evaluation, fill_sources, shelv
 from tests.support.actors import person_client
 from tests.support.api import address, embed, forget_acts, run
 from tests.support.samples import content_of
+from tests.support.stores import stores_in
 
 _SLUG = "harbour"
 # What is uploaded, through the pipeline that people's files go through, by the name of its id.
@@ -54,14 +55,8 @@ class Ground:
 @contextmanager
 def prepared_ground(root: Path) -> Iterator[Ground]:
     """Commit the ground, with mirrors and blobs below `root`; what was made goes when the context ends."""
-    files = {
-        "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {"location": root / "blobs"},
-    }
-    limits = {"KEBAB_LEG_LIMIT_MS": 60_000, "KEBAB_SEARCH_STATEMENT_LIMIT_MS": 60_000}
-    storages = {**settings.STORAGES, "default": files}
     known = set(User.objects.values_list("pk", flat=True))
-    with override_settings(KEBAB_MIRROR_DIR=root / "mirrors", STORAGES=storages, **limits):
+    with override_settings(**stores_in(root), KEBAB_SEARCH_STATEMENT_LIMIT_MS=60_000):
         names = {
             _SLUG: "Harbour office",
             f"{_SLUG}-empty": "Harbour archive",

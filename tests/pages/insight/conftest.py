@@ -11,8 +11,7 @@ from tests.support.searching import sync
 
 
 @pytest.fixture
-def workspace(db, mirrors, settings, monkeypatch):
-    settings.KEBAB_LEG_LIMIT_MS = 60_000
+def workspace(db, mirrors, monkeypatch):
     sync_in_this_thread(monkeypatch)
     return make_workspace()
 

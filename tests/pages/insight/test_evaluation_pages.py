@@ -18,8 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def orchard(transactional_db, mirrors, settings):
-    settings.KEBAB_LEG_LIMIT_MS = 60_000
+def orchard(transactional_db, mirrors):
     workspace = make_workspace()
     write(workspace, "apples.md", "the apple harvest in autumn")
     write(workspace, "pears.md", "the pear harvest in late summer")

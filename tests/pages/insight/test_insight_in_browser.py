@@ -17,8 +17,7 @@ PHONE = {"viewport": {"width": 390, "height": 844}}
 
 
 @pytest.fixture
-def orchard(transactional_db, mirrors, settings):
-    settings.KEBAB_LEG_LIMIT_MS = 60_000
+def orchard(transactional_db, mirrors):
     workspace = make_workspace()
     write(workspace, "apples.md", "the apple harvest in autumn")
     workspace.refresh_from_db()

@@ -82,7 +82,6 @@ def synced(django_db_setup, django_db_blocker, tmp_path_factory):
 @pytest.fixture
 def workspace(db, synced, settings):
     settings.KEBAB_MIRROR_DIR = synced.mirrors
-    settings.KEBAB_LEG_LIMIT_MS = 60_000
     synced.workspace.refresh_from_db()
     return synced.workspace
 

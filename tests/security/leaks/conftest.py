@@ -71,5 +71,4 @@ def played(db, setting, settings):
     """The setting for one test, whose writes are undone; no leg of a search is stopped on a busy machine."""
     settings.KEBAB_MIRROR_DIR = setting.mirrors
     settings.STORAGES = setting.storages
-    settings.KEBAB_LEG_LIMIT_MS = 60_000
     return setting

@@ -71,8 +71,7 @@ class Scene:
 
 
 @pytest.fixture(autouse=True)
-def _files(settings, blobs, mirrors, monkeypatch):
-    settings.KEBAB_LEG_LIMIT_MS = 60_000
+def _files(blobs, mirrors, monkeypatch):
     monkeypatch.setattr(events, "_POLL_S", 0.005)
 
 

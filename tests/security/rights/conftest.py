@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.integration.search.engine.conftest import patience, workspace  # noqa: F401 - fixtures
+from tests.integration.search.engine.conftest import workspace  # noqa: F401 - a fixture
 from tests.security.rights.vault import make_vault
 
 

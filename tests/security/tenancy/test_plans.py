@@ -29,7 +29,6 @@ def indexed(transactional_db, settings):
     """A searched workspace beside another, its vectors under an HNSW index."""
     settings.KEBAB_EXACT_SCAN_LIMIT = 100
     settings.KEBAB_PLAN_ONCE = False  # so that the queries are seen as they are
-    settings.KEBAB_LEG_LIMIT_MS = 60_000
     workspace, other = make_workspace(), make_workspace()
     for each in (workspace, other):
         for number in range(4):

@@ -2,11 +2,10 @@
 
 import json
 
-from ingest.connectors.errors import ListingFailed
 from ingest.jobs.report import ingest_report
 from ingest.jobs.request import request_sync
 from search.models import Source
-from tests.support.jobs import counts, failure, fill, indexed, sync, work
+from tests.support.jobs import counts, fill, indexed, sync, work
 from tests.support.schemas import validate
 
 FILES = {"README.md": "read\n", "docs/a.md": "alpha\n", "docs/old/b.md": "beta\n", "docs/CHANGES.md": "new\n"}
@@ -104,15 +103,3 @@ def test_previous_versions_get_their_titles_and_choose_by_their_own_project_file
     assert versions == {"v1": "The first", "": "", "v2": ""}
     assert fresh(source).title == "New"
     assert fresh(source).total_snippets == 5
-
-
-def test_project_file_that_may_not_be_read_fails_the_job(workspace, folder, source, monkeypatch):
-    def refuse(root):
-        raise ListingFailed("kebab.json can't be read: Permission denied.")
-
-    fill(folder, FILES)
-    sync(source)
-    project(folder, excludeFolders=["docs"])
-    monkeypatch.setattr("ingest.connectors.folder_source.read_project_file", refuse)
-    assert "kebab.json" in failure(source)
-    assert len(indexed(workspace)) == 4

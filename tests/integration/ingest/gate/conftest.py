@@ -23,9 +23,8 @@ def embedders(settings):
 
 
 @pytest.fixture
-def zoo(transactional_db, mirrors, settings, embedders):
+def zoo(transactional_db, mirrors, embedders):
     """For each name a document that has it for its heading, and one that mentions it."""
-    settings.KEBAB_LEG_LIMIT_MS = 60_000
     workspace = make_workspace()
     for name in NAMES:
         write(workspace, f"{name}.md", chunk("It lives here with all others of its kind.", heading=name))

@@ -35,7 +35,7 @@ FILLER = "\n\n".join(["They walk and rest and eat and drink in the shade of old 
 @pytest.fixture
 def shelf(transactional_db, mirrors, blobs, settings, embedders):
     """Return a workspace: one document has both words in one chunk, others have one of them often."""
-    settings.KEBAB_LEG_LIMIT_MS, settings.KEBAB_EMBEDDER = 60_000, "none"
+    settings.KEBAB_EMBEDDER = "none"
     workspace = make_workspace()
     texts = {"quokka.md": f"# Animals\n\nThe quokka.\n\n{FILLER}\n\nA numbat.\n"}
     for word in ("quokka", "numbat"):

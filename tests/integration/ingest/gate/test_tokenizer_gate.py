@@ -34,7 +34,7 @@ TEXTS = {
 
 @pytest.fixture
 def shelf(transactional_db, mirrors, blobs, settings, embedders):
-    settings.KEBAB_LEG_LIMIT_MS, settings.KEBAB_EMBEDDER = 60_000, "none"
+    settings.KEBAB_EMBEDDER = "none"
     workspace = make_workspace()
     for path, text in TEXTS.items():
         assert work(upload(workspace, path, text.encode())).state == "succeeded"

@@ -10,6 +10,7 @@ from kebab.admission.turns import Room, Turns
 from kebab.health import probes
 from tests.integration.kebab.admission.callers import LONG, ROOM, App, callers_of
 
+pytestmark = pytest.mark.anyio
 WORKSPACE = uuid.UUID("0b7e3cb6-5a55-4d3f-9a4e-0a5d2f6c1b90")
 SPELLINGS = [
     str(WORKSPACE),
@@ -22,72 +23,60 @@ SPELLINGS = [
 
 
 @pytest.mark.parametrize("form", ["/api/v1/workspaces/{}/search", "/w/{}/search"])
-def test_all_spellings_of_a_workspace_id_take_turns_as_one(form):
-    async def run():
-        app = App()
-        async with callers_of(Gate(app, Turns(ROOM))) as callers:
-            callers.ask(*[form.format(spelling) for spelling in SPELLINGS] * 3)
-            await callers.settle()
-            assert app.n_inside == ROOM.slots_of_one
-            callers.ask(form.format("other"))
-            await callers.settle()
-            assert app.n_inside == ROOM.slots_of_one + 1
-            app.may_begin.set()
-            await callers.end()
-        assert callers.statuses.total() == 3 * len(SPELLINGS) + 1
-
-    asyncio.run(run())
+async def test_all_spellings_of_a_workspace_id_take_turns_as_one(form):
+    app = App()
+    async with callers_of(Gate(app, Turns(ROOM))) as callers:
+        callers.ask(*[form.format(spelling) for spelling in SPELLINGS] * 3)
+        await callers.settle()
+        assert app.n_inside == ROOM.slots_of_one
+        callers.ask(form.format("other"))
+        await callers.settle()
+        assert app.n_inside == ROOM.slots_of_one + 1
+        app.may_begin.set()
+        await callers.end()
+    assert callers.statuses.total() == 3 * len(SPELLINGS) + 1
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/version"), ("POST", "/healthz"), ("GET", "/login")])
-def test_requests_outside_workspaces_take_turns_too(method, path):
-    async def run():
-        app = App()
-        async with callers_of(Gate(app, Turns(ROOM))) as callers:
-            callers.ask(*[path] * 50, method=method)
-            await callers.settle()
-            assert app.n_inside == ROOM.slots_of_one
-            app.may_begin.set()
-            await callers.end()
-        assert app.most["all"] <= ROOM.slots
-        assert callers.statuses == {(path, 200): 50}
-
-    asyncio.run(run())
+async def test_requests_outside_workspaces_take_turns_too(method, path):
+    app = App()
+    async with callers_of(Gate(app, Turns(ROOM))) as callers:
+        callers.ask(*[path] * 50, method=method)
+        await callers.settle()
+        assert app.n_inside == ROOM.slots_of_one
+        app.may_begin.set()
+        await callers.end()
+    assert app.most["all"] <= ROOM.slots
+    assert callers.statuses == {(path, 200): 50}
 
 
 @pytest.mark.parametrize("long_bodies", [None, Turns(ROOM)])
-def test_request_has_no_turn_before_its_short_body_is_there(long_bodies):
-    async def run():
-        app, turns = App(), Turns(ROOM)
-        async with callers_of(Gate(app, turns, long_bodies)) as callers:
-            for parts in [(None,), (b"some of it", None)]:
-                callers.ask(*["/w/a/x"] * 50, parts=parts, headers=[(b"content-length", b"20")])
-            await callers.settle()
-            assert (turns.n_lent, turns.n_waiting) == (0, 0)
-            callers.ask("/w/a/x", parts=(b"all ", b"of it"))
-            await callers.settle()
-            assert (turns.n_lent, app.n_inside) == (1, 1)
-
-    asyncio.run(run())
+async def test_request_has_no_turn_before_its_short_body_is_there(long_bodies):
+    app, turns = App(), Turns(ROOM)
+    async with callers_of(Gate(app, turns, long_bodies)) as callers:
+        for parts in [(None,), (b"some of it", None)]:
+            callers.ask(*["/w/a/x"] * 50, parts=parts, headers=[(b"content-length", b"20")])
+        await callers.settle()
+        assert (turns.n_lent, turns.n_waiting) == (0, 0)
+        callers.ask("/w/a/x", parts=(b"all ", b"of it"))
+        await callers.settle()
+        assert (turns.n_lent, app.n_inside) == (1, 1)
 
 
-def test_long_bodies_take_turns_by_workspace_and_one_too_many_is_429():
-    async def run():
-        app = App()
-        long_bodies = Turns(Room(slots=4, waiting=16, wait_s=0.05))
-        async with callers_of(Gate(app, Turns(ROOM), long_bodies)) as callers:
-            callers.ask(*["/w/a/x"] * 3, headers=LONG)
-            await callers.settle()
-            callers.ask("/w/b/x", headers=LONG)
-            await callers.settle()
-            assert app.inside == {"/w/a/x": 3, "/w/b/x": 1}
-            callers.ask("/w/a/x", headers=LONG)
-            assert await callers.answered(1) == {("/w/a/x", 429): 1}
-            app.may_begin.set()
-            await callers.end()
-        assert long_bodies.n_lent == 0
-
-    asyncio.run(run())
+async def test_long_bodies_take_turns_by_workspace_and_one_too_many_is_429():
+    app = App()
+    long_bodies = Turns(Room(slots=4, waiting=16, wait_s=0.05))
+    async with callers_of(Gate(app, Turns(ROOM), long_bodies)) as callers:
+        callers.ask(*["/w/a/x"] * 3, headers=LONG)
+        await callers.settle()
+        callers.ask("/w/b/x", headers=LONG)
+        await callers.settle()
+        assert app.inside == {"/w/a/x": 3, "/w/b/x": 1}
+        callers.ask("/w/a/x", headers=LONG)
+        assert await callers.answered(1) == {("/w/a/x", 429): 1}
+        app.may_begin.set()
+        await callers.end()
+    assert long_bodies.n_lent == 0
 
 
 WAITING_SEARCHES = [
@@ -148,23 +137,20 @@ def test_uploads_that_wait_have_threads_of_their_own(query, is_waiting):
     assert (asgi._app_of(scope) is asgi._awaiting) is is_waiting
 
 
-def test_lasting_answer_takes_a_turn_until_it_begins():
-    async def run():
-        app, turns = App(lasts=True), Turns(ROOM)
-        async with callers_of(Gate(app, turns, until_begun=True)) as callers:
-            callers.ask(*["/w/a/ask"] * 100)
-            await callers.settle()
-            callers.ask("/w/b/ask")
-            await callers.settle()
-            assert app.inside == {"/w/a/ask": ROOM.slots_of_one, "/w/b/ask": 1}
-            app.may_begin.set()
-            assert await callers.answered(101) == {("/w/a/ask", 200): 100, ("/w/b/ask", 200): 1}
-            assert (turns.n_lent, app.most["all"]) == (0, ROOM.slots_of_one + 1)
-
-    asyncio.run(run())
+async def test_lasting_answer_takes_a_turn_until_it_begins():
+    app, turns = App(lasts=True), Turns(ROOM)
+    async with callers_of(Gate(app, turns, until_begun=True)) as callers:
+        callers.ask(*["/w/a/ask"] * 100)
+        await callers.settle()
+        callers.ask("/w/b/ask")
+        await callers.settle()
+        assert app.inside == {"/w/a/ask": ROOM.slots_of_one, "/w/b/ask": 1}
+        app.may_begin.set()
+        assert await callers.answered(101) == {("/w/a/ask", 200): 100, ("/w/b/ask", 200): 1}
+        assert (turns.n_lent, app.most["all"]) == (0, ROOM.slots_of_one + 1)
 
 
-def test_lasting_answer_has_a_second_turn_and_its_body_passes_both_gates_whole():
+async def test_lasting_answer_has_a_second_turn_and_its_body_passes_both_gates_whole():
     heard = []
 
     async def app(scope, receive, send):
@@ -172,34 +158,28 @@ def test_lasting_answer_has_a_second_turn_and_its_body_passes_both_gates_whole()
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await asyncio.get_running_loop().create_future()
 
-    async def run():
-        held, beginning = HeldBytes(), Turns(ROOM)
-        lasting = Turns(Room(slots=4, waiting=0, wait_s=0.0))
-        gate = Gate(Gate(app, beginning, held=held, until_begun=True), lasting, held=held)
-        async with callers_of(gate) as callers:
-            callers.ask(*["/w/a/ask"] * 4, parts=(b"all ", b"of it"))
-            statuses = await callers.answered(4)
-            assert statuses == {("/w/a/ask", 200): 3, ("/w/a/ask", 503): 1}
-            assert (lasting.n_lent, beginning.n_lent, held.n) == (3, 0, 0)
-        assert (lasting.n_lent, held.n) == (0, 0)
-        assert heard == [{"type": "http.request", "body": b"all of it", "more_body": False}] * 3
-
-    asyncio.run(run())
+    held, beginning = HeldBytes(), Turns(ROOM)
+    lasting = Turns(Room(slots=4, waiting=0, wait_s=0.0))
+    gate = Gate(Gate(app, beginning, held=held, until_begun=True), lasting, held=held)
+    async with callers_of(gate) as callers:
+        callers.ask(*["/w/a/ask"] * 4, parts=(b"all ", b"of it"))
+        statuses = await callers.answered(4)
+        assert statuses == {("/w/a/ask", 200): 3, ("/w/a/ask", 503): 1}
+        assert (lasting.n_lent, beginning.n_lent, held.n) == (3, 0, 0)
+    assert (lasting.n_lent, held.n) == (0, 0)
+    assert heard == [{"type": "http.request", "body": b"all of it", "more_body": False}] * 3
 
 
-def test_failure_before_the_answer_begins_gives_the_turn_back():
+async def test_failure_before_the_answer_begins_gives_the_turn_back():
     async def failing(scope, receive, send):
         raise RuntimeError
 
-    async def run():
-        turns = Turns(ROOM)
-        async with callers_of(Gate(failing, turns, until_begun=True)) as callers:
-            callers.ask("/w/a/ask")
-            with pytest.raises(RuntimeError):
-                await callers.end()
-        assert turns.n_lent == 0
-
-    asyncio.run(run())
+    turns = Turns(ROOM)
+    async with callers_of(Gate(failing, turns, until_begun=True)) as callers:
+        callers.ask("/w/a/ask")
+        with pytest.raises(RuntimeError):
+            await callers.end()
+    assert turns.n_lent == 0
 
 
 def test_probe_passes_no_gate():

@@ -5,6 +5,7 @@ import pytest
 
 from kebab.admission.turns import Gone, Refused, Room, Turns
 
+pytestmark = pytest.mark.anyio
 ROOM = Room(slots=4, waiting=6, wait_s=5.0)
 
 
@@ -90,44 +91,35 @@ def test_slots_go_round_the_workspaces_that_wait():
     assert refused == []
 
 
-def test_waiting_too_long_is_refused_and_frees_the_place():
-    async def run():
-        turns = Turns(Room(slots=1, waiting=1, wait_s=0.01))
-        await turns.take("a")
-        with pytest.raises(Refused):
-            await turns.take("b")
-        assert turns.n_waiting == 0
-        turns.give_back("a")
+async def test_waiting_too_long_is_refused_and_frees_the_place():
+    turns = Turns(Room(slots=1, waiting=1, wait_s=0.01))
+    await turns.take("a")
+    with pytest.raises(Refused):
         await turns.take("b")
-        assert turns.n_lent == 1
-
-    asyncio.run(run())
-
-
-def test_client_that_has_left_takes_no_slot():
-    async def run():
-        turns = Turns(Room(slots=1, waiting=1, wait_s=5.0))
-        await turns.take("a")
-        left = asyncio.get_running_loop().create_future()
-        left.set_result(None)
-        with pytest.raises(Gone):
-            await turns.take("b", lambda: left)
-        turns.give_back("a")
-        assert (turns.n_lent, turns.n_waiting) == (0, 0)
-
-    asyncio.run(run())
+    assert turns.n_waiting == 0
+    turns.give_back("a")
+    await turns.take("b")
+    assert turns.n_lent == 1
 
 
-def test_slot_lent_in_the_moment_of_leaving_is_given_back():
-    async def run():
-        turns = Turns(Room(slots=1, waiting=1, wait_s=5.0))
-        await turns.take("a")
-        waiting = asyncio.create_task(turns.take("b"))
-        await asyncio.sleep(0)
-        turns.give_back("a")
-        waiting.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await waiting
-        assert (turns.n_lent, turns.n_waiting) == (0, 0)
+async def test_client_that_has_left_takes_no_slot():
+    turns = Turns(Room(slots=1, waiting=1, wait_s=5.0))
+    await turns.take("a")
+    left = asyncio.get_running_loop().create_future()
+    left.set_result(None)
+    with pytest.raises(Gone):
+        await turns.take("b", lambda: left)
+    turns.give_back("a")
+    assert (turns.n_lent, turns.n_waiting) == (0, 0)
 
-    asyncio.run(run())
+
+async def test_slot_lent_in_the_moment_of_leaving_is_given_back():
+    turns = Turns(Room(slots=1, waiting=1, wait_s=5.0))
+    await turns.take("a")
+    waiting = asyncio.create_task(turns.take("b"))
+    await asyncio.sleep(0)
+    turns.give_back("a")
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert (turns.n_lent, turns.n_waiting) == (0, 0)

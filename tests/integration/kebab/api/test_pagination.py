@@ -23,7 +23,7 @@ def walk(client, workspace, limit):
         query = f"limit={limit}&cursor={page['next_cursor']}"
 
 
-def test_pages_hold_every_row_once_in_order(workspace):
+def test_pages_hold_every_row_once_in_order(workspace, other_workspace, monkeypatch):
     write_notes(workspace, 7)
     client = token_client(workspace, "search")
     for limit in (1, 3, 7, 8, 200):
@@ -31,24 +31,17 @@ def test_pages_hold_every_row_once_in_order(workspace):
         assert [text for page in pages for text in page] == [str(number) for number in reversed(range(7))]
         assert all(len(page) == limit for page in pages[:-1])
 
-
-def test_rows_of_the_same_time_come_once(workspace, monkeypatch):
-    now = timezone.now()
-    with monkeypatch.context() as one_moment:
-        one_moment.setattr(timezone, "now", lambda: now)
-        write_notes(workspace, 6)
-    pages = list(walk(token_client(workspace, "search"), workspace, 2))
-
-    assert sorted(text for page in pages for text in page) == list("012345")
-
-
-def test_new_rows_neither_repeat_nor_skip_others(workspace):
-    write_notes(workspace, 4)
-    pages = walk(token_client(workspace, "search"), workspace, 2)
+    pages = walk(client, workspace, 5)
     first = next(pages)
-    write_notes(workspace, 3)
+    write_notes(workspace, 3)  # new rows neither repeat nor skip others
+    assert [*first, *(text for page in pages for text in page)] == [str(n) for n in reversed(range(7))]
 
-    assert [*first, *(text for page in pages for text in page)] == ["3", "2", "1", "0"]
+    now = timezone.now()
+    monkeypatch.setattr(timezone, "now", lambda: now)
+    write_notes(other_workspace, 6)
+    monkeypatch.undo()
+    pages = list(walk(token_client(other_workspace, "search"), other_workspace, 2))
+    assert sorted(text for page in pages for text in page) == list("012345")
 
 
 def test_limit_is_from_1_to_200_and_50_by_default(workspace):

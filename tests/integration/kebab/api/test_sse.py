@@ -4,17 +4,10 @@ import pytest
 
 from kebab.api.sse import event_stream, write_event
 
-
-async def read(response, lines):
-    found = []
-    async for line in response.streaming_content:
-        found.append(line)
-        if len(found) == lines:
-            break
-    return found
+pytestmark = pytest.mark.anyio
 
 
-def test_events_are_streamed_without_caching():
+async def test_events_are_streamed_without_caching():
     async def two():
         yield "progress", {"done": 1}
         yield "final", {"text": "a\nb"}
@@ -24,32 +17,29 @@ def test_events_are_streamed_without_caching():
     assert response.headers["Content-Type"] == "text/event-stream"
     assert "no-cache" in response.headers["Cache-Control"]
     assert response.headers["X-Accel-Buffering"] == "no"
-    assert asyncio.run(read(response, 3)) == [
+    assert [line async for line in response.streaming_content] == [
         b'event: progress\ndata: {"done": 1}\n\n',
         b'event: final\ndata: {"text": "a\\nb"}\n\n',
     ]
 
 
-def test_silence_is_filled_with_comments_and_no_event_is_lost():
-    async def silent_until(go):
+async def test_silence_is_filled_with_comments_and_no_event_is_lost():
+    go = asyncio.Event()
+
+    async def silent_until_then():
         await go.wait()
         yield "final", {}
 
-    async def scenario():
-        go = asyncio.Event()
-        stream = aiter(event_stream(silent_until(go), heartbeat_s=0).streaming_content)
-        comments = [await anext(stream), await anext(stream)]
-        go.set()
-        rest = [line async for line in stream]
-        return comments, rest
-
-    comments, rest = asyncio.run(scenario())
+    stream = aiter(event_stream(silent_until_then(), heartbeat_s=0).streaming_content)
+    comments = [await anext(stream), await anext(stream)]
+    go.set()
+    rest = [line async for line in stream]
     assert all(line.startswith(b":") for line in comments)
     assert rest[-1] == b"event: final\ndata: {}\n\n"
 
 
-def test_source_is_closed_when_the_client_leaves():
-    closed = []
+async def test_source_is_closed_when_the_client_leaves():
+    closed = asyncio.Event()
 
     async def endless():
         try:
@@ -57,15 +47,13 @@ def test_source_is_closed_when_the_client_leaves():
                 await asyncio.sleep(3600)
                 yield "never", {}
         finally:
-            closed.append(True)
+            closed.set()
 
-    async def scenario():
-        stream = aiter(event_stream(endless(), heartbeat_s=0).streaming_content)
-        await anext(stream)
-        await stream.aclose()
-
-    asyncio.run(scenario())
-    assert closed == [True]
+    stream = aiter(event_stream(endless(), heartbeat_s=0).streaming_content)
+    await anext(stream)
+    await stream.aclose()
+    async with asyncio.timeout(30):
+        await closed.wait()
 
 
 def test_event_name_cannot_break_out_of_its_line():

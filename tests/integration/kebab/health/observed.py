@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx
-import psutil
 
 from tests.acceptance.client import Client
 from tests.integration.kebab.health.collector import Collector
 from tests.integration.kebab.health.conftest import samples
+from tests.integration.kebab.stack.conftest import family
 from tests.support.stack import Stack
 
 TOKEN = "operators-token-of-the-test"
@@ -54,7 +54,7 @@ class Observed:
     @contextmanager
     def stopped(self, *names: str) -> Iterator[None]:
         """Stop the processes of servers while the block runs."""
-        pids = [pid for name in names for pid in _family(self.stack.pids()[name])]
+        pids = [pid for name in names for pid in family(self.stack.pids()[name])]
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)
         try:
@@ -62,7 +62,3 @@ class Observed:
         finally:
             for pid in reversed(pids):
                 os.kill(pid, signal.SIGCONT)
-
-
-def _family(pid: int) -> list[int]:
-    return [pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))]

@@ -56,7 +56,7 @@ def test_doctor_ends_with_3_when_a_check_failed(only, subtests):
             code, out, _ = run("doctor", "--json")
             assert code == (3 if status == CheckStatus.FAILED else 0)
             document = json.loads(out)
-            assert document["healthy"] is (code == 0)
+            assert (document["schema_version"], document["healthy"]) == ("doctor.v1", code == 0)
             assert document["checks"] == [
                 {"name": "thing", "status": status.value, "detail": "seen", "remedy": "Mend it."}
             ]

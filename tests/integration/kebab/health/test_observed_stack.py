@@ -12,6 +12,7 @@ import pytest
 from tests.acceptance.client import Client
 from tests.integration.kebab.health.collector import Collector
 from tests.integration.kebab.health.observed import TOKEN, Observed
+from tests.integration.search.rerank.stub import running
 from tests.support.paths import ROOT
 from tests.support.stack import Stack, eventually, temporary_directory
 
@@ -39,7 +40,7 @@ _EXPECTED = """
 
 @pytest.fixture(scope="module")
 def observed() -> Iterator[Observed]:
-    with Collector().running() as collector:
+    with running(Collector()) as collector:
         stack = Stack(
             temporary_directory(),
             KEBAB_EMBEDDER="hash",

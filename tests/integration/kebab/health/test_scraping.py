@@ -1,38 +1,28 @@
 from pathlib import Path
 from types import SimpleNamespace
 
-import pytest
-
 from kebab.health import scraping
 from kebab.metrics.exposition import Page
 from kebab.stack.blob_storage import blob_storage
 
 
-@pytest.fixture
-def free(monkeypatch):
-    """Return what writes the metrics of all folders, where each is a disk of its own."""
+def test_free_bytes_of_blobs_are_those_of_their_own_disk_and_a_bucket_has_none(
+    settings, tmp_path, monkeypatch
+):
     disks = {}
 
-    def usage(folder):
+    def usage(folder):  # each folder is a disk of its own
         return SimpleNamespace(free=disks.setdefault(str(folder), 1_000 + len(disks)))
 
-    def told():
+    def text_for(url):
+        settings.STORAGES = {**settings.STORAGES, "default": blob_storage(url, Path("unused"))}
         page = Page()
-        monkeypatch.setattr(scraping, "shutil", SimpleNamespace(disk_usage=usage))
         scraping._write_disks(page)
-        return page.text().decode(), disks
+        return page.text().decode()
 
-    return told
-
-
-def test_free_bytes_of_blobs_are_those_of_their_own_disk(free, settings, tmp_path):
-    settings.STORAGES = {**settings.STORAGES, "default": blob_storage(f"file://{tmp_path}", Path("unused"))}
-    text, disks = free()
-    assert f'kebab_disk_free_bytes{{folder="blobs"}} {disks[str(tmp_path)]}' in text
-
-
-def test_bucket_has_no_disk(free, settings):
-    settings.STORAGES = {**settings.STORAGES, "default": blob_storage("s3://shelf", Path("unused"))}
-    text, _ = free()
-    assert 'folder="data"' in text
-    assert 'folder="blobs"' not in text
+    monkeypatch.setattr(scraping, "shutil", SimpleNamespace(disk_usage=usage))
+    text = text_for(f"file://{tmp_path}")
+    assert f'folder="blobs"}} {disks[str(tmp_path)]}' in text
+    of_a_bucket = text_for("s3://shelf")
+    assert 'folder="data"' in of_a_bucket
+    assert 'folder="blobs"' not in of_a_bucket

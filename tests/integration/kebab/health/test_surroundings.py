@@ -11,31 +11,17 @@ from kebab.stack.models import ProcessRole, StackProcess
 from kebab.tenancy.checks import unwalled_tables
 from kebab.tenancy.owner import owner_connection
 from tests.integration.kebab.keeping.doctor import assert_repaired, results, statuses
+from tests.integration.kebab.stack.databases import create_process
 
 ALL = ["ingest", "mirror", "maintenance", "embed"]
-
-
-def beating(role, *, age_s=0, started_s=600, queues=(), node="a", **fields):
-    return StackProcess.objects.create(
-        node=node,
-        role=role,
-        name=str(role),
-        pid=1,
-        queues=list(queues),
-        started_at=Now() - timedelta(seconds=started_s),
-        heartbeat_at=Now() - timedelta(seconds=age_s),
-        **fields,
-    )
 
 
 @pytest.fixture
 def processes(transactional_db):
     """Create the rows of all processes of one node."""
     hints._redis().delete(*ALL)
-    yield {
-        "worker": beating(ProcessRole.WORKER, queues=ALL),
-        **{str(role): beating(role) for role in (ProcessRole.WEB, ProcessRole.MIRROR, ProcessRole.BEAT)},
-    }
+    others = (ProcessRole.WEB, ProcessRole.MIRROR, ProcessRole.BEAT)
+    yield {"worker": create_process(queues=ALL), **{str(role): create_process(role) for role in others}}
     hints._redis().delete(*ALL)
 
 
@@ -65,7 +51,7 @@ def test_stack_that_has_just_started_or_does_not_run_is_no_failure(processes):
 
 
 def test_rows_of_silent_processes_are_deleted(processes):
-    beating(ProcessRole.WORKER, age_s=60, queues=ALL, node="b")
+    create_process(heartbeat_at=Now() - timedelta(minutes=1), queues=ALL, node="there")
     assert_repaired("processes", bad="warning")
 
 
@@ -77,7 +63,7 @@ def test_worker_that_leaves_its_messages_is_stuck(processes):
 
 def test_several_nodes_with_blobs_of_their_own_are_a_warning(processes, servers):
     assert statuses("configuration") == {"ok"}
-    beating(ProcessRole.WEB, node="b")
+    create_process(ProcessRole.WEB, node="there")
     (found,) = results("configuration")
     assert found.status == CheckStatus.WARNING
 

@@ -1,15 +1,14 @@
 """A workspace with a searchable, embedded document, whose bytes and mirror are the test's own."""
 
 import pytest
-from django.db.models.functions import Now
 
 from ingest import leftover_checks
 from ingest.jobs import hints
 from kebab.people.models import Workspace
-from kebab.stack.models import StackProcess
 from kebab.tenancy.owner import owner_connection
 from search.mirror.files import MirrorFiles
 from search.mirror.sync import sync_mirror
+from tests.integration.kebab.stack.databases import create_process
 from tests.support.corpus import make_workspace
 from tests.support.jobs import embed, upload, work
 
@@ -57,6 +56,4 @@ def past_the_walls(workspace):
 @pytest.fixture
 def worker(transactional_db):
     """Create the row of a worker that shows signs of life."""
-    return StackProcess.objects.create(
-        node="a", role="worker", name="worker", pid=1, queues=[], started_at=Now(), heartbeat_at=Now()
-    )
+    return create_process()

@@ -7,7 +7,7 @@ import shutil
 import signal
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -151,20 +151,16 @@ def test_backup_is_whole_and_private(kept):
 
 
 def test_second_backup_copies_only_new_bytes_and_old_backups_are_removed(kept, tmp_path):
-    kept.folder, before = tmp_path / "others", kept.folder
-    try:
-        first = kept.back_up()
-        kept.put("fresh")
-        second = kept.back_up("--keep", "1")
-        assert (first["copied_blobs"] > 1, second["copied_blobs"]) == (True, 1)
-        assert second["removed"] == [Path(first["path"]).name]
-        assert [str(each.path) for each in backups_in(kept.folder)] == [second["path"]]
-        kept.finish_log()
-        assert (
-            sorted(kept.archive.glob("wal/*"))[0].name <= kept.report["first_wal"]
-        )  # another folder needs it
-    finally:
-        kept.folder = before
+    other = replace(kept, folder=tmp_path / "others")
+    first = other.back_up()
+    kept.put("fresh")
+    second = other.back_up("--keep", "1")
+    assert (first["copied_blobs"] > 1, second["copied_blobs"]) == (True, 1)
+    assert second["removed"] == [Path(first["path"]).name]
+    assert [str(each.path) for each in backups_in(other.folder)] == [second["path"]]
+    kept.finish_log()
+    oldest = min(kept.archive.glob("wal/*"))
+    assert oldest.name <= kept.report["first_wal"]  # another folder needs it
 
 
 def test_killed_backup_is_none_and_the_next_one_cleans_up(kept, tmp_path):
@@ -181,11 +177,7 @@ def test_killed_backup_is_none_and_the_next_one_cleans_up(kept, tmp_path):
     assert backups_in(folder) == []
     with pytest.raises(BackupMissing):
         chosen(folder)
-    kept.folder, before = folder, kept.folder
-    try:
-        kept.back_up()
-    finally:
-        kept.folder = before
+    replace(kept, folder=folder).back_up()
     assert (len(backups_in(folder)), list(folder.glob("*.partial"))) == (1, [])
 
 

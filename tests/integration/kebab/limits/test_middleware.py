@@ -80,8 +80,10 @@ def test_probes_and_static_files_are_not_counted(settings, address):
 
 def test_anonymous_requests_are_limited_by_address(settings, new_address, subtests):
     settings.KEBAB_RATE_LIMIT = "2/minute"
-    client = Client(REMOTE_ADDR=new_address())
+    address = new_address()
+    client = Client(REMOTE_ADDR=address)
     assert [client.get("/login").status_code for _ in range(3)] == [200, 200, 429]
+    assert ask(address, good_token()).status_code == 200  # a token is not held up by strangers
     for path in ("/api/schema/", "/api/docs/", "/api/v1/workspaces", "/api/v1/nowhere"):
         with subtests.test(path=path):
             client = Client(REMOTE_ADDR=new_address())
@@ -90,13 +92,6 @@ def test_anonymous_requests_are_limited_by_address(settings, new_address, subtes
             assert_refused(client.get(path))
             assert_refused(client.get(path, headers={"Authorization": "Basic YTpi"}))
             assert Client(REMOTE_ADDR=new_address()).get(path).status_code == statuses[0]
-
-
-def test_token_is_not_held_up_by_strangers_from_its_address(settings, address):
-    settings.KEBAB_RATE_LIMIT = "1/minute"
-    token, client = good_token(), Client(REMOTE_ADDR=address)
-    assert [client.get("/api/v1/workspaces").status_code for _ in range(2)] == [401, 429]
-    assert ask(address, token).status_code == 200
 
 
 def test_requests_that_reach_no_view_of_the_api_are_limited_too(settings, new_address, subtests):
@@ -130,10 +125,6 @@ def test_openapi_document_is_generated_once(address):
     assert [each.content for each in first] == [each.content for each in again]
     assert first[0].json()["openapi"].startswith("3.1")
     assert first[1].content.startswith(b"openapi: 3.1")
-    assert [each["Content-Type"] for each in first] == [
-        "application/vnd.oai.openapi+json",
-        "application/vnd.oai.openapi",
-    ]
 
 
 def test_request_takes_one_call_of_the_limiter(address):

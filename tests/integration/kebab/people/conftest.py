@@ -1,13 +1,11 @@
-import uuid
-
 import pytest
-from rest_framework.test import APIClient
 
 from kebab.people.groups import create_group
 from kebab.people.models import Role
 from kebab.people.operator import the_operator
 from tests.integration.kebab.people.openapi import check_response
-from tests.support.actors import make_workspace, member_client
+from tests.support.actors import member_client
+from tests.support.schemas import check_responses
 
 
 @pytest.fixture(autouse=True)
@@ -18,24 +16,7 @@ def _test_addresses(settings):
 @pytest.fixture(autouse=True)
 def _responses_are_as_documented(monkeypatch):
     """Hold every answer and every problem of these tests to the OpenAPI document."""
-    request = APIClient.request
-
-    def checked(client, **options):
-        response = request(client, **options)
-        check_response(response)
-        return response
-
-    monkeypatch.setattr(APIClient, "request", checked)
-
-
-@pytest.fixture
-def workspace(db):
-    return make_workspace()
-
-
-@pytest.fixture
-def other_workspace(db):
-    return make_workspace()
+    check_responses(monkeypatch, check_response)
 
 
 @pytest.fixture
@@ -46,8 +27,3 @@ def admin(workspace):
 @pytest.fixture
 def group(workspace):
     return create_group(the_operator(workspace), "staff")
-
-
-@pytest.fixture
-def foreign_and_missing_group(other_workspace):
-    return create_group(the_operator(other_workspace), "staff").pk, uuid.uuid4()

@@ -9,7 +9,7 @@ from kebab.people.audit import acting_from, record_person
 from kebab.people.models import AuditEvent, Role
 from kebab.people.models.audit import AuditIsFinal
 from kebab.people.operator import the_operator
-from tests.support.actors import make_member, member_client, person_client, token_client
+from tests.support.actors import make_member, person_client
 
 
 def path(workspace, query=""):
@@ -29,13 +29,6 @@ def test_admins_read_events_newest_first(admin, workspace, other_workspace):
     assert [row["id"] for row in rows] == [str(event.pk) for event in reversed(acts)]
     assert (rows[0]["actor"], rows[0]["detail"]) == (audit.operator(), {"number": 2})
     assert rows[0]["address"] is None
-
-
-def test_only_admins_and_owners_read_events(workspace):
-    every_scope = token_client(workspace, "search", "ingest", "manage", "ask")
-    for client in (member_client(workspace, Role.EDITOR), member_client(workspace), every_scope):
-        assert client.get(path(workspace)).status_code == 403
-    assert member_client(workspace, Role.OWNER).get(path(workspace)).status_code == 200
 
 
 def test_each_filter_narrows(admin, workspace):
@@ -93,14 +86,13 @@ def test_event_is_never_changed_or_deleted(workspace):
     assert AuditEvent.objects.get().subject == "it"
 
 
-def test_event_outlives_its_workspace(workspace):
-    workspace_id, event = workspace.pk, record(workspace)
-    workspace.delete()
-    assert AuditEvent.objects.get(pk=event.pk).workspace_id == workspace_id
-
-
-def test_event_outside_of_workspaces_is_in_none_of_their_logs(admin, workspace):
+def test_event_outside_of_workspaces_is_in_none_of_their_logs_and_one_outlives_its_workspace(
+    admin, workspace
+):
     record_person("ada@example.org", "sign_in.failed")
     record_person("a" * 400, "sign_in.failed", "b" * 600)
     assert admin.get(path(workspace)).json()["results"] == []
     assert AuditEvent.objects.filter(workspace=None).count() == 2
+    workspace_id, event = workspace.pk, record(workspace)
+    workspace.delete()
+    assert AuditEvent.objects.get(pk=event.pk).workspace_id == workspace_id

@@ -206,12 +206,9 @@ def test_wrong_arguments_are_refused_before_anything_happens(workspace, subtests
     assert not ApiToken.objects.exists()
 
 
-def test_audit_is_listed_for_people_and_programs(workspace, group):
+def test_audit_and_other_things_are_listed(workspace, group):
     (row,) = run_json("list", "audit")["rows"]
     assert (row["action"], row["subject"], row["address"]) == ("group.created", "legal", None)
-    code, out, _ = run("list", "audit")
-    assert code == 0
-    assert f"id: {group.pk}" in out
-    assert re.search(r"\d{4}-\d\d-\d\d \d\d:\d\dZ", out)
+    assert run("list", "audit")[0] == 0
     assert run_json("list", "groups")["rows"][0]["name"] == "legal"
     assert run("list", "members")[0] == Exit.NOTHING

@@ -57,7 +57,10 @@ def test_new_person_gets_an_account_with_a_password(secret):
     assert PASSWORD not in str(list(AuditEvent.objects.values()))
 
 
-def test_existing_account_gets_no_other_password(secret):
+def test_invitation_gives_neither_another_person_nor_a_password_nor_another_role(workspace, secret):
+    with pytest.raises(Forbidden) as refusal:
+        accept_invitation(find_invitation(secret), make_person("eve@example.org"))
+    assert refusal.value.code == "invited_is_another"
     ada = make_person(ADDRESS)
     ada.set_password("her own")
     ada.save()
@@ -66,19 +69,6 @@ def test_existing_account_gets_no_other_password(secret):
     ada.refresh_from_db()
     assert ada.check_password("her own")
     assert not Membership.objects.exists()
-    assert find_invitation(secret) is not None
-
-
-def test_link_is_of_no_use_to_another_person(secret):
-    with pytest.raises(Forbidden) as refusal:
-        accept_invitation(find_invitation(secret), make_person("eve@example.org"))
-    assert refusal.value.code == "invited_is_another"
-    assert not Membership.objects.exists()
-    assert find_invitation(secret) is not None
-
-
-def test_member_who_accepts_keeps_their_role(workspace, secret):
-    ada = make_person(ADDRESS)
     Membership.objects.create(workspace=workspace, user=ada, role=Role.ADMIN)
     assert accept_invitation(find_invitation(secret), ada).role == "admin"
 

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import psutil
 import pytest
+import redis
 
+from kebab.stack.addresses import redis_client_url
 from kebab.stack.paths import runtime_directory
 from tests.support.stack import Stack, eventually
 
@@ -24,6 +26,19 @@ def is_running(pid: int) -> bool:
 def family(pid: int) -> list[int]:
     """Return a process and all its descendants."""
     return [pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))]
+
+
+QUEUE = "queue-of-stack-tests"
+
+
+@pytest.fixture
+def waiting(settings, servers):
+    """Send a message that nobody takes."""
+    with redis.Redis.from_url(redis_client_url(settings.REDIS_URL)) as client:
+        client.delete(QUEUE)
+        client.rpush(QUEUE, "hint")
+        yield
+        client.delete(QUEUE)
 
 
 @pytest.fixture

@@ -1,13 +1,18 @@
-"""Statements on an embedded database, as its owner."""
+"""Embedded servers of other processes, statements on their databases, and rows of processes."""
 
 import os
+import subprocess
+import sys
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import psycopg
 import pytest
+from django.db.models.functions import Now
 
 from kebab.stack.addresses import DATABASE_OWNER, database_url
+from kebab.stack.models import ProcessRole, StackProcess
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root drops to another user")
 
@@ -20,3 +25,28 @@ def ask(data_dir: Path, question: str):
 def do(data_dir: Path, statement: str) -> None:
     with psycopg.connect(database_url(data_dir, role=DATABASE_OWNER)) as connection:
         connection.execute(statement)
+
+
+def start_in_another_process(module: str, server: str, data_dir: Path) -> subprocess.Popen[str]:
+    """Start a process that runs a server until it is killed, and prints the server's pid."""
+    program = (
+        f"import sys, pathlib; from kebab.stack.{module} import {server};"
+        f"server = {server}(pathlib.Path(sys.argv[1])); server.start();"
+        "print(server.pid, flush=True); sys.stdin.read(); server.stop()"
+    )
+    command = [sys.executable, "-c", program, str(data_dir)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def create_process(role: str = ProcessRole.WORKER, **changes: object) -> StackProcess:
+    """Create the row of a process that began ten minutes ago and shows signs of life."""
+    values = {
+        "node": "here",
+        "role": role,
+        "name": str(role),
+        "pid": 1234,
+        "queues": [],
+        "started_at": Now() - timedelta(minutes=10),
+        "heartbeat_at": Now(),
+    }
+    return StackProcess.objects.create(**{**values, **changes})

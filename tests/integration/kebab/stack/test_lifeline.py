@@ -45,20 +45,15 @@ def test_platform_without_ties_gives_the_reason(monkeypatch):
     assert "darwin" in lifeline.die_with_parent(signal.SIGKILL, parent_pid=os.getppid())
 
 
-def test_niceness_and_session_are_the_childs_own(tmp_path):
+def test_child_has_its_niceness_and_session_and_is_not_taken_for_a_living_one_when_it_has_ended(tmp_path):
     child = Child(ChildPlan(name="nap", command=("sleep", "600"), log=tmp_path / "nap.log", nice=5))
     pid = child.spawn()
     try:
+        mark = ProcessMark.of(pid)
+        assert mark.is_alive()
         eventually(lambda: os.getpriority(os.PRIO_PROCESS, pid) == os.nice(0) + 5, "the child is nicer")
         assert os.getsid(pid) == pid
     finally:
         child.kill()
-
-
-def test_ended_process_is_not_taken_for_a_living_one(tmp_path):
-    child = Child(ChildPlan(name="nap", command=("sleep", "600"), log=tmp_path / "nap.log"))
-    mark = ProcessMark.of(child.spawn())
-    assert mark.is_alive()
-    child.kill()
     assert not mark.is_alive()
     assert not ProcessMark(pid=os.getpid(), born=ProcessMark.own().born + 1).is_alive()

@@ -1,13 +1,12 @@
 from datetime import timedelta
 
 import pytest
-import redis
 from django.db.models.functions import Now
-from django.utils import timezone
 
-from kebab.stack.addresses import redis_client_url
-from kebab.stack.models import ProcessRole, StackProcess
+from kebab.stack.models import StackProcess
 from tests.cli.running import run_json
+from tests.integration.kebab.stack.conftest import QUEUE
+from tests.integration.kebab.stack.databases import create_process
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -15,23 +14,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def worker(settings):
     settings.KEBAB_NODE_ID = "here"
-    values = {
-        "node": "here",
-        "role": ProcessRole.WORKER,
-        "name": "worker",
-        "pid": 7,
-        "queues": ["alive-test"],
-    }
-    started = timezone.now() - timedelta(minutes=5)
-    return StackProcess.objects.create(**values, started_at=started, heartbeat_at=timezone.now())
-
-
-@pytest.fixture
-def waiting(settings):
-    with redis.Redis.from_url(redis_client_url(settings.REDIS_URL)) as client:
-        client.rpush("alive-test", "hint")
-        yield
-        client.delete("alive-test")
+    return create_process(queues=[QUEUE])
 
 
 def test_beating_or_unstarted_process_is_alive(worker):
@@ -42,10 +25,7 @@ def test_beating_or_unstarted_process_is_alive(worker):
 def test_silent_worker_is_not_alive_unless_it_has_a_successor(worker):
     StackProcess.objects.update(heartbeat_at=Now() - timedelta(minutes=1))
     assert run_json("alive", "worker", code=3)["complaint"]
-    fresh = timezone.now()
-    StackProcess.objects.create(
-        node="here", role=ProcessRole.WORKER, name="worker", pid=8, started_at=fresh, heartbeat_at=fresh
-    )
+    create_process(pid=8, started_at=Now())
     assert run_json("alive", "worker")["alive"]
 
 

@@ -5,16 +5,15 @@ from django.db.models.functions import Now
 
 from kebab.api.errors import Conflict, NotFound
 from kebab.cli.errors import Exit
-from kebab.stack.models import StackProcess
 from kebab.stack.nodes import forget_node, nodes
 from tests.cli.running import error_of, run_json
+from tests.integration.kebab.stack.databases import create_process
 
 pytestmark = pytest.mark.django_db
 
 
 def process(node, role, age_s=1):
-    fields = {"node": node, "role": role, "name": role, "pid": 1, "started_at": Now()}
-    StackProcess.objects.create(**fields, heartbeat_at=Now() - timedelta(seconds=age_s))
+    create_process(role, node=node, heartbeat_at=Now() - timedelta(seconds=age_s))
 
 
 def test_nodes_are_listed_with_their_processes():

@@ -15,13 +15,12 @@ from kebab.stack.heartbeat import Activity, Heartbeat
 from kebab.stack.models import ProcessRole, StackProcess
 from kebab.stack.own_watch import OwnWatch
 from kebab.stack.watchdog import stuck_workers
-from tests.integration.kebab.stack.conftest import family, is_running
+from tests.integration.kebab.stack.conftest import QUEUE, family, is_running
+from tests.integration.kebab.stack.databases import create_process
 from tests.support.stack import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-QUEUE = "own-watch-test"
-_LONG_AGO = timedelta(minutes=5)
 # A real worker that asks Redis for no message any more, as after a connection that hangs.
 STUCK_WORKER = """
 import sys, django
@@ -40,27 +39,9 @@ call_command("worker", "--name", "stuck", "--queues", sys.argv[2], "--slots", "1
 
 
 @pytest.fixture
-def waiting(settings, servers):
-    """Send a message that nobody takes."""
-    with redis.Redis.from_url(redis_client_url(settings.REDIS_URL)) as client:
-        client.delete(QUEUE)
-        client.rpush(QUEUE, "hint")
-        yield
-        client.delete(QUEUE)
-
-
-@pytest.fixture
 def row(waiting):
     """Create the row of a worker that leaves the message alone."""
-    return StackProcess.objects.create(
-        node="here",
-        role=ProcessRole.WORKER,
-        name="worker",
-        pid=1234,
-        queues=[QUEUE],
-        started_at=timezone.now() - _LONG_AGO,
-        heartbeat_at=timezone.now(),
-    )
+    return create_process(queues=[QUEUE])
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from kebab.stack.addresses import database_url, postgres_socket_folder, redis_socket
 from kebab.stack.errors import PathRefused
-from kebab.stack.paths import DataDirectory, ensure_runtime_directory, make_folder, runtime_directory
+from kebab.stack.paths import DataDirectory, ensure_runtime_directory, runtime_directory
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to someone else")
 
@@ -15,8 +15,16 @@ def mode_of(path: Path) -> int:
     return path.stat().st_mode & 0o7777
 
 
-def test_new_data_directory_is_closed_to_others(data_dir):
-    DataDirectory(data_dir).ensure()
+def test_new_data_directory_is_closed_to_others_whatever_the_umask(data_dir):
+    data_dir.write_text("")
+    with pytest.raises(PathRefused, match=str(data_dir)):
+        DataDirectory(data_dir).ensure()
+    data_dir.unlink()
+    before = os.umask(0o077)
+    try:
+        DataDirectory(data_dir).ensure()
+    finally:
+        os.umask(before)
     assert mode_of(data_dir) == (0o711 if os.geteuid() == 0 else 0o700)
     assert {mode_of(folder) for folder in data_dir.iterdir()} == {0o700}
 
@@ -31,21 +39,6 @@ def test_existing_folders_keep_their_modes(data_dir):
     assert mode_of(data_dir) == 0o750
     assert mode_of(data_dir / "blobs") == 0o755
     assert mode_of(data_dir.parent) == before
-
-
-def test_mode_does_not_depend_on_the_umask(data_dir):
-    before = os.umask(0o077)
-    try:
-        make_folder(data_dir, 0o711)
-    finally:
-        os.umask(before)
-    assert mode_of(data_dir) == 0o711
-
-
-def test_file_in_the_place_of_a_folder_is_refused(data_dir):
-    data_dir.write_text("")
-    with pytest.raises(PathRefused, match=str(data_dir)):
-        DataDirectory(data_dir).ensure()
 
 
 def test_runtime_directory_is_private_remembered_and_not_a_copys(data_dir, tmp_path):

@@ -3,8 +3,6 @@
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -13,48 +11,35 @@ import pytest
 from kebab.stack import postgres_install
 from kebab.stack.postgres import EmbeddedPostgres
 from tests.integration.kebab.stack.conftest import is_running
-from tests.integration.kebab.stack.databases import ask, do, needs_root
+from tests.integration.kebab.stack.databases import ask, do, needs_root, start_in_another_process
 from tests.support.stack import eventually
 
 pytestmark = pytest.mark.slow
 
 
-def start_in_another_process(data_dir: Path) -> subprocess.Popen[str]:
-    program = (
-        "import sys, pathlib; from kebab.stack.postgres import EmbeddedPostgres;"
-        "server = EmbeddedPostgres(pathlib.Path(sys.argv[1])); server.start();"
-        "print(server.pid, flush=True); sys.stdin.read(); server.stop()"
-    )
-    command = [sys.executable, "-c", program, str(data_dir)]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-
-def test_server_of_a_living_process_is_borrowed_and_ends_with_that_process(data_dir):
-    with start_in_another_process(data_dir) as other:
+def test_server_of_a_living_process_is_borrowed_and_an_orphan_is_replaced(data_dir):
+    with start_in_another_process("postgres", "EmbeddedPostgres", data_dir) as other:
         pid = int(other.stdout.readline())
         with EmbeddedPostgres(data_dir) as server:
-            assert server.is_borrowed
-            assert server.pid == pid
+            assert (server.is_borrowed, server.pid) == (True, pid)
             assert ask(data_dir, "SELECT 1") == 1
         assert is_running(pid)
+        os.kill(pid, signal.SIGSTOP)  # it can't obey the kernel's signal, and so outlives its owner
+        other.kill()
+    assert is_running(pid)
+    os.kill(pid, signal.SIGCONT)
+    with EmbeddedPostgres(data_dir) as server:
+        assert not server.is_borrowed
+        assert server.pid != pid
+        assert not is_running(pid)
+        assert ask(data_dir, "SELECT 1") == 1
+
+
+def test_server_ends_with_its_process(data_dir):
+    with start_in_another_process("postgres", "EmbeddedPostgres", data_dir) as other:
+        pid = int(other.stdout.readline())
         other.kill()
     eventually(lambda: not is_running(pid), "the server has ended")
-
-
-def test_orphan_is_replaced(data_dir):
-    """A stopped process cannot obey the kernel's signal, and so outlives its owner."""
-    with start_in_another_process(data_dir) as other:
-        pid = int(other.stdout.readline())
-        os.kill(pid, signal.SIGSTOP)
-        other.kill()
-        other.wait()
-        assert is_running(pid)
-        os.kill(pid, signal.SIGCONT)
-        with EmbeddedPostgres(data_dir) as server:
-            assert not server.is_borrowed
-            assert server.pid != pid
-            assert not is_running(pid)
-            assert ask(data_dir, "SELECT 1") == 1
 
 
 @needs_root

@@ -1,7 +1,5 @@
 import os
 import signal
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from kebab.stack.addresses import redis_client_url, redis_url
 from kebab.stack.errors import ServerMissing
 from kebab.stack.redis import EmbeddedRedis
 from tests.integration.kebab.stack.conftest import is_running
+from tests.integration.kebab.stack.databases import start_in_another_process
 
 
 def client(data_dir: Path, runtime_dir: str = "", db: int = 0) -> redis.Redis:
@@ -73,19 +72,8 @@ def test_celery_sends_over_a_socket_with_capitals_and_blanks(data_dir):
         app.close()
 
 
-_OWNER = """
-import pathlib, sys
-from kebab.stack.redis import EmbeddedRedis
-server = EmbeddedRedis(pathlib.Path(sys.argv[1]))
-server.start()
-print(server.pid, flush=True)
-sys.stdin.read()
-"""
-
-
 def test_server_of_a_living_process_is_borrowed_and_an_orphan_is_replaced(data_dir):
-    command = [sys.executable, "-c", _OWNER, str(data_dir)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as owner:
+    with start_in_another_process("redis", "EmbeddedRedis", data_dir) as owner:
         pid = int(owner.stdout.readline())
         with EmbeddedRedis(data_dir) as server:
             assert (server.is_borrowed, server.pid) == (True, pid)

@@ -28,7 +28,7 @@ class Clock:
         return self.now
 
 
-def test_pause_doubles_to_ten_seconds_and_health_resets_it(monkeypatch):
+def test_next_start_waits_for_a_pause_that_doubles_to_ten_seconds_until_health_resets_it(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(supervised, "time", clock)
     process = Supervised(Ended())
@@ -40,15 +40,7 @@ def test_pause_doubles_to_ten_seconds_and_health_resets_it(monkeypatch):
     process.spawn()
     clock.now += 31
     assert process.note_end() == 0.2
-
-
-def test_end_is_noted_once_and_the_next_start_waits_for_its_time(monkeypatch):
-    clock = Clock()
-    monkeypatch.setattr(supervised, "time", clock)
-    process = Supervised(Ended())
-    process.spawn()
-    assert process.note_end() == 0.2
-    assert process.note_end() is None
+    assert process.note_end() is None  # an end is noted once
     assert not process.is_due()
     clock.now += 0.3
     assert process.is_due()

@@ -33,7 +33,12 @@ def status(verbs) -> dict:
     return json.loads(verbs.run("status", "--json").stdout)
 
 
-def test_stack_serves_restarts_its_processes_and_stops_without_a_trace(verbs):
+def documents(verbs) -> set[str]:
+    done = verbs.run("list", "documents", "--json")
+    return {row["path"] for row in json.loads(done.stdout)["rows"]} if done.returncode == 0 else set()
+
+
+def test_stack_serves_watches_restarts_its_processes_and_stops_without_a_trace(verbs, tmp_path):
     up = verbs.up()
     assert [each.name for each in verbs.state().processes] == _NAMES
     eventually(
@@ -50,7 +55,15 @@ def test_stack_serves_restarts_its_processes_and_stops_without_a_trace(verbs):
     assert prepared.returncode == 0, prepared.stderr
     assert "No stack runs" not in prepared.stderr
 
+    (tmp_path / "first.md").write_text("# First\n")
+    watched = (str(tmp_path), "--workspace", "w", "--create", "--watch", "--no-embed", "--json")
+    done = verbs.run("ingest", *watched)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "second.md").write_text("# Second\n")
+    eventually(lambda: documents(verbs) == {"first.md", "second.md"}, "the new file is found")
     assert_all_come_back(verbs)
+    (tmp_path / "first.md").unlink()
+    eventually(lambda: documents(verbs) == {"second.md"}, "the file that went is forgotten")
     assert_state_waits_for_room(verbs, up)
     pids = family(up.pid)
     up.send_signal(signal.SIGTERM)

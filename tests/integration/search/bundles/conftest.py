@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings as django_settings
 from django.test import override_settings
 
 from kebab.people.models import Workspace
@@ -15,10 +14,11 @@ from search.bundles.export import export_bundle
 from search.bundles.importing import ImportRequest, import_bundle
 from search.bundles.manifest import Manifest
 from tests.integration.search.bundles.factories import fill, rows_of
-from tests.integration.search.bundles.forgeries import write_by_hand
+from tests.integration.search.bundles.forgeries import write_small
 from tests.integration.search.vectors.indexes import drop_indexes
 from tests.support.corpus import make_workspace
 from tests.support.database import empty_tables
+from tests.support.stores import stores_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +42,7 @@ class Trip:
 
 @contextmanager
 def _own_places(folder):
-    blobs = {
-        "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {"location": folder / "blobs"},
-    }
-    storages = {**django_settings.STORAGES, "default": blobs}
-    with override_settings(KEBAB_MIRROR_DIR=folder / "mirrors", STORAGES=storages, KEBAB_LEG_LIMIT_MS=60_000):
+    with override_settings(**stores_in(folder)):
         embedding.forget_queries()
         try:
             yield
@@ -87,19 +82,14 @@ def trip(django_db_setup, django_db_blocker, tmp_path_factory):
 
 
 @pytest.fixture
-def patience(mirrors, blobs, settings):
-    settings.KEBAB_LEG_LIMIT_MS = 60_000
-
-
-@pytest.fixture
-def workspace(transactional_db, patience):
+def workspace(transactional_db, mirrors, blobs):
     """A filled workspace, committed: exports and imports have transactions of their own."""
     yield _filled()
     drop_indexes()
 
 
 @pytest.fixture
-def sample(_sample, transactional_db, patience, tmp_path):
+def sample(_sample, transactional_db, mirrors, blobs, tmp_path):
     """A copy of the sample's file; the database holds no workspace."""
     file = tmp_path / "all.kebab"
     file.write_bytes(_sample.file.read_bytes())
@@ -108,12 +98,15 @@ def sample(_sample, transactional_db, patience, tmp_path):
 
 
 @pytest.fixture(scope="session")
-def _by_hand(tmp_path_factory):
-    return write_by_hand(tmp_path_factory.mktemp("by-hand") / "hand.kebab").read_bytes()
+def _small(django_db_setup, django_db_blocker, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("small")
+    with django_db_blocker.unblock(), _own_places(folder):
+        write_small(make_workspace(slug="small"), folder / "small.kebab")
+    return (folder / "small.kebab").read_bytes()
 
 
 @pytest.fixture
-def file(_by_hand, tmp_path):
-    """A small bundle that was written without a database."""
-    (tmp_path / "hand.kebab").write_bytes(_by_hand)
-    return tmp_path / "hand.kebab"
+def file(_small, tmp_path):
+    """A small bundle; the test needs no database."""
+    (tmp_path / "small.kebab").write_bytes(_small)
+    return tmp_path / "small.kebab"

@@ -1,10 +1,8 @@
-"""A small bundle written without a database, and changes that a forger makes to one."""
+"""A small bundle, and changes that a forger makes to one."""
 
 import json
-import uuid
 import zlib
 from collections.abc import Callable
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,101 +11,27 @@ import apsw
 import numpy as np
 
 from kebab.people.models import Workspace
-from search.analysis import STEMMED, register_tokenizer
-from search.bundles.corpus_rows import chunk_bodies, state_of
-from search.bundles.export import _Export
+from search.analysis import register_tokenizer
+from search.blobs import keep_blob
+from search.bundles.export import export_bundle
 from search.bundles.layout import MAX_ROW_BYTES, SECTIONS, select_of
-from search.bundles.manifest import write_manifest
 from search.bundles.seal import RowDigest, check_ends, index_digest, seal
-from search.bundles.small_rows import Numbers, row_of
 from search.bundles.values import packed_json
-from search.bundles.writing import BundleWriter, compressed, new_bundle
-from search.embedding import configured_embedder, embedded_text
-from search.identifiers import chunk_ids, content_hash, document_id, embed_hash
-from search.mirror.apply import Applier
-from search.models import Chunk, Document, EmbeddingSpace, Source, SourceVersion
+from search.bundles.writing import compressed
+from tests.support.corpus import write
+from tests.support.searching import embed
 
 DOCUMENTS, CHUNKS_OF_EACH = 6, 3
-_AT = datetime(2026, 3, 1, tzinfo=UTC)
-_CONTENT = b"what the documents were made from"
 
 
-def write_by_hand(path: Path) -> Path:
-    """Write a bundle of a few documents and return its path."""
-    embedder = configured_embedder()
-    assert embedder is not None
-    identity = embedder.space
-    workspace = Workspace(slug="by-hand", name="By hand", corpus_id=uuid.UUID(int=5), head_seq=9)
-    source = Source(workspace=workspace, key="docs", kind="upload", library_id="/local/docs", created_at=_AT)
-    version = SourceVersion(workspace=workspace, source=source, created_at=_AT)
-    space = EmbeddingSpace(
-        id=7,
-        workspace=workspace,
-        created_at=_AT,
-        languages=list(identity.languages),
-        **{name: getattr(identity, name) for name in ("model", "revision", "dim")},
-    )
-    with new_bundle(path, STEMMED) as writer:
-        numbers = Numbers()
-        rows = {"workspace": workspace, "sources": source, "versions": version, "spaces": space}
-        for section, row in rows.items():
-            body = packed_json(row_of(section, row, numbers))
-            numbers.note(section, row.pk, writer.add(section, body))
-        chunks = _write_documents(writer, numbers, source, version)
-        chunks.sort(key=lambda chunk: chunk.chunk_id.bytes)
-        vectors = embedder.embed_passages([embedded_text(one.breadcrumb, one.text) for one in chunks])
-        ids = b"".join(chunk.chunk_id.bytes for chunk in chunks)
-        writer.add("vectors", vectors.astype("<f2").tobytes(), ids, 1)
-        writer.add("blobs", compressed(_CONTENT), content_hash(_CONTENT), 1)
-        export = _Export(workspace, writer, lambda *_: None)
-        counts = {"chunks": len(chunks), "vectors": len(chunks), "blobs_missing": 0}
-        write_manifest(writer.connection, export._manifest(counts, export._finish_index(), [space]))
-    return path
-
-
-def _write_documents(
-    writer: BundleWriter, numbers: Numbers, source: Source, version: SourceVersion
-) -> list[Chunk]:
-    applier, written = Applier(writer.connection), []
+def write_small(workspace: Workspace, path: Path) -> None:
+    """Write a few documents of the same bytes into the workspace, and a bundle of it."""
+    kept = keep_blob(workspace.pk, b"what the documents were made from")
     for nth in range(DOCUMENTS):
-        path = f"guides/{nth}.md"
-        document = Document(
-            doc_id=document_id(uuid.UUID(int=5), "docs", "", path),
-            source=source,
-            version=version,
-            path=path,
-            title=f"Guide {nth}",
-            mime="text/markdown",
-            size_bytes=len(_CONTENT),
-            content_hash=content_hash(_CONTENT),
-            parser_version="p1",
-            chunker_version="c1",
-            indexed_at=_AT,
-        )
         texts = [f"The harbour {nth} lies behind lighthouse {place}." for place in range(CHUNKS_OF_EACH)]
-        ids = chunk_ids(document.doc_id, "c1", texts)
-        chunks = [
-            Chunk(
-                chunk_id=chunk_id,
-                ordinal=ordinal,
-                heading_path=["Guide"],
-                breadcrumb="Guide",
-                text=text,
-                source_spans=[{"kind": "line", "start": 1, "end": 2}],
-                token_count=7,
-                embed_hash=embed_hash("Guide", text),
-            )
-            for ordinal, (chunk_id, text) in enumerate(zip(ids, texts, strict=True))
-        ]
-        number = writer.add(
-            "documents", packed_json(row_of("documents", document, numbers)), document.doc_id.hex
-        )
-        for body in chunk_bodies(chunks):
-            writer.add("chunks", compressed(body), number)
-        applier.upsert(state_of(document, chunks))
-        written += chunks
-    applier.finish()
-    return written
+        write(workspace, f"guides/{nth}.md", *texts, title=f"Guide {nth}", content_hash=kept)
+    embed(workspace)
+    export_bundle(workspace, path)
 
 
 def forge(path: Path, change: Callable[[apsw.Connection], object], **manifest: Any) -> Path:

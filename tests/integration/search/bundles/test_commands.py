@@ -24,14 +24,6 @@ def test_export_and_import_report_the_same_counts(workspace, tmp_path):
     assert Workspace.objects.filter(pk=made["id"], slug="elsewhere").exists()
 
 
-def test_export_shows_people_counts_and_progress(workspace, tmp_path):
-    code, out, err = run("export", str(tmp_path / "out.kebab"), "--workspace", workspace.slug)
-
-    assert code == 0
-    assert "13 documents" in out
-    assert "13/13" in err
-
-
 def test_refusals_have_their_codes(workspace, tmp_path):
     file = tmp_path / "out.kebab"
     run_json("export", str(file), "--workspace", workspace.slug)
@@ -57,17 +49,12 @@ def test_refusals_have_their_codes(workspace, tmp_path):
     assert not Workspace.objects.filter(slug="fresh").exists()
 
 
-def test_search_in_a_bundle_prints_its_hits(file):
+def test_search_in_a_bundle_prints_its_hits_or_ends_with_one(file):
     result = run_json("search", "harbour lighthouse", "--bundle", str(file))
-
     assert result["schema_version"] == "search_response.v1"
     assert (result["degraded"], len(result["hits"])) == ([], 10)
     assert all(hit["citation"]["uri"].startswith("guides/") for hit in result["hits"])
-
-
-def test_search_in_a_bundle_without_a_hit_ends_with_one(file):
-    code, _, err = run("search", "zebra", "--mode", "lexical", "--bundle", str(file))
-    assert (code, "by-hand" in err) == (1, True)
+    assert run("search", "zebra", "--mode", "lexical", "--bundle", str(file))[0] == 1
 
 
 def test_options_and_files_that_do_not_fit_are_refused(file):

@@ -98,21 +98,6 @@ def test_kill_after_the_commit_leaves_all_of_it(sample, begin):
         bring_in(sample)
 
 
-def test_large_import_that_was_killed_gets_its_index_from_the_next(sample, begin, settings):
-    settings.KEBAB_EXACT_SCAN_LIMIT = 10
-    killed = begin(KEBAB_FAILPOINT="import_committed", KEBAB_EXACT_SCAN_LIMIT="10")
-    assert ended(killed) == -signal.SIGKILL
-    space = EmbeddingSpace.objects.get(workspace__slug="elsewhere")
-    assert not space.is_indexed
-
-    again = bring_in(sample)
-
-    space.refresh_from_db()
-    assert (again.was_finished, space.is_indexed) == (True, True)
-    with pytest.raises(Conflict):
-        bring_in(sample)
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_kill_at_any_moment_leaves_all_or_nothing(sample, begin, seed):
     chance = random.Random(seed)

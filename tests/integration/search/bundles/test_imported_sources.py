@@ -1,7 +1,5 @@
 """Sources of an import that read folders are read on here only where that is allowed."""
 
-import json
-
 import pytest
 
 from ingest.connectors.git.address import file_url, read_address, repository_url
@@ -9,7 +7,7 @@ from ingest.jobs.request import request_sync
 from search.bundles.importing import ImportRequest, import_bundle
 from search.bundles.source_rows import source_fields
 from search.models import Source
-from tests.integration.search.bundles.forgeries import forge
+from tests.integration.search.bundles.forgeries import forge, put_fields
 from tests.support.jobs import indexed, work
 
 
@@ -25,20 +23,10 @@ def row(kind, **config):
     return {"kind": kind, "config": config, "state": "pending", "last_indexed_at": None}
 
 
-def restate(path):
-    """Have the first source read a folder, every five minutes."""
-
-    def change(sqlite):
-        (body,) = sqlite.execute("SELECT body FROM bundle_sources WHERE number = 1").fetchone()
-        fields = {"kind": "folder", "config": {"path": str(path)}, "sync_every_minutes": 5}
-        changed = json.dumps({**json.loads(body), **fields}).encode()
-        sqlite.execute("UPDATE bundle_sources SET body = ? WHERE number = 1", (changed,))
-
-    return change
-
-
 def imported_source(file, path, slug):
-    made = import_bundle(ImportRequest(file=forge(file, restate(path)), slug=slug))
+    """Import the bundle, whose first source reads a folder every five minutes."""
+    change = put_fields("sources", kind="folder", config={"path": str(path)}, sync_every_minutes=5)
+    made = import_bundle(ImportRequest(file=forge(file, change), slug=slug))
     return made, Source.objects.get(workspace=made.workspace, key="docs")
 
 

@@ -37,27 +37,20 @@ WRONG_MANIFESTS = [
 ]
 
 
-def test_missing_file_and_folder_are_unreadable(tmp_path):
+def test_folders_and_files_of_other_kinds_are_refused(tmp_path, subtests):
     for path in (tmp_path / "none.kebab", tmp_path):
-        with pytest.raises(BundleUnreadable):
+        with subtests.test(path=path), pytest.raises(BundleUnreadable):
             BundleReader(path)
-
-
-def test_files_of_other_kinds_are_refused(tmp_path, subtests):
     for number, content in enumerate(OTHER_FILES):
         path = tmp_path / str(number)
         path.write_bytes(content)
         with subtests.test(content=content[:20]), pytest.raises((NotABundle, BundleDamaged)):
             BundleReader(path)
-
-
-def test_another_database_is_refused(tmp_path):
     other = sqlite3.connect(tmp_path / "other.db")
     other.execute("CREATE TABLE notes (words TEXT)")
     other.close()
     seal(tmp_path / "other.db")
-
-    with pytest.raises(NotABundle):
+    with subtests.test("another database"), pytest.raises(NotABundle):
         BundleReader(tmp_path / "other.db")
 
 

@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 
 from kebab.people.reader import OPERATOR
+from search import embedding
 from search.bundles import index as bundle_index
 from search.bundles.searching import SearchableBundle
 from search.engine import search
@@ -105,33 +106,20 @@ def test_cap_cutoff_and_suggestion_are_the_same(both):
     assert still.did_you_mean == live.did_you_mean == "lighthouse"
 
 
-def test_explanation_has_both_legs(searchable):
-    explained = searchable.search(SearchQuery(text="ferry", explain=True)).explain
-    assert explained["legs"].keys() >= {"lexical", "vector"}
-
-
-def test_without_the_embedder_the_lexical_leg_answers_and_says_so(searchable, embedder_none):
-    result = searchable.search(SearchQuery(text="ferry"))
+def test_lexical_leg_answers_alone_for_another_model_and_without_an_embedder(searchable, settings):
+    query = SearchQuery(text="ferry", explain=True)
+    assert searchable.search(query).explain["legs"].keys() >= {"lexical", "vector"}
+    corpus = searchable._corpus
+    corpus.space = dataclasses.replace(corpus.space, model="another")
+    result = searchable.search(query)
     assert (result.degraded, bool(result.hits)) == (("vector",), True)
-
-
-@pytest.fixture
-def embedder_none(settings):
-    from search import embedding
+    assert "another" in result.warnings[0]
 
     settings.KEBAB_EMBEDDER = "none"
     embedding.forget_queries()
-    yield
+    result = searchable.search(query)
     embedding.forget_queries()
-
-
-def test_vectors_of_another_model_are_left_out(searchable):
-    corpus = searchable._corpus
-    corpus.space = dataclasses.replace(corpus.space, model="another")
-    result = searchable.search(SearchQuery(text="ferry"))
-
     assert (result.degraded, bool(result.hits)) == (("vector",), True)
-    assert "another" in result.warnings[0]
 
 
 def test_index_of_another_release_is_rebuilt(trip, monkeypatch):

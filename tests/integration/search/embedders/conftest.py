@@ -26,9 +26,8 @@ def embedders(settings):
 
 
 @pytest.fixture
-def workspace(transactional_db, mirrors, settings, embedders):
+def workspace(transactional_db, mirrors, embedders):
     """A workspace that other threads and processes see."""
-    settings.KEBAB_LEG_LIMIT_MS = 60_000
     yield make_workspace()
     finish_syncs()
     drop_indexes()

@@ -5,7 +5,6 @@ import json
 import math
 import struct
 from collections.abc import Callable
-from itertools import repeat
 from typing import Any
 
 from search.embedders.hashing import HashEmbedder
@@ -123,9 +122,3 @@ GARBAGE: dict[str, Behaviour] = {
     "empty": lambda exchange: exchange.reply(b""),
     "deep": lambda exchange: exchange.reply(b"[" * 100_000),
 }
-
-
-def drip_body(exchange: Exchange) -> None:
-    """Send white space, byte by byte and for ever."""
-    exchange.begin(10_000_000)
-    exchange.drip(repeat(b" "))

@@ -95,13 +95,7 @@ def test_a_choice_that_is_no_longer_allowed_counts_for_nothing(filled, embedders
     assert ask(chosen, "apple", Mode.HYBRID).degraded == ()
 
 
-def test_an_embedder_that_can_not_be_made_costs_the_vectors_not_the_search(filled, embedders):
-    embedders("openai:no-dimension-known")
-    result = ask(filled, "apple", Mode.HYBRID)
-    assert (result.degraded, len(result.hits), len(result.warnings)) == (("vector",), 1, 1)
-
-
-def test_a_dead_endpoint_costs_the_vectors_not_the_search(workspace, embedders):
+def test_embedder_that_is_dead_or_cannot_be_made_costs_the_vectors_not_the_search(workspace, embedders):
     write(workspace, "a.md", "apple")
     sync(workspace)
     with serving(well) as stub:
@@ -111,6 +105,9 @@ def test_a_dead_endpoint_costs_the_vectors_not_the_search(workspace, embedders):
         stub.behaviour = raw(b"{}", status=503)
         result = ask(workspace, "another question", Mode.HYBRID)
     assert result.degraded == ("vector",)
+    embedders("openai:no-dimension-known")
+    result = ask(workspace, "apple", Mode.HYBRID)
+    assert (result.degraded, len(result.hits), len(result.warnings)) == (("vector",), 1, 1)
 
 
 def test_spaces_that_differ_in_prefixes_alone_have_names_of_their_own(filled):

@@ -96,6 +96,19 @@ def test_the_address_and_the_verb_say_the_same_at_every_step(client, workspace):
     assert "reembed switch" in both()["building"]["held"]
     verb("switch")
     assert both()["retired"][0]["live_until"] is not None
+    verb("rollback")
+    back = both()
+    assert (back["live"]["embedder"], back["retired"][0]["embedder"]) == (FIRST, SECOND)
+    verb("retire", str(back["retired"][0]["id"]))
+    work_off()
+    assert both()["retired"] == []
+    acts = AuditEvent.objects.filter(workspace=workspace, actor=operator()).order_by("at")
+    assert list(acts.values_list("action", flat=True)) == [
+        "embedding.building",
+        "embedding.switched",
+        "embedding.rolled_back",
+        "embedding.retired",
+    ]
 
 
 def test_a_job_that_waits_says_for_what(client, filled, monkeypatch):
@@ -165,22 +178,6 @@ def test_only_who_manages_a_workspace_changes_its_model(filled):
         for tail in ("switch", "rollback"):
             assert reader.post(address(filled, f"/embedding/{tail}")).status_code == 403
         assert reader.delete(address(filled, f"/embedding/spaces/{space.pk}")).status_code == 403
-
-
-def test_command_changes_the_model_goes_back_and_retires(filled):
-    of = ("--workspace", filled.slug)
-    begun = verb(*of, "--embedder", SECOND, "--no-wait")
-    assert (begun["schema_version"], begun["building"]["embedder"]) == ("embedding.v1", SECOND)
-    work_off()
-    back = verb("rollback", *of)
-    assert (back["live"]["embedder"], back["retired"][0]["embedder"]) == (FIRST, SECOND)
-    verb("retire", str(back["retired"][0]["id"]), *of)
-    assert {job.requested_by for job in Job.objects.all()} >= {operator()}
-    work_off()
-    assert verb("status", *of)["retired"] == []
-    acts = AuditEvent.objects.filter(workspace=filled, actor=operator()).order_by("at")
-    expected = ["embedding.building", "embedding.rolled_back", "embedding.retired"]
-    assert list(acts.values_list("action", flat=True)) == expected
 
 
 def test_the_verb_refuses_as_the_address_does(filled):

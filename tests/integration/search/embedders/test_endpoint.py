@@ -18,7 +18,6 @@ from tests.integration.search.embedders.endpoints import (
     DIM,
     GARBAGE,
     after_a_good_start,
-    drip_body,
     in_base64,
     in_turn,
     item,
@@ -31,6 +30,7 @@ from tests.integration.search.embedders.endpoints import (
 from tests.integration.search.rerank.behaviours import (
     die_before_the_answer,
     die_mid_body,
+    drip_body,
     flood,
     hang,
     raw,
@@ -75,9 +75,9 @@ def embedder_at():
     """Make an embedder of a stub."""
     made = []
 
-    def make(stub, *options, model="m", threads=1, **endpoints):
+    def make(stub, *options, model="m", dim=DIM, threads=1, **endpoints):
         url = stub if isinstance(stub, str) else stub.url.removesuffix("/rerank") + "/v1"
-        text = "&".join([f"openai:{model}?url={url}", f"dim={DIM}", *options])
+        text = "&".join([f"openai:{model}?url={url}", f"dim={dim}", *options])
         made.append(make_endpoint_embedder(parse_spec(text), Endpoints(**endpoints), threads=threads))
         return made[-1]
 
@@ -110,13 +110,8 @@ def test_the_request_is_the_protocols(embedder_at):
         {"model": "m", "input": ["say: a", "say: b"], "encoding_format": "float"},
         {"model": "m", "input": ["ask: a"], "encoding_format": "base64"},
     ]
-
-
-def test_a_model_that_can_give_fewer_components_is_asked_for_them():
-    with serving(well) as stub:
-        url = stub.url.removesuffix("/rerank")
-        spec = parse_spec(f"openai:text-embedding-3-small?url={url}&dim={DIM}")
-        make_endpoint_embedder(spec, Endpoints(), threads=1).embed_query("a")
+    with serving(well) as stub:  # this model can give fewer components
+        embedder_at(stub, model="text-embedding-3-small").embed_query("a")
     assert stub.requests[0]["dimensions"] == DIM
 
 
@@ -126,18 +121,9 @@ def test_texts_go_in_batches_by_their_number_and_their_tokens(embedder_at):
         embedder.embed_passages(["a"] * 10)
         embedder.embed_passages(["b" * 120] * 5)
     assert [len(sent["input"]) for sent in stub.requests] == [1, 4, 4, 2, 2, 2, 1]
-
-
-def test_many_batches_are_asked_for_at_once(embedder_at):
     texts = [f"text {n}" for n in range(50)]
     with serving(well) as stub:
         assert close_to(embedder_at(stub, "batch=3", threads=4).embed_passages(texts), texts)
-
-
-def test_nothing_is_asked_for_no_text(embedder_at):
-    with serving(well) as stub:
-        assert embedder_at(stub).embed_passages([]).shape == (0, DIM)
-    assert stub.requests == []
 
 
 def test_the_key_goes_to_its_own_endpoint_alone(embedder_at):
@@ -145,8 +131,7 @@ def test_the_key_goes_to_its_own_endpoint_alone(embedder_at):
     with serving(well) as stub:
         embedder_at(stub, "key=tei", api_keys=keys).embed_query("a")
         embedder_at(stub, api_keys=keys).embed_query("a")
-        url = stub.url.removesuffix("/rerank")
-        spec = parse_spec(f"openai:m?dim={DIM}")
+        url, spec = stub.url.removesuffix("/rerank"), parse_spec(f"openai:m?dim={DIM}")
         make_endpoint_embedder(spec, Endpoints(url=url, api_keys=keys), threads=1).embed_query("a")
     sent = [headers.get("authorization") for headers in stub.headers]
     assert sent == [f"Bearer {KEY}", None, "Bearer default-key"]
@@ -190,17 +175,14 @@ def test_garbage_is_refused_on_every_call(embedder_at, pause, subtests):
         vectors_of({"data": [item(0), item(0)]}, count=2, dim=DIM)
 
 
-@pytest.mark.parametrize(
-    "how", [well, after_a_good_start(items(lambda n: {"index": n, "embedding": [1.0] * 3}))]
-)
-def test_another_dimension_than_was_said_is_a_lasting_fault(embedder_at, how):
-    with serving(how) as stub:
-        url = stub.url.removesuffix("/rerank")
-        dim = DIM if how is not well else 9
-        embedder = make_endpoint_embedder(parse_spec(f"openai:m?url={url}&dim={dim}"), Endpoints(), threads=1)
-        with pytest.raises(EmbedderUnavailable, match=rf"not {dim}\D.*\?dim=\d+") as caught:
-            embedder.embed_passages(["a"])
-    assert caught.value.is_lasting
+def test_another_dimension_than_was_said_is_a_lasting_fault(embedder_at):
+    later = after_a_good_start(items(lambda n: {"index": n, "embedding": [1.0] * 3}))
+    for how, dim in ((well, 9), (later, DIM)):
+        with serving(how) as stub:
+            embedder = embedder_at(stub, dim=dim)
+            with pytest.raises(EmbedderUnavailable, match=rf"not {dim}\D.*\?dim=\d+") as caught:
+                embedder.embed_passages(["a"])
+        assert caught.value.is_lasting
 
 
 def test_passing_failures_are_tried_again_and_lasting_ones_are_not(embedder_at, pause, subtests):
@@ -213,19 +195,14 @@ def test_passing_failures_are_tried_again_and_lasting_ones_are_not(embedder_at, 
             assert (len(stub.requests) > 1) is not is_lasting
 
 
-def test_a_failure_that_passes_costs_growing_waits_with_jitter(embedder_at, pause):
-    boom = raw(b"{}", status=500)
-    with serving(in_turn(boom, boom, boom, well)) as stub:
+def test_passing_failures_cost_growing_waits_with_jitter_or_what_a_rate_limit_says(embedder_at, pause):
+    boom, limit = raw(b"{}", status=500), raw(b"{}", status=429, **{"Retry-After": "4"})
+    with serving(in_turn(boom, boom, boom, limit, well)) as stub:
         assert close_to(embedder_at(stub).embed_passages(["a"]), ["a"])
-    assert len(stub.requests) == 5
-    assert [0.25 * 2**n <= wait <= 0.5 * 2**n for n, wait in enumerate(pause.waits)] == [True] * 3
-
-
-def test_a_rate_limit_is_kept(embedder_at, pause):
-    limit = raw(b"{}", status=429, **{"Retry-After": "4"})
-    with serving(in_turn(limit, well)) as stub:
-        assert close_to(embedder_at(stub).embed_passages(["a"]), ["a"])
-    assert pause.waits == [4.0]
+    assert len(stub.requests) == 6
+    *waits, limited = pause.waits
+    assert [0.25 * 2**n <= wait <= 0.5 * 2**n for n, wait in enumerate(waits)] == [True] * 3
+    assert limited == 4.0
 
 
 def test_long_rate_limit_is_left_to_the_caller(embedder_at, pause):
@@ -247,27 +224,22 @@ def test_refused_text_is_embedded_by_its_beginning_and_costs_the_others_nothing(
         with serving(refusing(lambda text: len(text) > 300, status)) as stub:
             vectors = embedder_at(stub).embed_passages(texts)
         assert close_to(vectors, ["short", "l" * 250, "words"])
-
-
-def test_a_text_that_is_refused_at_any_length_is_a_lasting_fault(embedder_at, pause):
     with (
-        serving(refusing(lambda text: "bad" in text)) as stub,
+        serving(refusing(lambda text: "bad" in text)) as stub,  # at any length
         pytest.raises(EmbedderUnavailable, match="400") as caught,
     ):
         embedder_at(stub).embed_passages(["good", "bad " * 100])
     assert caught.value.is_lasting
 
 
-def test_a_longer_text_than_the_model_reads_is_cut(embedder_at):
+def test_any_text_can_be_sent_and_a_long_one_is_cut(embedder_at):
     with serving(well) as stub:
-        embedder_at(stub, "max_tokens=16").embed_passages(["a" * 100_000])
-    assert len(stub.requests[-1]["input"][0]) == 16 * 16
-
-
-def test_any_text_can_be_sent(embedder_at):
-    with serving(well) as stub:
+        assert embedder_at(stub).embed_passages([]).shape == (0, DIM)
+        assert stub.requests == []
         for text in ("", "\x00", "\ud800", "部署"):
             assert embedder_at(stub).embed_passages([text]).shape == (1, DIM)
+        embedder_at(stub, "max_tokens=16").embed_passages(["a" * 100_000])
+    assert len(stub.requests[-1]["input"][0]) == 16 * 16
 
 
 @pytest.mark.parametrize("behaviour", [hang, drip_body])

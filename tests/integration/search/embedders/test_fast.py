@@ -4,7 +4,6 @@ import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,10 +20,10 @@ _names = count(1)
 def tiny(tmp_path):
     """Make an embedder of the tiny model; fastembed keeps names for the life of the process."""
 
-    def make(*options, folder=None, threads=2):
-        folder = folder or make_embedding_model(tmp_path / "tiny")
+    def make(*options):
+        folder = make_embedding_model(tmp_path / "tiny")
         text = "&".join([f"fastembed:acme/tiny-{next(_names)}?folder={folder}", f"dim={DIM}", *options])
-        return make_embedder(text, models_dir=tmp_path / "models", threads=threads)
+        return make_embedder(text, models_dir=tmp_path / "models", threads=2)
 
     return make
 
@@ -51,69 +50,43 @@ def test_prefixes_are_put_before_queries_and_passages(tiny):
     assert (embedder.space.query_prefix, embedder.space.passage_prefix) == ("guide ", "alpha beta ")
 
 
-def test_a_vector_does_not_depend_on_what_is_embedded_beside_it(tiny):
-    embedder = tiny()
+def test_any_text_has_a_vector_which_depends_on_nothing_else_and_a_long_one_is_cut(tiny):
+    embedder = tiny("max_tokens=16")
     alone = embedder.embed_passages(["apple"])[0]
     beside = embedder.embed_passages(["banana " * 30, "apple", ""])[1]
     assert (alone == beside).all()
-
-
-def test_a_longer_text_than_the_model_may_read_is_cut(tiny):
-    embedder = tiny("max_tokens=16")
-    embedder.embed_query("apple")
+    for text in ("", "\ud800", "\x00", "部署"):
+        assert np.linalg.norm(embedder.embed_query(text)) == pytest.approx(1, abs=1e-5)
     long = embedder.embed_query("apple " * 14 + "banana " * 30)
     assert np.allclose(long, mean_of(*["apple"] * 14), atol=1e-5)
     assert embedder.max_tokens == 16
 
 
-def test_any_text_has_a_vector(tiny):
-    embedder = tiny()
-    for text in ("", "\ud800", "\x00", "部署"):
-        assert np.linalg.norm(embedder.embed_query(text)) == pytest.approx(1, abs=1e-5)
-
-
-def test_its_identity_is_known_before_it_is_loaded_and_names_what_it_is_made_of(tiny):
+def test_its_identity_is_known_before_it_is_loaded_and_names_what_it_is_made_of(tiny, tmp_path):
     embedder = tiny("languages=en,de")
     assert embedder._model is None
     assert embedder.space.model.startswith("acme/tiny-")
     assert embedder.space.revision.endswith("/onnx/model.onnx")
     assert (embedder.space.dim, embedder.space.languages) == (DIM, ("en", "de"))
 
-
-def test_a_model_that_fastembed_knows_needs_nothing_said_of_it(tmp_path):
-    embedder = make_embedder("fastembed:baai/BGE-small-en-v1.5", models_dir=tmp_path, threads=1)
-    assert (embedder.space.model, embedder.space.dim) == ("BAAI/bge-small-en-v1.5", 384)
-    assert embedder.space.query_prefix.startswith("Represent this sentence")
-    assert embedder.space.languages == ("en",)
+    known = make_embedder("fastembed:baai/BGE-small-en-v1.5", models_dir=tmp_path, threads=1).space
+    assert (known.model, known.dim, known.languages) == ("BAAI/bge-small-en-v1.5", 384, ("en",))
+    assert known.query_prefix.startswith("Represent this sentence")
 
 
-def test_model_that_is_not_there_is_a_lasting_fault(tmp_path):
-    for text, said in [
-        ("fastembed:acme/unknown", "acme/unknown"),
-        ("fastembed:acme/unknown?folder=/nowhere&dim=3", "onnx/model.onnx"),
-        ("fastembed:acme/unknown?folder=/nowhere", "dim=NUMBER"),
+def test_model_that_is_missing_broken_or_of_another_dimension_is_refused(tiny, tmp_path):
+    other, broken = (make_embedding_model(tmp_path / name) for name in ("other", "broken"))
+    (broken / "onnx/model.onnx").write_bytes(b"no graph")
+    for text, said, is_lasting in [
+        ("acme/unknown", "acme/unknown", True),
+        ("acme/unknown?folder=/nowhere&dim=3", "onnx/model.onnx", True),
+        ("acme/unknown?folder=/nowhere", "dim=NUMBER", True),
+        (f"acme/tiny-{next(_names)}?folder={other}&dim=13", "13 components", True),
+        (f"acme/tiny-{next(_names)}?folder={broken}&dim={DIM}", "InvalidProtobuf", False),
     ]:
         with pytest.raises(EmbedderUnavailable, match=said) as caught:
-            make_embedder(text, models_dir=tmp_path, threads=1)
-        assert caught.value.is_lasting
-
-
-def test_another_dimension_than_was_said_is_a_lasting_fault(tiny, tmp_path):
-    embedder = make_embedder(
-        f"fastembed:acme/tiny-{next(_names)}?folder={make_embedding_model(tmp_path / 'm')}&dim=13",
-        models_dir=tmp_path,
-        threads=1,
-    )
-    with pytest.raises(EmbedderUnavailable, match="13 components") as caught:
-        embedder.embed_query("apple")
-    assert caught.value.is_lasting
-
-
-def test_files_that_can_not_be_read_are_told(tiny, tmp_path):
-    folder = make_embedding_model(tmp_path / "broken")
-    Path(folder, "onnx/model.onnx").write_bytes(b"no graph")
-    with pytest.raises(EmbedderUnavailable, match="InvalidProtobuf"):
-        tiny(folder=folder).embed_query("apple")
+            make_embedder(f"fastembed:{text}", models_dir=tmp_path, threads=1).embed_query("apple")
+        assert caught.value.is_lasting is is_lasting
 
 
 @pytest.fixture

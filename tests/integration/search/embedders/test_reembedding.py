@@ -87,22 +87,18 @@ def test_equal_texts_are_embedded_once_in_each_space(workspace, embedded):
     assert ChunkVector.objects.count() == 2 * 204
 
 
-def test_a_space_that_is_complete_does_not_go_live_when_it_is_to_wait(filled):
+def test_space_goes_live_when_it_is_complete_and_not_held(filled):
     begin_reembedding(filled, embedder=SECOND, hold=True)
+    with pytest.raises(SpaceConflict, match="vector"):
+        switch_spaces(filled)
+    switch_when_complete(filled)
+    assert dims(filled) == {"live": 64, "building": 512}
     work(open_job())
     status = embedding_status(filled, OPERATOR)
     assert (status["live"]["dim"], status["building"]["coverage"]) == (64, 1.0)
     assert "reembed switch" in status["building"]["held"]
     switch_spaces(filled)
     assert dims(filled) == {"live": 512, "retired": 64}
-
-
-def test_a_space_that_is_not_complete_can_not_go_live(filled):
-    begin_reembedding(filled, embedder=SECOND)
-    with pytest.raises(SpaceConflict, match="vector"):
-        switch_spaces(filled)
-    switch_when_complete(filled)
-    assert dims(filled) == {"live": 64, "building": 512}
 
 
 def test_the_index_of_a_large_space_is_there_before_it_goes_live(filled, settings):
@@ -146,7 +142,9 @@ def test_one_command_goes_back_and_another_forth(filled):
     assert dims(filled) == {"live": 512, "retired": 64}
 
 
-def test_there_is_nothing_to_go_back_to_before_a_switch_or_after_its_time(filled):
+def test_there_is_nothing_to_go_back_to_before_a_switch_without_its_embedder_or_after_its_time(
+    filled, embedders
+):
     with pytest.raises(SpaceConflict, match="go back"):
         go_back(filled)
     begin_reembedding(filled, embedder=SECOND)
@@ -155,43 +153,34 @@ def test_there_is_nothing_to_go_back_to_before_a_switch_or_after_its_time(filled
         go_back(filled)
     work(open_job())
     changed(filled)
-    EmbeddingSpace.objects.filter(state="retired").update(retire_at=timezone.now())
-    with pytest.raises(SpaceConflict, match="go back"):
-        go_back(filled)
-
-
-def test_nobody_goes_back_to_vectors_that_no_query_could_be_compared_with(filled, embedders):
-    changed(filled)
     embedders(SECOND)
     with pytest.raises(SpaceConflict, match="KEBAB_EMBEDDERS"):
+        go_back(filled)
+    embedders(FIRST, SECOND)
+    EmbeddingSpace.objects.filter(state="retired").update(retire_at=timezone.now())
+    with pytest.raises(SpaceConflict, match="go back"):
         go_back(filled)
     assert dims(filled) == {"live": 512, "retired": 64}
 
 
-def test_a_retired_space_is_deleted_with_its_vectors_and_its_index(filled, settings):
+def test_retired_space_is_deleted_bit_by_bit_with_its_vectors_and_its_index(filled, settings, monkeypatch):
+    monkeypatch.setattr("search.vectors.deletion._BATCH", 40)
     settings.KEBAB_EXACT_SCAN_LIMIT = 100
     embed(filled)
+    with pytest.raises(SpaceConflict, match="is live"):
+        end_space(filled, space_in(filled, "live").pk)
     changed(filled)
     old = space_in(filled, "retired")
     assert old.is_indexed
     end_space(filled, old.pk)
-    assert work(open_job()).state == "succeeded"
+    assert next(delete_ended(old)) == 40
+    assert in_space(old).count() == 110
+    assert work(open_job()).state == "succeeded"  # takes the deletion up again
     assert dims(filled) == {"live": 512}
     assert ChunkVector.objects.count() == 150
     with connection.cursor() as cursor:
         cursor.execute("SELECT to_regclass(%s)", [index_name(old)])
         assert cursor.fetchone()[0] is None
-
-
-def test_a_space_is_deleted_bit_by_bit_and_its_deletion_is_taken_up_again(filled, monkeypatch):
-    monkeypatch.setattr("search.vectors.deletion._BATCH", 40)
-    changed(filled)
-    old = space_in(filled, "retired")
-    end_space(filled, old.pk)
-    assert next(delete_ended(old)) == 40
-    assert in_space(old).count() == 110
-    work(open_job())
-    assert dims(filled) == {"live": 512}
 
 
 def test_a_space_whose_deletion_has_begun_can_be_built_again(filled, monkeypatch):
@@ -218,11 +207,6 @@ def test_a_space_is_kept_for_its_days_and_then_deleted(filled):
     end_spaces_task()
     work(open_job())
     assert dims(filled) == {"live": 512}
-
-
-def test_the_live_space_is_never_deleted(filled):
-    with pytest.raises(SpaceConflict, match="is live"):
-        end_space(filled, space_in(filled, "live").pk)
 
 
 def test_the_status_tells_coverage_rate_and_time_left(filled, monkeypatch):

@@ -7,7 +7,6 @@ from tests.support.mirrors import sync_in_this_thread
 
 
 @pytest.fixture
-def workspace(db, mirrors, settings, monkeypatch):
-    settings.KEBAB_LEG_LIMIT_MS = 60_000
+def workspace(db, mirrors, monkeypatch):
     sync_in_this_thread(monkeypatch)
     return make_workspace()

@@ -23,8 +23,7 @@ from tests.support.searching import ask, embed, paths
 
 
 @pytest.fixture
-def mirrored(workspace, files, settings):
-    settings.KEBAB_LEG_LIMIT_MS = 60_000
+def mirrored(workspace, files):
     write(workspace, "a.md", "apple")
     sync_mirror(files, workspace.pk)
     return workspace

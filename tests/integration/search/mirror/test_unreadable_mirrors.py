@@ -37,9 +37,8 @@ except MirrorBusy as error:
 
 
 @pytest.fixture
-def mirrored(workspace, files, settings):
+def mirrored(workspace, files):
     """A workspace whose mirror nobody has open."""
-    settings.KEBAB_LEG_LIMIT_MS = 60_000
     write(workspace, "a.md", "apple")
     embed(workspace)
     sync_mirror(files, workspace.pk)

@@ -26,7 +26,6 @@ def whole_again(transactional_db):
 @pytest.fixture
 def filled(whole_again, mirrors, settings):
     """Three workspaces with documents, vectors, mirrors; the first has an HNSW index."""
-    settings.KEBAB_LEG_LIMIT_MS = 60_000
     settings.KEBAB_EXACT_SCAN_LIMIT = 100
     workspaces = [make_workspace() for _ in range(3)]
     for place, workspace in enumerate(workspaces):

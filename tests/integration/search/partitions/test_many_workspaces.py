@@ -32,8 +32,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
-def many(transactional_db, mirrors, settings):
-    settings.KEBAB_LEG_LIMIT_MS = 60_000
+def many(transactional_db, mirrors):
     workspaces = [make_workspace() for _ in range(NUMBER)]
     for workspace in workspaces:
         write(workspace, "a.md", "apple")
@@ -91,7 +90,7 @@ def test_following_them_leaves_nothing_open_and_costs_one_statement_while_nobody
     assert threading.active_count() <= threads
 
 
-def test_status_shows_some_of_very_many_mirrors(many, settings):
+def test_status_shows_some_of_very_many_mirrors(many):
     rows = mirror_rows()
     assert len(rows) == min(NUMBER, _MOST_ROWS)
     assert all(row["lag"] == 0 for row in rows)

@@ -24,7 +24,6 @@ from search.retrieval.wire import hit_to_wire
 from search.retrievers import HybridRetriever, LexicalRetriever, RerankedRetriever, VectorRetriever
 from tests.support.api import committed
 from tests.support.corpus import chunk, write
-from tests.support.database import analyze_corpus
 
 CROWD = 300
 
@@ -86,14 +85,12 @@ def corpus(django_db_setup, django_db_blocker, tmp_path_factory):
         committed(django_db_blocker, theirs, secrets),
         committed(django_db_blocker, mirrors, fill) as workspace,
     ):
-        with django_db_blocker.unblock():
-            analyze_corpus()
         yield workspace, mirrors
 
 
 @pytest.fixture
 def workspace(db, corpus, settings, monkeypatch):
-    settings.KEBAB_LEG_LIMIT_MS = settings.KEBAB_SEARCH_STATEMENT_LIMIT_MS = 60_000
+    settings.KEBAB_SEARCH_STATEMENT_LIMIT_MS = 60_000
     workspace, settings.KEBAB_MIRROR_DIR = corpus
     workspace.refresh_from_db()
     monkeypatch.setattr(node, "trigger_sync", lambda workspace_id: None)

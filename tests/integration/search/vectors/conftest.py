@@ -5,12 +5,7 @@ import pytest
 from search.vectors import nearest
 from search.vectors.scanning import CodesOfSpaces
 from search.vectors.spaces import live_space
-from tests.integration.search.engine.conftest import (  # noqa: F401 - fixtures
-    corpus,
-    filled,
-    patience,
-    shared_workspace,
-)
+from tests.integration.search.engine.conftest import filled, shared_workspace  # noqa: F401 - fixtures
 from tests.integration.search.vectors.factories import write_apples
 from tests.support.corpus import make_workspace
 from tests.support.searching import embed, sync
@@ -27,9 +22,8 @@ def codes(tmp_path, monkeypatch, settings):
 
 
 @pytest.fixture
-def workspace(transactional_db, mirrors, settings, codes):
+def workspace(transactional_db, mirrors, codes):
     """400 chunks, one in fifty in the rare source; from a hundred on there are codes."""
-    settings.KEBAB_LEG_LIMIT_MS = 60_000
     workspace = make_workspace()
     write_apples(workspace)
     embed(workspace)

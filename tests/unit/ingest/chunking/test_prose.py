@@ -37,9 +37,8 @@ def assert_sound(content: str | bytes, chunks, exact_counter) -> None:
 
 
 def test_heading_starts_a_chunk_and_stays_out_of_its_text(chunk_file):
-    chunks = chunk_file(
-        "# Guide\n\nintro\n\n## Install\n\nrun it\n\n### Linux\n\napt\n\n## Use\n\ngo\n", "a.md"
-    )
+    guide = "# Guide\n\nintro\n\n## Install\n\nrun it\n\n### Linux\n\napt\n\n## Use\n\ngo\n"
+    chunks = chunk_file(guide, "a.md")
     assert [(c.breadcrumb, c.section_label, c.text) for c in chunks] == [
         ("Guide", "Guide", "intro"),
         ("Guide > Install", "Install", "run it"),
@@ -50,17 +49,18 @@ def test_heading_starts_a_chunk_and_stays_out_of_its_text(chunk_file):
     assert chunks[1].spans == ({"kind": "line", "start": 7, "end": 7}, {"kind": "line", "start": 5, "end": 5})
 
 
-def test_breadcrumb_begins_with_the_title(chunk_file):
+def test_chunk_has_its_headings_and_the_lines_of_the_file(chunk_file):
     (chunk,) = chunk_file("---\ntitle: Stated\n---\n# First\n\ntext\n", "a.md")
     assert (chunk.breadcrumb, chunk.heading_path) == ("Stated > First", ("First",))
     assert [(span["start"], span["end"]) for span in chunk.spans] == [(6, 6), (1, 3), (4, 4)]
-
-
-def test_heading_without_a_body_goes_to_its_first_subsection_or_is_text(chunk_file):
-    (chunk,) = chunk_file("# Guide\n\n## Install\n\ntext\n", "a.md")
+    (chunk,) = chunk_file("# Guide\n\n## Install\n\ntext\n", "a.md")  # a heading without a body
     assert [span["start"] for span in chunk.spans] == [5, 1, 3]
-    chunks = chunk_file("# Guide\n\ntext\n\n## Soon\n\n## Later\n\nmore\n", "a.md")
-    assert [(c.breadcrumb, c.text) for c in chunks][1] == ("Guide > Soon", "## Soon")
+    _, alone, _ = chunk_file("# Guide\n\ntext\n\n## Soon\n\n## Later\n\nmore\n", "a.md")
+    assert (alone.breadcrumb, alone.text) == ("Guide > Soon", "## Soon")
+    page = "<html><body>\n<h1>Guide</h1>\n<p>First\nparagraph</p>\n<p>Second</p>\n</body></html>\n"
+    (chunk,) = chunk_file(page, "a.html")
+    assert (chunk.text, chunk.breadcrumb) == ("First paragraph\n\nSecond", "Guide")
+    assert chunk.spans == ({"kind": "line", "start": 3, "end": 5}, {"kind": "line", "start": 2, "end": 2})
 
 
 def test_paragraphs_are_packed_up_to_the_limit(chunk_file, exact_counter):
@@ -124,13 +124,6 @@ def test_front_matter_with_nothing_below_is_text(chunk_file, exact_counter):
     assert_sound(content, chunks, exact_counter)
 
 
-def test_html_chunks_point_at_lines_of_the_file(chunk_file):
-    page = "<html><body>\n<h1>Guide</h1>\n<p>First\nparagraph</p>\n<p>Second</p>\n</body></html>\n"
-    (chunk,) = chunk_file(page, "a.html")
-    assert (chunk.text, chunk.breadcrumb) == ("First paragraph\n\nSecond", "Guide")
-    assert chunk.spans == ({"kind": "line", "start": 3, "end": 5}, {"kind": "line", "start": 2, "end": 2})
-
-
 @pytest.mark.parametrize("path", ["a.md", "a.mdx", "a.txt"])
 def test_hostile_files_lose_nothing(chunk_file, exact_counter, path, subtests):
     for content in ["", "\n\n", "   \n\t\n", "\ufeff"]:
@@ -190,18 +183,9 @@ def test_long_line_is_cut_at_sentences_into_pieces_of_about_one_size(chunk_file,
 
 
 def document(lines, blocks, **outline) -> ParsedDocument:
-    return ParsedDocument(
-        title="Title",
-        lang="en",
-        outline=Outline(lines=lines, blocks=blocks, **outline),
-        mime="application/pdf",
-        media="pdf",
-        language=None,
-        parser="pdf",
-        metadata={},
-        tags=(),
-        warnings=(),
-    )
+    fields = {"title": "Title", "lang": "en", "mime": "application/pdf", "media": "pdf", "parser": "pdf"}
+    empty = {"language": None, "metadata": {}, "tags": (), "warnings": ()}
+    return ParsedDocument(outline=Outline(lines=lines, blocks=blocks, **outline), **fields, **empty)
 
 
 def paragraphs(count: int) -> list[Block]:
@@ -244,9 +228,8 @@ def test_chunk_is_cited_by_the_places_of_its_lines(exact_counter, origins, aroun
 def test_no_chunk_reaches_over_a_wall(exact_counter, walls):
     lines = [f"line {number}" for number in range(1, 7)]
     parsed = document(lines, paragraphs(6), walls=walls)
-    assert parsed.source_span(1, 2) == LineSpan(
-        1, 2
-    )  # without places of their own, lines are those of the file
+    # Without places of their own, lines are those of the file.
+    assert parsed.source_span(1, 2) == LineSpan(1, 2)
     spans = [chunk.spans[0] for chunk in chunk_prose(parsed, TokenCounts(exact_counter))]
     ends = [wall - 1 for wall in (*walls, 7)]
     assert [(span["start"], span["end"]) for span in spans] == list(zip([1, *walls], ends, strict=True))

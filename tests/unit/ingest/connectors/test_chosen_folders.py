@@ -67,15 +67,14 @@ def test_marks_of_ignore_files_are_literal_in_folder_names(root):
         assert f"{name}/x.md" not in found(root, excluded_folders=(name,))
 
 
-def test_exclusion_wins_over_choice(root):
+def test_exclusions_and_ignore_files_apply_in_chosen_folders(root):
     rules = {"folders": ("docs", "packages"), "excluded_folders": ("internal", "packages/one")}
     assert found(root, **rules) == ["docs/a.md", "docs/api/b.md", "packages/two/docs/f.md"]
-
-
-def test_files_are_excluded_by_their_base_names(root):
-    excluded = frozenset({"b.md", "docs/a.md"})
+    excluded = frozenset({"b.md", "docs/a.md"})  # files by their base names
     assert found(root, folders=("docs",), excluded_files=excluded) == ["docs/a.md", "docs/internal/c.md"]
     assert skipped(root, excluded_files=frozenset({"b.md"})) == {"docs/api/b.md": "excluded_file"}
+    (root / ".gitignore").write_text("docs/api/\n")
+    assert found(root, folders=("docs",)) == ["docs/a.md", "docs/internal/c.md"]
 
 
 def test_named_folder_is_read_though_its_name_is_skipped_by_default(root):
@@ -84,8 +83,3 @@ def test_named_folder_is_read_though_its_name_is_skipped_by_default(root):
         (root / path).write_text("x")
     assert found(root, folders=("dist/docs",)) == ["dist/docs/a.md"]
     assert "node_modules/docs/c.md" not in found(root, folders=("**/docs",))
-
-
-def test_ignore_files_apply_in_chosen_folders(root):
-    (root / ".gitignore").write_text("docs/api/\n")
-    assert found(root, folders=("docs",)) == ["docs/a.md", "docs/internal/c.md"]

@@ -3,7 +3,7 @@
 import pytest
 
 from ingest.parsers.registry import parse
-from ingest.parsers.types import ParsedDocument
+from ingest.parsers.types import LineSpan, ParsedDocument
 
 PAGE = b"""<!doctype html>
 <html><head><title>Deploy &amp; run</title>
@@ -44,7 +44,7 @@ def lines_of(page: str) -> list[str]:
     return [line for line in parsed_page(page).outline.lines if line]
 
 
-def test_page_is_read_block_by_block():
+def test_page_is_read_block_by_block_with_spans_of_the_source():
     parsed = parsed_page()
     blocks = parsed.outline.blocks
     assert [(block.kind, block.level, text_of(parsed, n)) for n, block in enumerate(blocks)] == [
@@ -60,11 +60,7 @@ def test_page_is_read_block_by_block():
     ]
     assert (blocks[7].text, blocks[6].language) == ("After wards", "python")
     assert (parsed.title, parsed.metadata["description"]) == ("Deploy & run", "How to deploy")
-
-
-def test_spans_point_at_lines_of_the_source():
-    parsed = parsed_page()
-    spans = [parsed.source_span(b.span.start, b.span.end) for b in parsed.outline.blocks]
+    spans = [parsed.source_span(block.span.start, block.span.end) for block in blocks]
     assert [(span.start, span.end) for span in (*spans[:2], spans[5])] == [(8, 8), (9, 11), (13, 14)]
     source = PAGE.decode().splitlines()
     assert source[spans[6].start - 1 : spans[6].end] == ["def run():", "    pass"]
@@ -128,16 +124,13 @@ def test_text_is_not_taken_for_a_part_of_the_site(subtests):
                 assert lines_of(f"<p>{TEXT}</p>{section}")[1:] == ["Title", "Its text."]
 
 
-def test_two_tables_in_a_row_are_two_blocks():
+def test_tables_in_a_row_are_blocks_and_code_has_the_language_named_around_it():
     page = "<table><tr><td>a<td>b</table><table><tr><td>c<td>d<tr><td>e<td>f</table>"
     blocks = parsed_page(page).outline.blocks
-    assert [(block.kind, block.span.start, block.span.end) for block in blocks] == [
-        ("table", 1, 1),
-        ("table", 3, 4),
+    assert [(each.kind, each.span) for each in blocks] == [
+        ("table", LineSpan(1, 1)),
+        ("table", LineSpan(3, 4)),
     ]
-
-
-def test_code_has_the_language_named_around_it():
     page = '<div class="highlight-python3 x"><div class="highlight"><pre>x</pre></div></div><pre>y</pre>'
     assert [block.language for block in parsed_page(page).outline.blocks] == ["python", None]
 

@@ -45,6 +45,12 @@ def with_part(name: str, part: str, content: bytes) -> bytes:
     return rewritten(name, lambda one, known: content if one == part else known)
 
 
+def assert_streamed(content: bytes, words: str = "Write each signal into the log.") -> None:
+    document = parse(content, "a.docx")
+    assert document.parser == "office_text"
+    assert words in document.outline.lines
+
+
 def refusal_of(content: bytes, path: str, first_rung: int = 0) -> ParseRefused:
     with pytest.raises(ParseRefused) as refusal:
         parse(content, path, first_rung=first_rung)
@@ -84,21 +90,19 @@ def test_limits_of_packages_are_refused(monkeypatch, subtests):
             assert refusal_of(original("handbook.docx"), "a.docx").code == code
 
 
-@pytest.mark.parametrize("limit", ["MAX_TREE_BYTES", "MAX_TREE_TAGS", "MAX_LIBRARY_BYTES"])
-def test_xml_too_large_for_a_tree_is_streamed(monkeypatch, limit):
-    monkeypatch.setattr(office_package, limit, 100)
-    document = parse(original("handbook.docx"), "a.docx")
-    assert document.parser == "office_text"
-    assert "Write each signal into the log." in document.outline.lines
-
-
-def test_part_larger_than_its_directory_says_is_not_read():
+def test_large_deep_and_lying_packages_are_streamed(monkeypatch, subtests):
+    for limit in ("MAX_TREE_BYTES", "MAX_TREE_TAGS", "MAX_LIBRARY_BYTES"):
+        with subtests.test(limit=limit), monkeypatch.context() as patch:
+            patch.setattr(office_package, limit, 100)
+            assert_streamed(original("handbook.docx"))
+    deep = b"<w:r>" * 20_000 + b"<w:t>the deepest words</w:t>" + b"</w:r>" * 20_000
+    space = b"xmlns:w='http://schemas.openxmlformats.org/wordprocessingml/2006/main'"
+    content = b"<w:document %s><w:body><w:p>%s</w:p></w:body></w:document>" % (space, deep)
+    assert_streamed(with_part("handbook.docx", "word/document.xml", content), "the deepest words")
     content = bytearray(rewritten("handbook.docx", **{"word/x.bin": b"a" * 5_000_000}))
     entry = content.rindex(office_package.DIRECTORY_ENTRY)
-    struct.pack_into("<I", content, entry + 24, 10)
-    document = parse(bytes(content), "a.docx")
-    assert document.parser == "office_text"
-    assert "Write each signal into the log." in document.outline.lines
+    struct.pack_into("<I", content, entry + 24, 10)  # its directory says that the part is smaller
+    assert_streamed(bytes(content))
 
 
 def test_string_shared_by_many_cells_cannot_multiply(monkeypatch):
@@ -183,15 +187,6 @@ def test_other_kinds_are_refused_with_the_remedy(subtests):
             refusal = refusal_of(content, path)
             assert refusal.code == code
             assert word in refusal.detail
-
-
-def test_deeply_nested_markup_is_read():
-    deep = b"<w:r>" * 20_000 + b"<w:t>the deepest words</w:t>" + b"</w:r>" * 20_000
-    space = b"xmlns:w='http://schemas.openxmlformats.org/wordprocessingml/2006/main'"
-    content = b"<w:document %s><w:body><w:p>%s</w:p></w:body></w:document>" % (space, deep)
-    document = parse(with_part("handbook.docx", "word/document.xml", content), "a.docx")
-    assert document.parser == "office_text"
-    assert "the deepest words" in document.outline.lines
 
 
 def test_hostile_files_leave_the_limited_process_alive(shared_digester):

@@ -7,21 +7,9 @@ import pytest
 
 import ingest
 from ingest.models import Unreadable
-from ingest.parsers import registry
+from ingest.parsers import file_types, registry
 from ingest.parsers.errors import ParseRefused
-from ingest.parsers.file_types import (
-    BINARY_EXTENSIONS,
-    CODE,
-    HTML,
-    MAIL,
-    MARKDOWN,
-    MARKUP,
-    OFFICE,
-    STRUCTURED,
-    TEXT,
-    TRANSCRIPTS,
-    type_by_name,
-)
+from ingest.parsers.file_types import type_by_name
 from ingest.parsers.registry import PARSER_VERSIONS, PARSERS, parse, parser_version_for
 from ingest.reasons import explanations
 from search.models import Document
@@ -36,10 +24,10 @@ def test_version_names_the_whole_ladder():
 
 @pytest.mark.parametrize("version", [1, 10_000_000_000])
 def test_versions_fit_in_their_columns_and_change_with_each_parser_of_the_ladder(monkeypatch, version):
-    extensions = {
-        *(MARKDOWN | HTML | TRANSCRIPTS.keys() | TEXT.keys() | STRUCTURED.keys() | MARKUP.keys()),
-        *(OFFICE.keys() | BINARY_EXTENSIONS.keys() | CODE.keys() | {MAIL, "", "unknown"}),
-    }
+    tables = "MARKDOWN HTML TRANSCRIPTS TEXT STRUCTURED MARKUP OFFICE BINARY_EXTENSIONS CODE"
+    extensions = {file_types.MAIL, "", "unknown"}.union(
+        *(getattr(file_types, each) for each in tables.split())
+    )
     monkeypatch.setattr(registry, "HAS_OCR", True)
     for path in [f"a.{extension}" for extension in extensions]:
         monkeypatch.setattr(registry, "PARSER_VERSIONS", dict.fromkeys(PARSERS, version))
@@ -97,6 +85,7 @@ def test_files_without_prose_are_refused_by_their_kind(subtests):
                 (tarred({"a.md": "# A\n"}, "w:gz"), "archive"),
                 (b"\x7fELF\x02\x01\x01" + bytes(60), "program"),
                 (bytes(1_000), "application/octet-stream"),
+                (bytes(range(256)) * 8, "application/octet-stream"),
                 (b"fLaC\x00\x00\x00\x22" + bytes(40), "audio/"),
             ]
         ),

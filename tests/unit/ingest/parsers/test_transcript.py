@@ -1,6 +1,5 @@
 """Subtitles and transcripts: cues, speakers and times."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -64,21 +63,19 @@ def test_cue_with_broken_times_lies_between_its_neighbours():
     assert "18, 22" in warning
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "WEBVTT\n\nall the words\nwithout a time\n",
-        cue(1, 1, "one").replace(" --> 00", " --> x") + cue(2, 2, "two"),
-        "1\n00:00:02,000 --> 00:00:01,000\nbackwards in time\n",
-    ],
-    ids=["no cue", "half of them broken", "backwards"],
-)
-def test_file_without_usable_times_is_read_as_text(text):
-    parsed = read("a.srt", text)
-    assert parsed.parser == "text"
-    assert parsed.outline.origins is None
-    assert [line for line in parsed.outline.lines if line] == [line for line in text.split("\n") if line]
-    assert "NoCues" in parsed.warnings[0]
+def test_file_without_usable_times_is_read_as_text(subtests):
+    for name, text in {
+        "no cue": "WEBVTT\n\nall the words\nwithout a time\n",
+        "half of them broken": cue(1, 1, "one").replace(" --> 00", " --> x") + cue(2, 2, "two"),
+        "backwards": "1\n00:00:02,000 --> 00:00:01,000\nbackwards in time\n",
+    }.items():
+        with subtests.test(case=name):
+            parsed = read("a.srt", text)
+            assert (parsed.parser, parsed.outline.origins) == ("text", None)
+            assert [line for line in parsed.outline.lines if line] == [
+                line for line in text.split("\n") if line
+            ]
+            assert "NoCues" in parsed.warnings[0]
 
 
 def test_cues_are_plain_text(subtests):

@@ -5,58 +5,33 @@ from hypothesis import strategies as st
 
 from search.context.imports import IMPORT_LANGUAGES, MAX_IMPORTS, imports_of
 
-
-def first_found(text, path, language, *existing):
-    """Return, for each import, the first of its paths that exists."""
-    found = []
-    for each in imports_of(text, path, language):
-        found += [next((path for path in each.paths if path in existing), None)]
-    return [path for path in found if path is not None]
-
-
-def names_of(text, path, language):
-    return [each.names for each in imports_of(text, path, language)]
-
-
-def test_python_imports_become_paths(subtests):
-    cases = [
-        ("import kebab.people.access", "search/api/query.py", "kebab/people/access.py"),
-        ("import kebab.people as people, os", "search/api/query.py", "kebab/people/__init__.py"),
-        ("import os, kebab.people", "search/api/query.py", "kebab/people/__init__.py"),
-        ("from kebab.people.access import Access", "search/api/query.py", "kebab/people/access.py"),
-        ("from kebab.people import access", "search/api/query.py", "kebab/people/access.py"),
-        ("    from kebab.people import access  # late", "search/api/query.py", "kebab/people/access.py"),
-        ("from . import access", "kebab/people/tokens.py", "kebab/people/access.py"),
-        ("from .access import Access", "kebab/people/tokens.py", "kebab/people/access.py"),
-        ("from ..people.access import Access", "kebab/api/views.py", "kebab/people/access.py"),
-        ("from .. import people", "kebab/api/views.py", "kebab/people/__init__.py"),
-        ("from kebab.people import (\n    admin,\n    access,  # who\n)", "a.py", "kebab/people/access.py"),
-        ("from kebab.people import admin, \\\n    access", "a.py", "kebab/people/access.py"),
+PACKAGE, ACCESS = "kebab/people/__init__.py", "kebab/people/access.py"
+CART, BASKET = "java/org/acme/shop/Cart.java", "java/org/acme/shop/Basket.java"
+EXISTING = (
+    PACKAGE, ACCESS, "services/a/app/db.py", "services/b/app/db.py", "src/app/db.py", "src/ui/button.tsx",
+    "src/types/index.ts", "src/setup.ts", "lib/load.js", "src/data.json", "src/Page.vue",
+    f"src/main/{CART}", "org/acme/shop/Cart.java", f"app/src/testFixtures/{BASKET}", "src/parser.rs",
+    "src/parser/lexer.rs", "crates/a/src/parser/mod.rs", "crates/a/src/lib.rs", "tests/suite/shop.rs",
+)  # fmt: skip
+#: lines of each language, the file that they stand in, and the existing files that they mean
+CASES = {
+    "python": [
+        ("import kebab.people.access", "search/api/query.py", ACCESS),
+        ("import kebab.people as people, os", "search/api/query.py", PACKAGE),
+        ("import os, kebab.people", "search/api/query.py", PACKAGE),
+        ("from kebab.people.access import Access", "search/api/query.py", ACCESS),
+        ("from kebab.people import access", "search/api/query.py", PACKAGE, ACCESS),
+        ("    from kebab.people import access  # late", "search/api/query.py", PACKAGE, ACCESS),
+        ("from . import access", "kebab/people/tokens.py", PACKAGE, ACCESS),
+        ("from .access import Access", "kebab/people/tokens.py", ACCESS),
+        ("from ..people.access import Access", "kebab/api/views.py", ACCESS),
+        ("from .. import people", "kebab/api/views.py", PACKAGE),
+        ("from kebab.people import (\n    admin,\n    access,  # who\n)", "a.py", PACKAGE, ACCESS),
+        ("from kebab.people import admin, \\\n    access", "a.py", PACKAGE, ACCESS),
         ("from app.db import Session", "services/a/app/main.py", "services/a/app/db.py"),
         ("from app.db import Session", "tests/test_db.py", "src/app/db.py"),
-    ]
-    for line, path, expected in cases:
-        with subtests.test(line=line):
-            existing = (
-                "kebab/people/access.py", "kebab/people/__init__.py", "services/a/app/db.py",
-                "services/b/app/db.py", "src/app/db.py",
-            )  # fmt: skip
-            assert expected in first_found(line, path, "python", *existing)
-
-
-def test_python_names_and_what_is_no_import(subtests):
-    text = "from a import B, c as d\nimport e\nfrom .f import (g, # not h\n  i)\n"
-    assert names_of(text, "x/y.py", "python") == [("B", "c"), (), (), (), ("g", "i"), (), ()]
-    cases = [
-        "# from a import b", "x = 'import a'", "from_ import a", "from ... import a", "import",
-    ]  # fmt: skip
-    for line in cases:
-        with subtests.test(line=line):
-            assert imports_of(line, "a.py", "python") == []
-
-
-def test_javascript_imports_become_paths(subtests):
-    cases = [
+    ],
+    "typescript": [
         ("import { Button } from './button';", "src/ui/form.ts", "src/ui/button.tsx"),
         ('import Button from "./button"', "src/ui/form.ts", "src/ui/button.tsx"),
         ("import {a}from'./button'", "src/ui/form.ts", "src/ui/button.tsx"),
@@ -71,17 +46,73 @@ def test_javascript_imports_become_paths(subtests):
         ("import data from './data.json'", "src/main.ts", "src/data.json"),
         ("import Page from './Page.vue'", "src/main.ts", "src/Page.vue"),
         ("import * as all from '.'", "src/types/a.ts", "src/types/index.ts"),
+    ],
+    "java": [
+        ("import org.acme.shop.Cart;", "src/main/java/org/acme/Main.java", f"src/main/{CART}"),
+        ("import org.acme.shop.Cart;", "src/test/java/org/acme/MainTest.java", f"src/main/{CART}"),
+        ("import static org.acme.shop.Cart.empty;", "src/main/java/org/acme/Main.java", f"src/main/{CART}"),
+        ("import org.acme.shop.Cart;", "org/acme/web/Main.java", "org/acme/shop/Cart.java"),
+        (
+            "import org.acme.shop.Basket;",
+            "app/src/test/java/org/acme/MainTest.java",
+            f"app/src/testFixtures/{BASKET}",
+        ),
+    ],
+    "rust": [
+        ("mod parser;", "src/lib.rs", "src/parser.rs"),
+        ("pub(crate) mod lexer;", "src/parser.rs", "src/parser/lexer.rs"),
+        ("mod lexer;", "src/parser/mod.rs", "src/parser/lexer.rs"),
+        ("use crate::parser::lexer::Token;", "src/main.rs", "src/parser/lexer.rs"),
+        ("use crate::parser::Parser;", "crates/a/src/x.rs", "crates/a/src/parser/mod.rs"),
+        ("use super::lexer::Token;", "src/parser/tree.rs", "src/parser/lexer.rs"),
+        ("use super::super::parser;", "src/a/b.rs", "src/parser.rs"),
+        ("use self::lexer::*;", "src/parser.rs", "src/parser/lexer.rs"),
+        (
+            "pub use crate::parser::{self, lexer::{Token, Kind as K}};",
+            "src/a.rs",
+            *("src/parser.rs", "src/parser/lexer.rs", "src/parser/lexer.rs"),
+        ),
+        ("use super::Parser;", "src/parser/tree.rs", "src/parser.rs"),
+        ("use crate::Config;", "crates/a/src/parser/mod.rs", "crates/a/src/lib.rs"),
+        ("use crate::shop::Cart;", "tests/suite/deep/add.rs", "tests/suite/shop.rs"),
+        ("use std::fmt;\nuse serde::Serialize;", "src/a.rs"),
+    ],
+}
+
+
+def first_found(text, path, language):
+    """Return, for each import, the first of its paths that exists."""
+    found = [
+        next((path for path in each.paths if path in EXISTING), None)
+        for each in imports_of(text, path, language)
     ]
-    for line, path, expected in cases:
+    return [path for path in found if path is not None]
+
+
+def names_of(text, path, language):
+    return [each.names for each in imports_of(text, path, language)]
+
+
+def test_imports_become_paths(subtests):
+    for language, cases in CASES.items():
+        for line, path, *expected in cases:
+            with subtests.test(language=language, line=line):
+                text = f"package org.acme;\n\n{line}\n" if language == "java" else line
+                assert first_found(text, path, language) == expected
+
+
+def test_python_names_and_what_is_no_import(subtests):
+    text = "from a import B, c as d\nimport e\nfrom .f import (g, # not h\n  i)\n"
+    assert names_of(text, "x/y.py", "python") == [("B", "c"), (), (), (), ("g", "i"), (), ()]
+    cases = [
+        "# from a import b", "x = 'import a'", "from_ import a", "from ... import a", "import",
+    ]  # fmt: skip
+    for line in cases:
         with subtests.test(line=line):
-            existing = (
-                "src/ui/button.tsx", "src/types/index.ts", "src/setup.ts", "lib/load.js", "src/data.json",
-                "src/Page.vue",
-            )  # fmt: skip
-            assert first_found(line, path, "typescript", *existing) == [expected]
+            assert imports_of(line, "a.py", "python") == []
 
 
-def test_javascript_names_and_packages(subtests):
+def test_names_of_other_languages_and_packages(subtests):
     for line in ["import React from 'react'", "import x from '../../../out'", "from './a'"]:
         with subtests.test(line=line):
             assert imports_of(line, "src/ui/a.js", "javascript") == []
@@ -93,6 +124,11 @@ def test_javascript_names_and_packages(subtests):
         ("React", "useState", "state", "FC"),
         ("readFile", "writeFile", "write"),
     ]
+    text = "import a.b.Cart;\nimport static a.b.Cart.empty;\nimport a.b.*;\n"
+    assert names_of(text, "a/b/Main.java", "java") == [("Cart",), ("Cart", "empty")]
+    assert names_of("use crate::a::{B, c::*};", "src/x.rs", "rust") == [("B",), ()]
+    [imported] = imports_of("use crate::Config;", "src/lib.rs", "rust")
+    assert "src/lib.rs" not in imported.paths
 
 
 GO = """package server
@@ -119,105 +155,14 @@ def test_go_packages_are_folders_below_the_module():
     assert imports_of('import "net/http"\nimport (\n\t"os"\n)\n', "main.go", "go") == []
 
 
-def test_java_imports_become_paths(subtests):
-    cases = [
-        (
-            "import org.acme.shop.Cart;",
-            "src/main/java/org/acme/Main.java",
-            "src/main/java/org/acme/shop/Cart.java",
-        ),
-        (
-            "import org.acme.shop.Cart;",
-            "src/test/java/org/acme/MainTest.java",
-            "src/main/java/org/acme/shop/Cart.java",
-        ),
-        (
-            "import static org.acme.shop.Cart.empty;",
-            "src/main/java/org/acme/Main.java",
-            "src/main/java/org/acme/shop/Cart.java",
-        ),
-        ("import org.acme.shop.Cart;", "org/acme/web/Main.java", "org/acme/shop/Cart.java"),
-        (
-            "import org.acme.shop.Basket;",
-            "app/src/test/java/org/acme/MainTest.java",
-            "app/src/testFixtures/java/org/acme/shop/Basket.java",
-        ),
-    ]
-    for line, path, expected in cases:
-        with subtests.test(line=line):
-            text = f"package org.acme;\n\n{line}\n"
-            existing = (
-                "src/main/java/org/acme/shop/Cart.java",
-                "org/acme/shop/Cart.java",
-                "app/src/testFixtures/java/org/acme/shop/Basket.java",
-            )
-            assert first_found(text, path, "java", *existing) == [expected]
-    text = "import a.b.Cart;\nimport static a.b.Cart.empty;\nimport a.b.*;\n"
-    assert names_of(text, "a/b/Main.java", "java") == [("Cart",), ("Cart", "empty")]
-
-
-def test_rust_imports_become_paths(subtests):
-    cases = [
-        ("mod parser;", "src/lib.rs", ["src/parser.rs"]),
-        ("pub(crate) mod lexer;", "src/parser.rs", ["src/parser/lexer.rs"]),
-        ("mod lexer;", "src/parser/mod.rs", ["src/parser/lexer.rs"]),
-        ("use crate::parser::lexer::Token;", "src/main.rs", ["src/parser/lexer.rs"]),
-        ("use crate::parser::Parser;", "crates/a/src/x.rs", ["crates/a/src/parser/mod.rs"]),
-        ("use super::lexer::Token;", "src/parser/tree.rs", ["src/parser/lexer.rs"]),
-        ("use super::super::parser;", "src/a/b.rs", ["src/parser.rs"]),
-        ("use self::lexer::*;", "src/parser.rs", ["src/parser/lexer.rs"]),
-        (
-            "pub use crate::parser::{self, lexer::{Token, Kind as K}};",
-            "src/a.rs",
-            ["src/parser.rs", "src/parser/lexer.rs", "src/parser/lexer.rs"],
-        ),
-        ("use super::Parser;", "src/parser/tree.rs", ["src/parser.rs"]),
-        ("use crate::Config;", "crates/a/src/parser/mod.rs", ["crates/a/src/lib.rs"]),
-        ("use crate::shop::Cart;", "tests/suite/deep/add.rs", ["tests/suite/shop.rs"]),
-        ("use std::fmt;\nuse serde::Serialize;", "src/a.rs", []),
-    ]
-    for line, path, expected in cases:
-        with subtests.test(line=line):
-            existing = (
-                "src/parser.rs", "src/parser/lexer.rs", "crates/a/src/parser/mod.rs",
-                "crates/a/src/lib.rs", "tests/suite/shop.rs",
-            )  # fmt: skip
-            assert first_found(line, path, "rust", *existing) == expected
-    assert names_of("use crate::a::{B, c::*};", "src/x.rs", "rust") == [("B",), ()]
-    [imported] = imports_of("use crate::Config;", "src/lib.rs", "rust")
-    assert "src/lib.rs" not in imported.paths
-
-
 def test_other_languages_and_the_limit():
     assert imports_of('#include "a.h"', "a.c", "cpp") == []
     text = "".join(f"import m{n}\n" for n in range(500))
     assert len(imports_of(text, "a.py", "python")) == MAX_IMPORTS
 
 
-PIECES = st.sampled_from(
-    [
-        *"\n\t .,;:{}()*'\"#/\\",
-        "import ",
-        "from ",
-        "use ",
-        "crate::",
-        "super::",
-        "mod ",
-        "self",
-        "package ",
-        "static ",
-        "require(",
-        "export ",
-        "a",
-        "b.c",
-        "../",
-        "./",
-        "..",
-        " as ",
-        "github.com/",
-        "ü",
-    ]
-)
+MARKS = "import |from |use |crate::|super::|mod |self|package |static |require(|export |a|b.c|../|./|..| as "
+PIECES = st.sampled_from([*"\n\t .,;:{}()*'\"#/\\ü", "github.com/", *MARKS.split("|")])
 
 
 @given(st.lists(PIECES, max_size=60).map("".join), st.sampled_from(IMPORT_LANGUAGES))

@@ -13,8 +13,8 @@ from search.embedders.hashing import HashEmbedder
 class CountingEmbedder(HashEmbedder):
     """Remembers what it was asked to embed."""
 
-    def __init__(self, dim: int = 8) -> None:
-        super().__init__(dim)
+    def __init__(self) -> None:
+        super().__init__(8)
         self.asked: list[str] = []
 
     def embed_query(self, text: str) -> np.ndarray:
@@ -32,13 +32,15 @@ def _ask(cached: CachedQueryEmbedder, texts: Sequence[str]) -> None:
         cached.embed_query(text)
 
 
-def test_recent_queries_are_remembered(counting: CountingEmbedder):
+def test_recent_queries_are_remembered_and_passages_go_through(counting: CountingEmbedder):
     cached = CachedQueryEmbedder(counting)
     np.testing.assert_array_equal(cached.embed_query("a"), cached.embed_query("a"))
     np.testing.assert_array_equal(cached.embed_query("a"), HashEmbedder(8).embed_query("a"))
     assert counting.asked == ["a"]
     with pytest.raises(ValueError, match="read-only"):
         CachedQueryEmbedder(counting).embed_query("a")[0] = 5
+    np.testing.assert_array_equal(cached.embed_passages(["a", "b"]), counting.embed_passages(["a", "b"]))
+    assert (cached.space, cached.max_tokens) == (counting.space, counting.max_tokens)
 
 
 def test_cache_forgets_old_and_very_long_queries(counting: CountingEmbedder):
@@ -56,9 +58,3 @@ def test_threads_share_it_and_it_stays_bounded(counting: CountingEmbedder):
         vectors = list(pool.map(cached.embed_query, texts))
     np.testing.assert_array_equal(vectors, HashEmbedder(8).embed_passages(texts))
     assert len(cached._vectors) == 5
-
-
-def test_passages_go_through(counting: CountingEmbedder):
-    cached = CachedQueryEmbedder(counting)
-    np.testing.assert_array_equal(cached.embed_passages(["a", "b"]), counting.embed_passages(["a", "b"]))
-    assert (cached.space, cached.max_tokens) == (counting.space, counting.max_tokens)

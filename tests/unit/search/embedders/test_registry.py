@@ -31,44 +31,40 @@ def test_embedder_is_made_by_name(subtests, tmp_path):
     assert not AbsentEmbedder.space.speaks("en")
 
 
-def test_hash_embedder_gives_the_same_unit_vectors_in_every_process():
-    script = (
-        "from search.embedders.hashing import HashEmbedder;"
-        "print(HashEmbedder().embed_query('a b c').tolist())"
-    )
+def printed_by(script):
     command = [sys.executable, "-c", script]
-    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert printed.strip() == str(HashEmbedder().embed_query("a b c").tolist())
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def test_hash_vectors(subtests):
+def test_hash_vectors_have_length_one_and_are_the_same_in_every_process(subtests):
     for text in ("", "!?", "word", "部署 \ud800", "a b " * 100):
         with subtests.test(text=text):
             vector = HashEmbedder(dim=16).embed_query(text)
             assert vector.shape == (16,)
             assert vector.dtype == np.float32
             assert np.linalg.norm(vector) == pytest.approx(1)
+    script = (
+        "from search.embedders.hashing import HashEmbedder as E; print(E().embed_query('a b c').tolist())"
+    )
+    assert printed_by(script) == str(HashEmbedder().embed_query("a b c").tolist())
     embedder = HashEmbedder()
     query = embedder.embed_query("rotate the access token")
     near, far = embedder.embed_passages(["How to rotate an access token", "Bread rises because of yeast"])
     assert query @ near > query @ far + 0.3
 
 
-def test_light_embedders_load_neither_django_nor_onnxruntime():
-    script = (
-        "import sys, pathlib; from search.embedders.registry import make_embedder as make;"
+def test_embedders_load_neither_django_nor_onnx(subtests):
+    light = (
+        "from search.embedders.registry import make_embedder as make;"
         "[make(n, models_dir=pathlib.Path(), threads=1) for n in ('hash', 'none')];"
         "import search.embedders.tokenizer, search.embedders.cache;"
-        "print(sorted({'django', 'onnx', 'onnxruntime'} & set(sys.modules)))"
     )
-    command = [sys.executable, "-c", script]
-    assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout == "[]\n"
-
-
-def test_default_embedder_loads_neither_django_nor_onnx():
-    script = (
-        "import sys; import search.embedders.minilm;"
-        "print(sorted({'django', 'onnx', 'safetensors'} & set(sys.modules)))"
-    )
-    command = [sys.executable, "-c", script]
-    assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout == "[]\n"
+    for script, unwanted in (
+        (light, {"django", "onnx", "onnxruntime"}),
+        ("import search.embedders.minilm;", {"django", "onnx", "safetensors"}),
+    ):
+        with subtests.test(script=script):
+            assert (
+                printed_by(f"import sys, pathlib; {script} print(sorted({unwanted} & set(sys.modules)))")
+                == "[]"
+            )

@@ -26,7 +26,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_set_has_judged_queries_and_their_grades(folder):
+def test_set_is_read_with_its_grades_and_sampled(folder):
     judged = read_judged_set(folder)
     assert (judged.name, judged.documents) == (folder.name, 3)
     assert judged.topics == {"q0": "query 0", "q2": "query 2"}
@@ -39,11 +39,7 @@ def test_set_has_judged_queries_and_their_grades(folder):
     ]
     (folder / "qrels" / "test.tsv").write_text("q1\td1\t-1\r\n")
     assert read_judged_set(folder).qrels == {"q1": {"d1": -1}}
-
-
-def test_set_is_read_and_sampled(folder):
-    lines = "".join(f"q{n}\td1\t1\n" for n in range(6))
-    (folder / "qrels" / "test.tsv").write_text(lines)
+    (folder / "qrels" / "test.tsv").write_text("".join(f"q{n}\td1\t1\n" for n in range(6)))
     judged = read_judged_set(folder)
     assert list(judged.sampled(3).topics) == list(judged.sampled(3).qrels) == ["q0", "q2", "q4"]
     assert judged.sampled(6) == judged.sampled(100) == judged
@@ -69,19 +65,15 @@ def test_what_is_no_set_is_refused_by_file_and_line(subtests, folder):
             with pytest.raises(InvalidJudgedSet, match=said):
                 read_judged_set(folder)
             (folder / file).write_bytes(valid)
+    for line, said in (
+        ({"_id": "d1", "text": ""}, "line 2.*'d1'"),
+        ({"_id": "d2"}, "line 2: 'text'"),
+        ({"_id": "d2", "title": None, "text": ""}, "line 2: 'title'"),
+    ):
+        with subtests.test(line=line):
+            (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, [DOCUMENTS[0], line])))
+            with pytest.raises(InvalidJudgedSet, match=said):
+                list(read_documents(folder))
     (folder / "queries.jsonl").unlink()
     with pytest.raises(InvalidJudgedSet, match=r"queries\.jsonl"):
         read_judged_set(folder)
-
-
-def test_invalid_set_is_refused_by_file_and_line(subtests, folder):
-    cases = [
-        ({"_id": "d1", "text": ""}, "line 2.*'d1'"), ({"_id": "d2"}, "line 2: 'text'"),
-        ({"_id": "d2", "title": None, "text": ""}, "line 2: 'title'"),
-    ]  # fmt: skip
-    for line, said in cases:
-        with subtests.test(line=line):
-            lines = [DOCUMENTS[0], line]
-            (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, lines)))
-            with pytest.raises(InvalidJudgedSet, match=said):
-                list(read_documents(folder))

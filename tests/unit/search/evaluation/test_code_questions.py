@@ -7,15 +7,11 @@ from tests.drills.evaluation.code_questions import PUBLISHED, read_questions
 REPOSITORIES = ("wagtail", "cargo", "hugo", "mockito", "vue")
 
 
-def every_question():
-    return [question for name in REPOSITORIES for question in read_questions(name)]
-
-
 def test_published_questions_on_code():
-    counts = Counter(question.repository for question in every_question())
+    questions = [question for name in REPOSITORIES for question in read_questions(name)]
+    counts = Counter(question.repository for question in questions)
     assert counts == {"wagtail": 50, "cargo": 25, "hugo": 25, "mockito": 15, "vue": 15}
-    assert len(PUBLISHED.read_text(encoding="utf-8").splitlines()) == 1 + len(every_question())
-    questions = every_question()
+    assert len(PUBLISHED.read_text(encoding="utf-8").splitlines()) == 1 + len(questions)
     assert len({question.question for question in questions}) == len(questions)
     for question in questions:
         assert question.question.endswith("?")

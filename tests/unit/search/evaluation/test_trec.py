@@ -50,14 +50,9 @@ TOPICS = (
 
 
 def test_topics_and_judgements_are_read_and_written():
-    assert parse_topics("q1\thow do I  restart\n\nq2\tпочему\r\n") == {
-        "q1": "how do I  restart",
-        "q2": "почему",
-    }
-    assert parse_topics(CLASSIC) == {
-        "301": "International Organized Crime",
-        "302": "Is polio under control?",
-    }
+    tabbed = "q1\thow do I  restart\n\nq2\tпочему\r\n"
+    assert parse_topics(tabbed) == {"q1": "how do I  restart", "q2": "почему"}
+    assert parse_topics(CLASSIC) == {"301": "International Organized Crime", "302": "Is polio under control?"}
 
     topics, qrels = parse_topics(write_topics(TOPICS)), parse_qrels(write_qrels(TOPICS))
     found = judged_topics(topics, qrels).topics
@@ -78,14 +73,10 @@ _NAMES = st.builds(
 )  # fmt: skip
 
 
-@given(_NAMES)
-def test_a_document_is_found_again_by_its_name(name):
-    assert DocumentName.parse(str(name)) == name
-    assert len(str(name).split()) == 1
-
-
 @given(_NAMES, _NAMES)
-def test_no_two_documents_have_one_name(one, other):
+def test_document_has_a_name_of_its_own_and_is_found_again_by_it(one, other):
+    assert DocumentName.parse(str(one)) == one
+    assert len(str(one).split()) == 1
     assert (one == other) == (str(one) == str(other))
 
 

@@ -97,14 +97,11 @@ def test_snippets_as_text():
     assert snippets_text(["r"], []) == "## Library Rules\n- r"
     assert snippets_text([], []) == ""
 
-    written = snippets_text(
-        ["Use  two spaces."], [snippet("a  b\n\n\nc", title="f(a,  b)", breadcrumb="A  > B")]
-    )
-
-    assert written == ("## Library Rules\n- Use  two spaces.\n\n---\n\n### f(a,  b)\n*A  > B*\na  b\n\n\nc")
-    written = snippets_text([], [snippet("a", title="One\n## Two", breadcrumb="A\n> B")])
-
-    assert written == "### One ## Two\n*A > B*\na"
+    spaced = snippet("a  b\n\n\nc", title="f(a,  b)", breadcrumb="A  > B")
+    written = snippets_text(["Use  two spaces."], [spaced])
+    assert written == "## Library Rules\n- Use  two spaces.\n\n---\n\n### f(a,  b)\n*A  > B*\na  b\n\n\nc"
+    broken = snippet("a", title="One\n## Two", breadcrumb="A\n> B")
+    assert snippets_text([], [broken]) == "### One ## Two\n*A > B*\na"
 
 
 def test_fences_of_code(subtests):
@@ -122,13 +119,11 @@ def test_fences_of_code(subtests):
 
     for text in ("```js\na", "a\n```", "a", "a\n~~~", "```a``` b"):
         with subtests.test(text=text):
-            written = snippets_text([], [code(text, language="js", is_markdown=True)])
             fence = "````" if "```" in text else "```"
-
+            written = snippets_text([], [code(text, language="js", is_markdown=True)])
             assert written == f"{fence}js\n{text}\n{fence}"
 
     for text, closing in [("```\na", "```"), ("~~~~ x\n~~~\na", "~~~~"), ("```\na\n```\n```py", "```")]:
         with subtests.test(text=text):
             written = snippets_text([], [snippet(text), snippet("next")])
-
             assert written == f"{text}\n{closing}\n\n---\n\nnext"

@@ -15,7 +15,7 @@ def order(*lists, **options):
     return [file.doc_id for file in rank_files(lists, **options)]
 
 
-def test_files_rank_by_all_their_passages():
+def test_files_rank_by_all_their_passages_and_weights_and_tie_by_id():
     assert order(listed("a1", "b1", "b2", "b3")) == ["b", "a"]
     files = rank_files([listed("a1", "b1"), listed("a2")])
     assert [(file.doc_id, file.score) for file in files] == [("a", 1.0), ("b", 61 / 62)]
@@ -24,13 +24,10 @@ def test_files_rank_by_all_their_passages():
     assert order(many, listed("b1"), listed("b2")) == ["b", "a"]
     [file] = rank_files([listed("a1", "a2"), listed("a2")])
     assert file.chunk_ids == ("a2", "a1")
-
-
-def test_weights_and_ties():
+    assert rank_files([listed(), listed()]) == []
     assert order(listed("a1"), listed("b1", weight=2.0)) == ["b", "a"]
     assert order(listed("a1", "b1"), weight_of={"a": 0.5, "b": 1.0}.__getitem__) == ["b", "a"]
-    assert order(listed("b1"), listed("a1")) == ["a", "b"]
-    assert rank_files([listed(), listed()]) == []
+    assert order(listed("b1"), listed("a1")) == ["a", "b"]  # a tie
 
 
 def test_passages_are_spread_over_files():

@@ -1,8 +1,5 @@
 """The cap, the cutoff and the channels keep the contract's numbers."""
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from search.retrieval.cap import cap_per_file
 from search.retrieval.channels import QueryChannels, build_channels
 from search.retrieval.cutoff import plain_cutoff, smart_cutoff
@@ -12,17 +9,6 @@ def test_cap_keeps_the_first_of_each_file(subtests):
     for cap, kept in [(2, "aabc"), (1, "abc"), (5, "aaabc"), (0, "aaabc"), (-1, "aaabc")]:
         with subtests.test(cap=cap):
             assert "".join(cap_per_file("aaabc", file_of=str, cap=cap)) == kept
-
-
-@given(st.lists(st.sampled_from("abc")), st.integers(1, 4))
-def test_the_cap_keeps_the_first_of_each_file(files, cap):
-    numbered = list(enumerate(files))
-    kept = cap_per_file(numbered, file_of=lambda item: item[1], cap=cap)
-    assert kept == sorted(kept)
-    for name in "abc":
-        assert [item for item in kept if item[1] == name] == [item for item in numbered if item[1] == name][
-            :cap
-        ]
 
 
 def test_cutoff_keeps_the_numbers_of_the_contract(subtests):

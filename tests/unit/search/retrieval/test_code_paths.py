@@ -7,24 +7,20 @@ from search.retrieval.code_paths import BESIDE_WEIGHT, is_prose, is_test, path_g
 
 
 def test_path_of_a_test(subtests):
-    cases = [
+    tests = [
         "tests/api/test_search.py", "shop/tests.py", "shop/test_cart.py", "shop/conftest.py",
         "src/cart.test.ts", "src/cart.spec.tsx", "src/__tests__/cart.ts", "store/open_test.go",
         "store/testdata/a.json", "app/src/test/java/org/acme/Cart.java",
         "app/src/main/java/org/acme/CartTest.java", "org/acme/CartIT.java",
         "crates/resolver-tests/src/lib.rs", "client/src/Button.stories.tsx", "spec/models/cart_spec.rb",
     ]  # fmt: skip
-    for path in cases:
-        with subtests.test(path=path):
-            assert is_test(path)
-
-    cases = [
+    others = [
         "shop/latest.py", "shop/contest/entry.py", "src/testimony.ts", "src/inspect.go",
         "org/acme/Contest.java", "lib/attestation/key.rs", "src/protest.java", "app/special/cart.rb",
     ]  # fmt: skip
-    for path in cases:
+    for path in (*tests, *others):
         with subtests.test(path=path):
-            assert not is_test(path)
+            assert is_test(path) is (path in tests)
     for path, expected in [("docs/a.md", True), ("CHANGELOG.txt", True), ("a.py", False)]:
         with subtests.test(path=path):
             assert is_prose(path) is expected

@@ -1,5 +1,7 @@
 """Passages are added to the hits with the contract's factors, and never at the cost of a hit."""
 
+from unittest.mock import Mock
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,10 +59,8 @@ def test_best_score_counts_and_only_hits_lead_on():
     ways = [neighbours(a={"b": 1}, b={"a": 1})]
     assert told(expand([hit("a", 0.9), hit("b", 0.8)], ways)) == [("a", 0.9, "hit"), ("b", 0.8, "hit")]
     assert told(expand([hit("a", 0.9), hit("b", 0.1)], ways)) == [("a", 0.9, "hit"), ("b", 0.72, "hit")]
-    assert told(expand([hit("a", 0.9)], [neighbours(a={"b": 1}, b={"c": 1})])) == [
-        ("a", 0.9, "hit"),
-        ("b", 0.72, "neighbour"),
-    ]
+    expanded = expand([hit("a", 0.9)], [neighbours(a={"b": 1}, b={"c": 1})])
+    assert told(expanded) == [("a", 0.9, "hit"), ("b", 0.72, "neighbour")]
 
 
 def test_order_limit_and_one_question_for_all_hits():
@@ -74,14 +74,9 @@ def test_order_limit_and_one_question_for_all_hits():
     assert [reached.chunk_id for reached in expanded] == ["a", "n1", "n2", "n3", "b"]
     assert told(expand([hit("b", 0.2), hit("a", 0.4)], [])) == [("a", 0.4, "hit"), ("b", 0.2, "hit")]
     assert expand([], [neighbours(a={"b": 1})]) == []
-    asked = []
-
-    def follow(chunk_ids):
-        asked.append(list(chunk_ids))
-        return {}
-
+    follow = Mock(return_value={})
     expand([hit("a", 0.9), hit("b", 0.2)], [Expansion(reached_by="sibling", factor=0.7, follow=follow)])
-    assert asked == [["a", "b"]]
+    assert [list(call.args[0]) for call in follow.call_args_list] == [["a", "b"]]
 
 
 NAMES = st.sampled_from("abcdef")

@@ -71,14 +71,10 @@ def test_one_leg_and_every_detail_are_frozen(subtests):
         with subtests.test(mode=mode):
             leg = next(leg for leg in legs_of(IDS, IDS, ()) if leg.name == mode.value)
             ranked = rank_candidates(mode, [leg], set, k=100)
-            assert (
-                tuple(FrozenRanking.of_fused(mode, ranked.fused, ranked.lists).entries(0)) == ranked.entries
-            )
-    whole = RetrievalDetail(
-        method=Mode.HYBRID,
-        tier="all",
-        **{f.name: 1 for f in fields(RetrievalDetail) if f.name not in {"method", "tier"}},
-    )
+            frozen = FrozenRanking.of_fused(mode, ranked.fused, ranked.lists)
+            assert tuple(frozen.entries(0)) == ranked.entries
+    numbers = {f.name: 1 for f in fields(RetrievalDetail)}
+    whole = RetrievalDetail(**numbers | {"method": Mode.HYBRID, "tier": "all"})
     entry = RankedEntry(rank=1, chunk_id=IDS[0], score=1.0, retrieval=whole)
     assert next(read_again(FrozenRanking.of_entries(Mode.HYBRID, [entry])).entries(0)).retrieval == whole
 

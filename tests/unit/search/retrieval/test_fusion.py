@@ -22,9 +22,7 @@ def scores(fused):
 
 
 def test_scores_of_two_legs(subtests):
-    cases = [
-        (1, 1, 1.0), (1, 2, 0.991935), (2, 2, 0.983871), (10, 10, 0.871429),
-    ]  # fmt: skip
+    cases = [(1, 1, 1.0), (1, 2, 0.991935), (2, 2, 0.983871), (10, 10, 0.871429)]
     for lexical_rank, vector_rank, score in cases:
         with subtests.test(lexical_rank=lexical_rank):
             lists = [
@@ -88,14 +86,9 @@ LISTS = st.builds(
 
 
 @given(LISTS, st.permutations(range(3)))
-def test_the_order_of_the_legs_changes_nothing(lists, order):
+def test_scores_are_in_range_and_descend_and_nothing_is_lost_whatever_the_order_of_the_legs(lists, order):
     fused = reciprocal_rank_fusion(lists)
     assert reciprocal_rank_fusion([lists[index] for index in order]) == fused
-
-
-@given(LISTS)
-def test_scores_are_in_range_and_descend_and_nothing_is_lost(lists):
-    fused = reciprocal_rank_fusion(lists)
     assert all(0.0 < found.score <= 1.0 for found in fused)
     assert all(a.score >= b.score for a, b in pairwise(fused))
     assert {found.chunk_id for found in fused} == {chunk_id for one in lists for chunk_id in one.chunk_ids}

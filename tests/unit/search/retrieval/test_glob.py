@@ -111,20 +111,11 @@ def name_fits(parts, name):
 
 
 @given(PATTERNS, PATHS)
-def test_matching_agrees_with_the_definition(pattern, path):
-    assert compile_glob(pattern).matches(path) == reference_match(pattern, path)
-
-
-@given(PATTERNS, PATHS)
-def test_the_sql_expression_fits_the_same_paths(pattern, path):
+def test_matching_and_sql_agree_with_the_definition_and_the_prefix(pattern, path):
     glob = compile_glob(pattern)
-    assert (re.search(glob.sql_regex, path) is not None) == glob.matches(path)
-
-
-@given(PATTERNS, PATHS)
-def test_every_fitting_path_begins_with_the_prefix(pattern, path):
-    glob = compile_glob(pattern)
-    assert path.startswith(glob.literal_prefix) or not glob.matches(path)
+    fits = glob.matches(path)
+    assert fits == reference_match(pattern, path) == (re.search(glob.sql_regex, path) is not None)
+    assert path.startswith(glob.literal_prefix) or not fits
 
 
 @given(st.text(max_size=40), st.text(max_size=40))

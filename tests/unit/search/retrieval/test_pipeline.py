@@ -3,6 +3,7 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings
@@ -112,25 +113,12 @@ def test_a_leg_s_other_errors_are_raised(subtests):
 
 
 def test_legs_are_read_back_together_best_first():
-    calls = []
-    rank(
-        StaticLeg("lexical", "ab"),
-        StaticLeg("vector", "bc"),
-        read_back=lambda asked: calls.append(list(asked)) or set(asked),
-    )
-    assert calls == [["a", "b", "c"]]
-
-    calls = []
-    rank(
-        StaticLeg("lexical", "abcd"), StaticLeg("vector", "xb"), StaticLeg("exact", "d"),
-        read_back=lambda asked: calls.append(list(asked)) or set(asked),
-    )  # fmt: skip
-    assert calls == [["a", "x", "d", "b", "c"]]
-
-    def never(asked):
-        raise AssertionError(asked)
-
-    assert rank(StaticLeg("lexical", ""), StaticLeg("vector", ""), read_back=never).entries == ()
+    read_back = Mock(side_effect=set)
+    rank(StaticLeg("lexical", "ab"), StaticLeg("vector", "bc"), read_back=read_back)
+    legs = StaticLeg("lexical", "abcd"), StaticLeg("vector", "xb"), StaticLeg("exact", "d")
+    rank(*legs, read_back=read_back)
+    assert rank(StaticLeg("lexical", ""), StaticLeg("vector", ""), read_back=read_back).entries == ()
+    assert ["".join(call.args[0]) for call in read_back.call_args_list] == ["abc", "axdbc"]
 
 
 def test_hidden_candidate_leaves_no_trace():
@@ -161,14 +149,9 @@ def test_leg_is_refilled_for_what_it_lost(subtests):
             assert leg.limits == [100, 200]
             assert len(ranked.lists["vector"]) == 99 and ranked.degraded == ("vector",)
 
-    asked_ids = []
-
-    def read_back(asked):
-        asked_ids.extend(asked)
-        return set(asked) - set(numbered(50))
-
+    read_back = Mock(side_effect=lambda asked: set(asked) - set(numbered(50)))
     rank(StaticLeg("lexical", numbered(500)), read_back=read_back, mode=Mode.LEXICAL)
-    assert asked_ids == numbered(200)
+    assert [id_ for call in read_back.call_args_list for id_ in call.args[0]] == numbered(200)
 
     leg = StaticLeg("lexical", numbered(99))
     rank(leg, mode=Mode.LEXICAL, read_back=lambda asked: set())

@@ -1,5 +1,6 @@
 """The documents that a git source has written, and the place of its copy."""
 
+from ingest.connectors.git.credentials import Credentials, seal_credentials
 from ingest.connectors.git.place import Place
 from search.corpus import ensure_source
 from search.models import Document, Source
@@ -18,9 +19,11 @@ def place_of(source):
     return Place.of(source.workspace_id, source.pk)
 
 
-def source_of(workspace, url, *, key="repo", **fields):
+def source_of(workspace, url, *, key="repo", **credentials):
     """Return a source that reads the repository at `url`."""
     source = ensure_source(workspace, key, kind="git", config={"url": url})
-    Source.objects.filter(pk=source.pk).update(**fields)
+    if credentials:
+        sealed = seal_credentials(Credentials(**credentials))
+        Source.objects.filter(pk=source.pk).update(sealed_credentials=sealed)
     source.refresh_from_db()
     return source

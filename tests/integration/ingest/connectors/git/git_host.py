@@ -5,11 +5,12 @@ import os
 import ssl
 import subprocess
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
+
+from tests.integration.search.rerank.stub import running
 
 
 class GitHost(ThreadingHTTPServer):
@@ -30,6 +31,7 @@ class GitHost(ThreadingHTTPServer):
         #: paths that are answered with a redirect to another address
         self.moved: dict[str, str] = {}
         self.asked: list[str] = []
+        self.released = threading.Event()
 
     @property
     def url(self) -> str:
@@ -96,14 +98,8 @@ class _Backend(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
 
-@contextmanager
-def git_host(root: Path, login: str = "", context: ssl.SSLContext | None = None) -> Iterator[GitHost]:
+def git_host(
+    root: Path, login: str = "", context: ssl.SSLContext | None = None
+) -> AbstractContextManager[GitHost]:
     """Run a host for the length of a block."""
-    with GitHost(root, login, context) as host:
-        thread = threading.Thread(target=host.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield host
-        finally:
-            host.shutdown()
-            thread.join()
+    return running(GitHost(root, login, context))

@@ -7,6 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import asyncssh
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
+
+def key_pair() -> tuple[str, str]:
+    """Return a private key and its public one, as ssh writes them."""
+    key = Ed25519PrivateKey.generate()
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()).decode()
+    return private, key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
 
 
 class SshHost:

@@ -15,41 +15,29 @@ from tests.support.jobs import counts, failure, indexed, sync
 
 
 @pytest.fixture
-def source(served_source):
-    return served_source
-
-
-@pytest.fixture
 def mark(tmp_path):
     """A file that exists once a program has run that none may run."""
     return tmp_path / "mark"
 
 
-def test_no_hook_of_the_copy_runs(served, source, mark):
+def test_hooks_filters_and_encodings_do_nothing(workspace, repository, source, mark):
     sync(source)
-    hooks = place_of(source).git_dir / "hooks"
-    hooks.mkdir()
+    git_dir = place_of(source).git_dir
+    (git_dir / "hooks").mkdir()
     for name in ("reference-transaction", "post-checkout", "pre-auto-gc"):
-        (hooks / name).write_text(f"#!/bin/sh\ntouch {mark}\n")
-        (hooks / name).chmod(0o755)
-    served.commit({"a.md": "two\n"})
-    assert counts(sync(source))["updated"] == 1
-    assert not mark.exists()
-
-
-def test_filters_and_encodings_of_gitattributes_do_nothing(workspace, served, source, mark):
-    sync(source)
-    with (place_of(source).git_dir / "config").open("a") as config:
+        (git_dir / "hooks" / name).write_text(f"#!/bin/sh\ntouch {mark}\n")
+        (git_dir / "hooks" / name).chmod(0o755)
+    with (git_dir / "config").open("a") as config:
         config.write(f'[filter "evil"]\n\tsmudge = touch {mark}\n\tclean = touch {mark}\n\trequired = true\n')
         config.write(f'[diff "evil"]\n\ttextconv = touch {mark} ;\n\tcommand = touch {mark}\n')
     attributes = b"*.md filter=evil diff=evil ident export-ignore eol=crlf working-tree-encoding=UTF-16\n"
-    served.commit({"a.md": "$Id$ as it is\n"})
-    entry = f"100644,{served.blob(attributes)},.gitattributes"
-    served.git("update-index", "--add", "--cacheinfo", entry)
-    served.git("commit", "--quiet", "--message=attributes")
+    repository.commit({"docs/a.md": "$Id$ as it is\n"})
+    entry = f"100644,{repository.blob(attributes)},.gitattributes"
+    repository.git("update-index", "--add", "--cacheinfo", entry)
+    repository.git("commit", "--quiet", "--message=attributes")
 
     assert counts(sync(source))["updated"] == 1
-    assert indexed(workspace)["a.md"] == ["$Id$ as it is"]
+    assert indexed(workspace)["docs/a.md"] == ["$Id$ as it is"]
     assert not mark.exists()
 
 
@@ -62,53 +50,49 @@ def test_configuration_of_the_user_is_ignored(source, tmp_path, mark, monkeypatc
     monkeypatch.setenv("GIT_DIR", "/nowhere")
     monkeypatch.setenv("GIT_ALLOW_PROTOCOL", "ext")
 
-    assert counts(sync(source))["new"] == 2
+    assert counts(sync(source))["new"] == 3
     assert not mark.exists()
 
 
-@pytest.mark.parametrize("field", ["alternates", "worktree", "link"])
-def test_folder_by_which_another_one_would_be_read_is_refused(workspace, served, tmp_path, field):
-    other = tmp_path / "served" / "other"
-    if field == "alternates":
-        WrittenRepository(other)
-        (other / ".git/objects/info/alternates").write_text(f"{served.root}/.git/objects\n")
-    elif field == "worktree":
-        served.git("worktree", "add", "--quiet", str(other))
-    else:
-        other.symlink_to(served.root)
-
-    said = "stands alone" if field == "alternates" else "itself"
-    assert said in failure(source_of(workspace, f"file://{other}"))
+def test_folder_by_which_another_one_would_be_read_is_refused(workspace, repository, tmp_path, subtests):
+    others = [tmp_path / name for name in ("alternates", "worktree", "link")]
+    WrittenRepository(others[0])
+    (others[0] / ".git/objects/info/alternates").write_text(f"{repository.root}/.git/objects\n")
+    repository.git("worktree", "add", "--quiet", str(others[1]))
+    others[2].symlink_to(repository.root)
+    for other, said in zip(others, ("stands alone", "itself", "itself"), strict=True):
+        with subtests.test(other=other.name):
+            assert said in failure(source_of(workspace, f"file://{other}", key=other.name))
 
 
-def test_folder_with_links_among_its_objects_is_refused(workspace, served, tmp_path, subtests):
-    head = served.head()
+def test_folder_with_links_among_its_objects_is_refused(workspace, repository, tmp_path, subtests):
+    head = repository.head()
     paths = ("pack", "pack/pack-1.pack", head[:2], f"{head[:2]}/{head[2:]}", "info")
     for key, path in enumerate(paths):
         with subtests.test(path=path):
-            other = WrittenRepository(tmp_path / "served" / path.replace("/", "-"))
+            other = WrittenRepository(tmp_path / path.replace("/", "-"))
             link = other.root / ".git/objects" / path
             if link.is_dir():
                 link.rmdir()
             link.parent.mkdir(exist_ok=True)
-            link.symlink_to(served.root / ".git/objects" / path)
+            link.symlink_to(repository.root / ".git/objects" / path)
             assert "stands alone" in failure(source_of(workspace, other.url, key=f"r{key}"))
 
 
-def test_repository_whose_name_begins_with_the_folders_is_not_read_instead(workspace, served, tmp_path):
-    beside = tmp_path / "served" / "plain"
+def test_repository_whose_name_begins_with_the_folders_is_not_read_instead(workspace, repository, tmp_path):
+    beside = tmp_path / "plain"
     beside.mkdir()
-    served.root.rename(tmp_path / "served" / "plain.git")
+    repository.root.rename(tmp_path / "plain.git")
     assert "no repository" in failure(source_of(workspace, f"file://{beside}"))
 
 
-def test_repository_of_another_user_that_is_allowed_by_name_is_read(served, source):
+def test_repository_of_another_user_that_is_allowed_by_name_is_read(repository, source):
     if os.geteuid() != 0:
         pytest.skip("only root can give a folder away")
-    for folder, names, files in os.walk(served.root):
+    for folder, names, files in os.walk(repository.root):
         for name in (".", *names, *files):
             os.chown(os.path.join(folder, name), 65_534, 65_534)  # noqa: PTH118  # what os.walk gives
-    assert counts(sync(source))["new"] == 2
+    assert counts(sync(source))["new"] == 3
 
 
 def test_repository_with_sha256_names_is_read(workspace, tmp_path):

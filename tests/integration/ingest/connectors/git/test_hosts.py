@@ -2,35 +2,22 @@
 
 import logging
 import os
-import re
-import shutil
-import stat
-import subprocess
 
 import pytest
 from cryptography.fernet import Fernet
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from django.core import serializers
 
-from ingest.connectors.git.address import read_address
-from ingest.connectors.git.credentials import (
-    Credentials,
-    seal_again,
-    seal_credentials,
-    unseal_credentials,
-)
-from ingest.connectors.git.environment import git_environment
-from ingest.connectors.git.place import Place
+from ingest.connectors.git.credentials import Credentials, seal_again, unseal_credentials
 from ingest.models import Job
 from kebab.people.models import AuditEvent
-from search.corpus import ensure_source
 from search.models import Source
 from tests.integration.ingest.connectors.git.documents import place_of, source_of
 from tests.integration.ingest.connectors.git.git_host import git_host
+from tests.integration.ingest.connectors.git.ssh_host import key_pair
 from tests.support.jobs import counts, failure, sync
 
 SECRET = "s3cret-Tok/en+x"
+LOGIN = {"username": "ada", "password": SECRET}
 LOOK_UP = "kebab.outgoing.addresses.socket.getaddrinfo"
 
 
@@ -39,21 +26,17 @@ def allowed(settings):
     settings.KEBAB_PRIVATE_HOSTS = frozenset({"127.0.0.1"})
 
 
-def sealed(password=SECRET):
-    return seal_credentials(Credentials(username="ada", password=password))
-
-
-def test_credentials_open_a_closed_repository_and_are_seen_nowhere(workspace, served, allowed, caplog):
+def test_credentials_open_a_closed_repository_and_are_seen_nowhere(workspace, repository, allowed, caplog):
     caplog.set_level(logging.DEBUG)
-    with git_host(served.root.parent, login=f"ada:{SECRET}") as host:
+    with git_host(repository.root.parent, login=f"ada:{SECRET}") as host:
         source = source_of(workspace, f"{host.url}/origin/.git")
         assert "asks for credentials" in failure(source)
-        source = source_of(workspace, source.config["url"], sealed_credentials=sealed())
-        assert counts(sync(source))["new"] == 2
-        served.commit({"a.md": "two\n"})
-        assert counts(sync(source)) == {"seen": 2, "updated": 1, "unchanged": 1, "parser_calls": 1}
-        source = source_of(workspace, source.config["url"], sealed_credentials=sealed(SECRET + "x"))
-        served.commit({"a.md": "three\n"})
+        source = source_of(workspace, source.config["url"], **LOGIN)
+        assert counts(sync(source))["new"] == 3
+        repository.commit({"docs/a.md": "two\n"})
+        assert counts(sync(source)) == {"seen": 3, "updated": 1, "unchanged": 2, "parser_calls": 1}
+        source = source_of(workspace, source.config["url"], username="ada", password=SECRET + "x")
+        repository.commit({"docs/a.md": "three\n"})
         assert "refuses" in failure(source)
     rows = serializers.serialize(
         "json", [*Source.objects.all(), *Job.objects.all(), *AuditEvent.objects.all()]
@@ -64,35 +47,34 @@ def test_credentials_open_a_closed_repository_and_are_seen_nowhere(workspace, se
         assert Credentials(username="ada", password=SECRET).authorization.split()[1] not in shown
 
 
-def test_credentials_that_were_sealed_under_a_lost_key_are_asked_for(workspace, served, settings):
-    source = source_of(workspace, served.url, sealed_credentials=sealed())
-    settings.KEBAB_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
-    assert "KEBAB_ENCRYPTION_KEYS" in failure(source)
-
-
-def test_all_credentials_are_sealed_again_under_the_first_key(workspace, served, settings, caplog):
-    source = source_of(workspace, served.url, sealed_credentials=sealed())
-    lost = ensure_source(workspace, "lost", kind="git", config={"url": served.url})
+def test_credentials_are_sealed_again_under_the_first_key_and_asked_for_without_it(
+    workspace, repository, settings, caplog
+):
+    source = source_of(workspace, repository.url, **LOGIN)
+    lost = source_of(workspace, repository.url, key="lost")
     Source.objects.filter(pk=lost.pk).update(sealed_credentials="nonsense")
-    settings.KEBAB_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *settings.KEBAB_ENCRYPTION_KEYS]
+    old, new = settings.KEBAB_ENCRYPTION_KEYS, Fernet.generate_key().decode()
+    settings.KEBAB_ENCRYPTION_KEYS = [new, *old]
     seal_again()
-    settings.KEBAB_ENCRYPTION_KEYS = settings.KEBAB_ENCRYPTION_KEYS[:1]
+    settings.KEBAB_ENCRYPTION_KEYS = [new]
     source.refresh_from_db()
 
     assert unseal_credentials(source.sealed_credentials).password == SECRET
     assert str(lost.pk) in caplog.text
+    settings.KEBAB_ENCRYPTION_KEYS = old
+    assert "KEBAB_ENCRYPTION_KEYS" in failure(source)
 
 
-def test_redirect_is_not_followed(workspace, served, allowed):
-    with git_host(served.root.parent) as inner, git_host(served.root.parent) as host:
+def test_redirect_is_not_followed(workspace, repository, allowed):
+    with git_host(repository.root.parent) as inner, git_host(repository.root.parent) as host:
         host.moved["/"] = inner.url
         assert "moved" in failure(source_of(workspace, f"{host.url}/origin/.git"))
         assert inner.asked == []
 
 
-def test_private_address_is_asked_nothing(workspace, served, settings, monkeypatch):
+def test_private_address_is_asked_nothing(workspace, repository, settings, monkeypatch):
     settings.KEBAB_PRIVATE_HOSTS = frozenset()
-    with git_host(served.root.parent) as host:
+    with git_host(repository.root.parent) as host:
         port = host.server_port
         assert "KEBAB_PRIVATE_HOSTS" in failure(source_of(workspace, f"https://127.0.0.1:{port}/origin/.git"))
         Source.objects.update(config={"url": f"https://git.example.org:{port}/origin/.git"})
@@ -101,17 +83,13 @@ def test_private_address_is_asked_nothing(workspace, served, settings, monkeypat
         assert host.asked == []
 
 
-def test_connection_goes_to_the_address_that_was_checked(workspace, served, settings, monkeypatch):
+def test_connection_goes_to_the_address_that_was_checked(workspace, repository, settings, monkeypatch):
     settings.KEBAB_PRIVATE_HOSTS = frozenset({"git.example.invalid"})
-    with git_host(served.root.parent) as host:
+    with git_host(repository.root.parent) as host:
         answer = [(2, 1, 6, "", ("127.0.0.1", host.server_port))]
         monkeypatch.setattr(LOOK_UP, lambda *_, **__: answer)
         url = f"http://git.example.invalid:{host.server_port}/origin/.git"
-        assert counts(sync(source_of(workspace, url)))["new"] == 2
-
-
-def test_host_that_is_not_there_fails_the_job(workspace, allowed):
-    assert "reached" in failure(source_of(workspace, "http://127.0.0.1:9/origin.git"))
+        assert counts(sync(source_of(workspace, url)))["new"] == 3
 
 
 def test_address_that_was_stored_unchecked_is_refused(workspace, subtests):
@@ -140,31 +118,13 @@ def fake_ssh(tmp_path, monkeypatch):
     return tmp_path
 
 
-def private_key():
-    key = Ed25519PrivateKey.generate()
-    return key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()).decode()
-
-
 @pytest.mark.parametrize("form", ["ssh://git@127.0.0.1:2222{path}", "git@127.0.0.1:{path}"])
-def test_ssh_gets_the_key_from_memory_and_no_configuration(workspace, served, allowed, fake_ssh, form):
-    key = private_key()
-    url = form.format(path=f"{served.root}/.git")
-    source = source_of(workspace, url, sealed_credentials=seal_credentials(Credentials(private_key=key)))
-
-    assert counts(sync(source))["new"] == 2
+def test_ssh_gets_the_key_from_memory_and_no_configuration(workspace, repository, allowed, fake_ssh, form):
+    key, _ = key_pair()
+    url = form.format(path=f"{repository.root}/.git")
+    assert counts(sync(source_of(workspace, url, private_key=key)))["new"] == 3
     asked = (fake_ssh / "asked").read_text().splitlines()
     assert asked[:2] == ["-F", "/dev/null"]
     assert {"BatchMode=yes", "IdentityAgent=none", "HostName=127.0.0.1", "ProxyCommand=none"} <= set(asked)
     assert ((fake_ssh / "key").read_text(), (fake_ssh / "mode").read_text()) == (key, "600\n")
     assert key not in "\n".join(asked)
-
-
-def test_ssh_itself_takes_a_key_from_memory(tmp_path):
-    if shutil.which("ssh-keygen") is None:
-        pytest.skip("needs ssh-keygen")
-    address, credentials = read_address("git@127.0.0.1:a/b"), Credentials(private_key=private_key())
-    with git_environment(Place(tmp_path), address, ["127.0.0.1"], credentials) as environment:
-        file = re.search(r"IdentityFile=(\S+)", environment["GIT_SSH_COMMAND"])[1]
-        assert stat.S_IMODE(os.stat(file).st_mode) == 0o600  # noqa: PTH116
-        ran = subprocess.run(["ssh-keygen", "-y", "-f", file], capture_output=True, check=False)  # noqa: S607
-    assert ran.stdout.startswith(b"ssh-ed25519 "), ran.stderr

@@ -1,25 +1,14 @@
 """Trees of commits that are hostile or odd: the job ends well or fails with a reason."""
 
-import pytest
-
 from ingest.connectors.git.source import GitSource
 from search.corpus import ensure_source
+from tests.integration.ingest.conftest import GIT_FILES
 from tests.integration.ingest.connectors.git.documents import place_of, texts
 from tests.support.jobs import counts, failure, indexed, sync
 
 
-@pytest.fixture
-def repository(served):
-    return served
-
-
-@pytest.fixture
-def source(served_source):
-    return served_source
-
-
 def test_links_and_submodules_are_skipped_with_a_reason(workspace, repository, source):
-    (repository.root / "link.md").symlink_to("a.md")
+    (repository.root / "link.md").symlink_to("README.md")
     (repository.root / "out.md").symlink_to("/etc/passwd")
     repository.git("add", "--all")
     head = repository.head()
@@ -27,7 +16,7 @@ def test_links_and_submodules_are_skipped_with_a_reason(workspace, repository, s
     repository.git("commit", "--quiet", "--message=odd")
     report = sync(source)
 
-    assert set(indexed(workspace)) == {"a.md", "b.md"}
+    assert indexed(workspace).keys() == GIT_FILES.keys()
     assert report["skipped_by_reason"] == {"link": 2, "submodule": 1}
     assert report["examples"]["submodule"] == ["module"]
 
@@ -76,10 +65,12 @@ def test_name_twice_in_a_tree_is_read_once(workspace, repository, source):
     assert report["skipped_by_reason"]["duplicate_path"] == 1
 
 
-def test_tree_of_trees_without_end_is_refused(repository, source, monkeypatch):
+def test_tree_of_too_many_files_is_refused(repository, source, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("ingest.connectors.git.tree.MAX_FILES", 1)
+        assert "1 files" in failure(source)
     monkeypatch.setattr("ingest.connectors.git.command.MAX_OUTPUT_BYTES", 1_000_000)
-    name, oid = b"x.md", repository.blob(b"x\n")
-    mode = "100644"
+    name, oid, mode = b"x.md", repository.blob(b"x\n"), "100644"
     for _ in range(12):
         oid = repository.tree(*((mode, b"%d%s" % (nth, name), oid) for nth in range(10)))
         mode, name = "40000", b""
@@ -98,7 +89,7 @@ def test_large_file_is_left_out_unread(repository, source, monkeypatch):
     monkeypatch.setattr(GitSource, "read", noting)
     repository.commit({"big.py": "x = 1\n" * 100_000})
     assert sync(source)["skipped_by_reason"] == {"too_large": 1}
-    assert sorted(read) == ["a.md", "b.md"]
+    assert sorted(read) == sorted(GIT_FILES)
 
 
 def test_branch_that_is_no_name_reaches_no_command(workspace, repository, subtests):
@@ -106,11 +97,6 @@ def test_branch_that_is_no_name_reaches_no_command(workspace, repository, subtes
         with subtests.test(branch=branch):
             config = {"url": repository.url, "branch": branch}
             assert branch in failure(ensure_source(workspace, f"b{nth}", kind="git", config=config))
-
-
-def test_tree_of_more_files_than_are_read_is_refused(source, monkeypatch):
-    monkeypatch.setattr("ingest.connectors.git.tree.MAX_FILES", 1)
-    assert "1 files" in failure(source)
 
 
 def test_names_that_differ_in_case_alone_are_two_documents(workspace, repository, source):

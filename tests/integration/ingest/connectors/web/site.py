@@ -5,10 +5,12 @@ import hashlib
 import ssl
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.integration.search.rerank.stub import running
 
 Behaviour = Callable[["Exchange"], None]
 
@@ -138,19 +140,9 @@ def packed(page: Page) -> Page:
     return Page(body=gzip.compress(page.body), mime=page.mime, headers=(("Content-Encoding", "gzip"),))
 
 
-@contextmanager
-def serving(host: str = "127.0.0.1", context: ssl.SSLContext | None = None) -> Iterator[Site]:
+def serving(host: str = "127.0.0.1", context: ssl.SSLContext | None = None) -> AbstractContextManager["Site"]:
     """Run a site for as long as the context lasts."""
-    site = Site(host, context)
-    thread = threading.Thread(target=site.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield site
-    finally:
-        site.released.set()
-        site.shutdown()
-        thread.join()
-        site.server_close()
+    return running(Site(host, context))
 
 
 def sitemap(site, *paths):

@@ -111,8 +111,6 @@ def test_sitemap_that_cannot_be_read_deletes_nothing(workspace, site, make_sourc
         (b"", 404, "not there"),
         (b"<urlset><url>", 200, "XML"),
         (b"<urlset/>", 200, "no page"),
-        (b"<html></html>", 200, "no sitemap"),
-        (b'<!DOCTYPE x [<!ENTITY a "b">]><urlset/>', 200, "document type"),
     ):
         with subtests.test(body=body, status=status):
             site.pages["/map.xml"] = Page(body=body, status=status, mime="application/xml")

@@ -72,17 +72,11 @@ def packed_as(encoding, body):
     return Page(body=body, headers=(("Content-Encoding", encoding),))
 
 
-@pytest.mark.parametrize("behaviour", [slow, silent])
-def test_page_that_never_ends_is_failed_and_the_others_are_read(workspace, site, source, settings, behaviour):
-    settings.KEBAB_CRAWL_LIMIT_S = 0.5
-    link_bad(site, bad=behaviour)
-    assert sync(source)["failed_by_reason"] == {"unreadable": 1}
-    assert indexed(workspace).keys() == {"index.html", "good.html"}
-
-
 @pytest.mark.parametrize(
     "page",
     [
+        slow,
+        silent,
         broken_off,
         no_http,
         flooding_head,
@@ -90,9 +84,19 @@ def test_page_that_never_ends_is_failed_and_the_others_are_read(workspace, site,
         packed_as("gzip", b"plain"),
         packed_as("br", b"plain"),
     ],
-    ids=["broken_off", "no_http", "flooding_head", "broken_gzip", "no_gzip", "other_packing"],
+    ids=[
+        "slow",
+        "silent",
+        "broken_off",
+        "no_http",
+        "flooding_head",
+        "broken_gzip",
+        "no_gzip",
+        "other_packing",
+    ],
 )
-def test_page_that_breaks_the_protocol_is_failed_and_the_others_are_read(workspace, site, source, page):
+def test_page_that_never_ends_or_breaks_the_protocol_is_failed_alone(workspace, site, source, settings, page):
+    settings.KEBAB_CRAWL_LIMIT_S = 0.5
     link_bad(site, bad=page)
     assert sync(source)["failed_by_reason"] == {"unreadable": 1}
     assert indexed(workspace).keys() == {"index.html", "good.html"}
@@ -163,12 +167,6 @@ def test_start_page_that_redirects_off_its_host_or_without_end_fails(site, sourc
     assert {host for host, _ in connected} == {"127.0.0.1"}
 
 
-def test_private_address_is_refused_unless_the_operator_allows_it(site, source, settings):
-    settings.KEBAB_PRIVATE_HOSTS = frozenset({"example.org"})
-    assert "KEBAB_PRIVATE_HOSTS" in failure(source)
-    assert site.asked == []
-
-
 @pytest.fixture
 def named_source(workspace, site):
     """A source that names the site by a name which tests resolve."""
@@ -176,7 +174,9 @@ def named_source(workspace, site):
     return ensure_source(workspace, "named", kind="web", config={"url": url})
 
 
-def test_name_of_a_private_address_is_refused(site, named_source, monkeypatch):
+def test_private_address_is_refused_by_number_and_by_name(site, source, named_source, settings, monkeypatch):
+    settings.KEBAB_PRIVATE_HOSTS = frozenset({"example.org"})
+    assert "KEBAB_PRIVATE_HOSTS" in failure(source)
     found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", site.server_address[1]))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **options: found)
     assert "private address" in failure(named_source)

@@ -74,15 +74,8 @@ def test_hosts_and_ports_have_one_form(subtests):
 
 
 def test_http_and_https_are_one_site_where_no_port_is_named():
-    plain, secure, ported, www = (
-        read_address(url).site
-        for url in (
-            "http://a.example/",
-            "https://a.example/",
-            "http://a.example:8080/",
-            "http://www.a.example/",
-        )
-    )
+    hosts = ("http://a.example", "https://a.example", "http://a.example:8080", "http://www.a.example")
+    plain, secure, ported, www = (read_address(f"{host}/").site for host in hosts)
     assert plain == secure
     assert plain not in (ported, www)
 

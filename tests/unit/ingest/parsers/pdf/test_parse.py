@@ -107,11 +107,6 @@ def test_unreadable_pdf_is_refused():
         assert caught.value.code == "damaged"
 
 
-def test_content_decides_whether_a_file_is_a_pdf():
-    assert parse(b"<!doctype html><title>Moved</title><p>Log in.", "a.pdf").parser == "html"
-    assert parse(content_of(PRINTED), "notes.md").parser == "pdf"
-
-
 @pytest.mark.slow
 def test_scanned_page_is_recognised_and_cited_by_page(shared_digester):
     digest = digested(shared_digester, SCANNED)
