@@ -132,13 +132,19 @@ def other_workspace(db: None) -> Any:
 @pytest.fixture(scope="module")
 def corpus(
     request: Any, django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Any, dict[str, object]]]:
-    """Give a workspace that the module's `fill` has filled, committed once, and where its files are."""
+) -> Iterator[tuple[Any, dict[str, object]] | None]:
+    """Give a workspace that the module's `fill` has filled, committed once, and where its files are.
+
+    None where the module has no `fill`.
+    """
     from django.test import override_settings
 
     from tests.support.api import committed
     from tests.support.stores import stores_in
 
+    if not hasattr(request.module, "fill"):
+        yield None
+        return
     folder = tmp_path_factory.mktemp(request.module.__name__.rpartition(".")[2].removeprefix("test_"))
     found_by = stores_in(folder)
     with (

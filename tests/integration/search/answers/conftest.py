@@ -23,9 +23,9 @@ def _answers_are_as_their_schema_says(monkeypatch):
 
 
 @pytest.fixture
-def workspace(request, db):
+def workspace(request, corpus, db):
     """An empty workspace, or the committed one of the module."""
-    return request.getfixturevalue("filled") if hasattr(request.module, "fill") else make_workspace()
+    return request.getfixturevalue("filled") if corpus else make_workspace()
 
 
 @pytest.fixture
