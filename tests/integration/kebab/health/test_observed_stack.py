@@ -176,18 +176,6 @@ def _ready(url):
     return answer, took_s
 
 
-@pytest.mark.alone
-def test_stack_without_redis_is_degraded_and_ready(observed):
-    url = observed.stack.url
-    eventually(lambda: _ready(url)[0].json().get("status") == "ready", "it is ready")
-    with observed.stopped("redis"):
-        eventually(lambda: _ready(url)[0].json().get("status") == "degraded", "that is found out", 10)
-        answer, _ = _ready(url)
-        assert observed.client.search("rainwater", mode="lexical")["hits"]
-    assert answer.status_code == 200
-    assert answer.json()["checks"]["redis"] == "degraded"
-
-
 def test_lines_of_the_worker_hold_the_request_id(observed):
     own = f"request-{uuid.uuid4().hex}"
     answer = observed.client.request(

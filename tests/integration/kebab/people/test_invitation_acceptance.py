@@ -57,7 +57,7 @@ def test_new_person_gets_an_account_with_a_password(secret):
     assert PASSWORD not in str(list(AuditEvent.objects.values()))
 
 
-def test_invitation_gives_neither_another_person_nor_a_password_nor_another_role(workspace, secret):
+def test_invitation_changes_no_password_and_no_role_and_serves_no_other_person(workspace, secret):
     with pytest.raises(Forbidden) as refusal:
         accept_invitation(find_invitation(secret), make_person("eve@example.org"))
     assert refusal.value.code == "invited_is_another"

@@ -57,17 +57,20 @@ def send(client, workspace, request, ids):
     return getattr(client, method)(f"/api/v1/workspaces/{workspace.slug}/{tail.format(**ids)}", **body)
 
 
-def test_only_admins_and_owners_manage_people(workspace, subtests):
-    ids = make_things(workspace)
-    others = {
-        "editor": member_client(workspace, Role.EDITOR),
-        "viewer": member_client(workspace),
-        "token with every scope": token_client(workspace, "search", "ingest", "manage", "ask"),
-    }
+@pytest.mark.parametrize(
+    "make_client",
+    [
+        lambda workspace: member_client(workspace, Role.EDITOR),
+        member_client,
+        lambda workspace: token_client(workspace, "search", "ingest", "manage", "ask"),
+    ],
+    ids=["editor", "viewer", "token with every scope"],
+)
+def test_only_admins_and_owners_manage_people(workspace, subtests, make_client):
+    ids, client = make_things(workspace), make_client(workspace)
     for request in REQUESTS:
-        for name, client in others.items():
-            with subtests.test(request=request, caller=name):
-                assert send(client, workspace, request, ids).status_code == 403
+        with subtests.test(request=request):
+            assert send(client, workspace, request, ids).status_code == 403
     for client in (member_client(workspace, Role.ADMIN), member_client(workspace, Role.OWNER)):
         assert {send(client, workspace, ("get", tail, None), ids).status_code for tail in LISTS} == {200}
 

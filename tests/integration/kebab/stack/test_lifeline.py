@@ -45,7 +45,7 @@ def test_platform_without_ties_gives_the_reason(monkeypatch):
     assert "darwin" in lifeline.die_with_parent(signal.SIGKILL, parent_pid=os.getppid())
 
 
-def test_child_has_its_niceness_and_session_and_is_not_taken_for_a_living_one_when_it_has_ended(tmp_path):
+def test_child_has_its_own_niceness_and_session_and_its_mark_ends_with_it(tmp_path):
     child = Child(ChildPlan(name="nap", command=("sleep", "600"), log=tmp_path / "nap.log", nice=5))
     pid = child.spawn()
     try:

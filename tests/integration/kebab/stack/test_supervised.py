@@ -28,7 +28,7 @@ class Clock:
         return self.now
 
 
-def test_next_start_waits_for_a_pause_that_doubles_to_ten_seconds_until_health_resets_it(monkeypatch):
+def test_pause_before_a_restart_doubles_to_ten_seconds_until_health_resets_it(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(supervised, "time", clock)
     process = Supervised(Ended())

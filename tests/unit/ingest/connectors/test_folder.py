@@ -64,17 +64,11 @@ def test_ignore_files_apply_at_every_level(tmp_path):
     assert skipped(tmp_path)["out/"] == "ignored"  # it is not entered
 
 
-def test_kebabignore_overrules_gitignore_beside_it(tmp_path):
+def test_kebabignore_overrules_gitignore_beside_it_and_default_skips_but_not_that_of_git(tmp_path):
     write(tmp_path, ".gitignore", text="docs/\n*.tmp\n")
-    write(tmp_path, ".kebabignore", text="!docs/\nsecret.md\n")
-    write(tmp_path, "docs/a.md", "secret.md", "a.tmp")
-    assert found(tmp_path) == [".gitignore", ".kebabignore", "docs/a.md"]
-
-
-def test_ignore_file_brings_back_default_skips_but_not_git(tmp_path):
-    write(tmp_path, ".kebabignore", text="!build/\n!yarn.lock\n!.git/\n")
-    write(tmp_path, "build/a.md", "yarn.lock", ".git/config")
-    assert found(tmp_path) == [".kebabignore", "build/a.md", "yarn.lock"]
+    write(tmp_path, ".kebabignore", text="!docs/\nsecret.md\n!build/\n!yarn.lock\n!.git/\n")
+    write(tmp_path, "docs/a.md", "secret.md", "a.tmp", "build/a.md", "yarn.lock", ".git/config")
+    assert found(tmp_path) == [".gitignore", ".kebabignore", "build/a.md", "docs/a.md", "yarn.lock"]
 
 
 def test_link_or_directory_is_no_ignore_file(tmp_path):

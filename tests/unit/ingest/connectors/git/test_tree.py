@@ -46,6 +46,6 @@ def test_listing_is_not_held_a_second_time_in_pieces():
 
 def test_large_folder_of_decomposed_names_is_searched_in_linear_time():
     # Quadratic time would be minutes here.
-    names = [unicodedata.normalize("NFD", f"\u00e9{nth}.md") for nth in range(20_000)]
-    found = read(listing(names))
-    assert all(found.file_at(unicodedata.normalize("NFC", name)) is not None for name in names)
+    names = [f"\u00e9{nth}.md" for nth in range(20_000)]
+    found = read(listing(unicodedata.normalize("NFD", name) for name in names))
+    assert all(found.file_at(name) is not None for name in names)
