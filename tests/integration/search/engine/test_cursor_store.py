@@ -52,11 +52,8 @@ def test_owner_has_room_for_so_many_bytes_until_its_time_is_over(client, owner, 
 def test_failed_redis_is_not_asked_again_for_a_second(tmp_path, monkeypatch):
     now = 100.0
     monkeypatch.setattr(redis_client, "monotonic", lambda: now)
-    for ask in (
-        lambda store: store.keep("owner", "a", b"list"),
-        lambda store: store.find("owner", "a"),
-    ):
-        socket = str(tmp_path / "nothing.sock")
+    socket = str(tmp_path / "nothing.sock")
+    for ask in (lambda store: store.keep("owner", "a", b"list"), lambda store: store.find("owner", "a")):
         store = CursorStore(redis.Redis(unix_socket_path=socket, retry=Retry(NoBackoff(), 0)))
         for seconds, is_asked in ((0.0, True), (0.0, False), (2.0, True)):
             now += seconds

@@ -8,7 +8,6 @@ from django.utils import timezone
 
 from search import node
 from search.corpus import delete_documents, restate_document
-from search.mirror.lexical import index_version
 from search.mirror.sync import rebuild_mirror
 from search.models import ChunkVector, Document
 from search.retrieval.types import Fusion, Mode
@@ -130,20 +129,6 @@ def test_deleted_document_is_not_shown_though_the_mirror_still_has_it(filled):
         assert [hit.rank for hit in after.hits] == list(range(1, len(before)))
 
 
-def test_list_that_the_read_back_emptied_is_refilled(workspace):
-    write(workspace, "gone.md", *["apple"] * 150)
-    write(workspace, "kept.md", *["apple among other words"] * 20)
-    sync(workspace)
-    embed(workspace)
-    assert set(paths(ask(workspace, "apple", k=10))) == {"gone.md"}
-    delete(workspace, "gone.md")
-    for mode in Mode:
-        hits = ask(workspace, "apple", mode, k=10).hits
-        assert [hit.doc_path for hit in hits] == ["kept.md"] * 10
-        assert [hit.rank for hit in hits] == list(range(1, 11))
-    assert ask(workspace, "apple", k=10).hits[0].retrieval.lexical_rank == 1
-
-
 def test_fields_come_from_postgres_though_the_mirror_is_behind(workspace):
     write(workspace, "a.md", chunk("apple", heading="Old"))
     sync(workspace)
@@ -169,15 +154,6 @@ def test_cap_keeps_so_many_of_one_document_in_order(workspace):
         assert len(ask(workspace, "apple", k=8, per_file_cap=cap).hits) == 8
     hybrid = ask(workspace, "apple", Mode.HYBRID, k=3, per_file_cap=1).hits
     assert sorted(hit.doc_path for hit in hybrid) == ["a.md", "b.md"]
-
-
-def test_index_versions_name_what_answered(filled):
-    words, vectors = index_version(), "vec-hash-1-64@1"
-    names = {mode: ask(filled, QUERY, mode) for mode in Mode}
-    assert names[Mode.LEXICAL].index_version == words
-    assert names[Mode.VECTOR].index_version == vectors
-    assert names[Mode.HYBRID].index_version == f"hybrid:{words}+{vectors}"
-    assert {hit.index_version for hit in names[Mode.HYBRID].hits} == {names[Mode.HYBRID].index_version}
 
 
 def test_explain_shows_the_legs_and_the_fusion_and_nothing_hidden(filled):

@@ -2,8 +2,6 @@
 
 import apsw
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
 
 from kebab.people.reader import Reader
 from search import node
@@ -48,9 +46,8 @@ def test_better_matches_come_first_and_scores_fall(workspace):
     write_each(workspace, ["filler text without it"] * 8, source="filler")
     sync(workspace)
     result = ask(workspace, "apple")
-    assert paths(result) == ["often.md", "once.md"]
+    assert [(hit.rank, hit.doc_path) for hit in result.hits] == [(1, "often.md"), (2, "once.md")]
     assert 1 > result.hits[0].score > result.hits[1].score > 0
-    assert [hit.rank for hit in result.hits] == [1, 2]
     assert all(hit.score == hit.retrieval.lexical_score == hit.retrieval.fusion_score for hit in result.hits)
 
 
@@ -154,32 +151,6 @@ def test_forms_of_a_word_and_words_of_the_breadcrumb_are_found(workspace):
     assert (hit.doc_path, hit.snippet, hit.highlights) == ("b.md", "First words of the chunk.", ())
 
 
-def test_snippet_marks_the_words_it_was_found_by(workspace):
-    write(
-        workspace,
-        "a.md",
-        "Lorem ipsum dolor. " * 30
-        + "Replicas follow the primary, each replica by itself. "
-        + "Sit amet. " * 30,
-    )
-    sync(workspace)
-    (hit,) = ask(workspace, "replica primary").hits
-    assert [hit.snippet[start:end] for start, end in hit.highlights] == ["Replicas", "primary", "replica"]
-    assert len(hit.snippet) <= 220
-
-
-def test_snippet_keeps_to_its_length_in_code_points(workspace, subtests):
-    write(workspace, "a.md", "Grüße 🙂 aus Köln, " * 60 + "wo der Schlüssel liegt")
-    sync(workspace)
-    for chars in (1, 3, 20, 220, 1_000):
-        with subtests.test(chars=chars):
-            (hit,) = ask(workspace, "Schlüssel", snippet_chars=chars).hits
-            assert 0 < len(hit.snippet) <= chars
-            assert all(0 <= start < end <= len(hit.snippet) for start, end in hit.highlights)
-            if chars >= 220:
-                assert [hit.snippet[start:end] for start, end in hit.highlights] == ["Schlüssel"]
-
-
 def test_stopped_leg_is_named_and_the_response_stands(workspace, settings):
     write(workspace, "a.md", *["apple"] * 1_000)
     sync(workspace)
@@ -206,26 +177,20 @@ def test_leg_stopped_while_it_reads_the_query_is_named(workspace, monkeypatch):
     assert ask(workspace, "apple", Mode.LEXICAL).degraded == ("lexical",)
 
 
-@pytest.fixture
-def weird_corpus(workspace):
-    write_each(workspace, ["apple and AND a", 'it\'s "quoted" (text) * ^ : 部署指南 é', "\x02marks\x03 \x1b"])
+def marked(hit):
+    return [hit.snippet[start:end] for start, end in hit.highlights]
+
+
+def test_snippet_marks_the_words_and_keeps_to_its_length_in_code_points(workspace, subtests):
+    replicas = "Replicas follow the primary, each replica by itself. "
+    write(workspace, "a.md", "Lorem ipsum dolor. " * 30 + replicas + "Sit amet. " * 30)
+    write(workspace, "b.md", "Grüße 🙂 aus Köln, " * 60 + "wo der Schlüssel liegt")
     sync(workspace)
-    embed(workspace)
-    return workspace
-
-
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(text=st.one_of(st.text(), st.text(alphabet="'\"*()^:-+{}. aANDORT\x00é部"), st.binary().map(repr)))
-@example("'\x00'")
-@example("\ud800 apple")
-@example("'" + "(" * 5_000 + "'")
-@example("'" + "a" * 100_000 + "'")
-@example('"' * 10_001)
-def test_any_text_is_answered_or_an_invalid_query(weird_corpus, text):
-    for mode in Mode:
-        try:
-            result = ask(weird_corpus, text, mode)
-        except InvalidQuery:
-            assert text.strip().startswith("'")
-        else:
-            assert all(hit.snippet[a:b] for hit in result.hits for a, b in hit.highlights)
+    (hit,) = ask(workspace, "replica primary").hits
+    assert (marked(hit), len(hit.snippet) <= 220) == (["Replicas", "primary", "replica"], True)
+    for chars in (1, 3, 20, 220, 1_000):
+        with subtests.test(chars=chars):
+            (hit,) = ask(workspace, "Schlüssel", snippet_chars=chars).hits
+            assert 0 < len(hit.snippet) <= chars
+            assert all(0 <= start < end <= len(hit.snippet) for start, end in hit.highlights)
+            assert chars < 220 or marked(hit) == ["Schlüssel"]

@@ -1,13 +1,12 @@
 """Statements of the search path that a connection plans once, and what makes it plan them anew."""
 
-from contextlib import contextmanager
-
 import pytest
 from django.db import connection, transaction
 
 from kebab.tenancy.owner import owner_connection
 from search.models import Chunk
 from search.retrieval.types import Mode
+from tests.integration.search.engine.statements import noted_statements
 from tests.support.corpus import write, write_each
 from tests.support.searching import ask, embed, paths, sync
 
@@ -21,39 +20,27 @@ def orchard(shared_workspace):
     return shared_workspace
 
 
-@contextmanager
-def noted():
-    sent = []
-
-    def note(execute, sql, params, many, context):
-        sent.append(str(sql))
-        return execute(sql, params, many, context)
-
-    with connection.execute_wrapper(note):
-        yield sent
-
-
 def test_every_connection_plans_each_statement_once_for_itself(orchard):
     for mode in Mode:
         expected = ask(orchard, "apple", mode)
-        with noted() as sent:
+        with noted_statements() as sent:
             found = ask(orchard, "apple", mode)
         assert found.hits == expected.hits and found.hits
         assert sent and all("EXECUTE kebab_" in sql for sql in sent)
     connection.close()
     connection.close_pool()
-    with noted() as sent:
+    with noted_statements() as sent:
         assert ask(orchard, "apple").hits
     assert any("PREPARE" in sql for sql in sent)
 
 
 def test_filtered_or_switched_off_statement_is_planned_each_time(orchard, settings):
     for _ in range(2):
-        with noted() as sent:
+        with noted_statements() as sent:
             assert paths(ask(orchard, "apple", lang=("de",))) == ["de.md"]
     assert len([sql for sql in sent if '"chunk_id" = ANY' in sql]) == 2
     settings.KEBAB_PLAN_ONCE = False
-    with noted() as sent:
+    with noted_statements() as sent:
         assert ask(orchard, "apple").hits
     assert not any("EXECUTE" in sql or "PREPARE" in sql for sql in sent)
 

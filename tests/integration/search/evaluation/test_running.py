@@ -1,5 +1,7 @@
 """Topics asked of a workspace: rankings, measures and figures by hand, under a run's own settings."""
 
+from unittest.mock import Mock
+
 import pytest
 
 from kebab.people.models import Workspace
@@ -103,11 +105,8 @@ def test_a_version_of_a_document_is_another_document(orchard):
         DocumentName(path="apples.md", source="docs", version="v2")
     ]
     assert ranked.measures["RR@10"] == 0.0
-    judged = Qrel(path="apples.md", source="docs", version="v2")
-    assert (
-        only(evaluate(orchard, [topic("q", "apple harvest", judged, **asked)], LEXICAL)).measures["RR@10"]
-        == 1
-    )
+    judged = topic("q", "apple harvest", Qrel(path="apples.md", source="docs", version="v2"), **asked)
+    assert only(evaluate(orchard, [judged], LEXICAL)).measures["RR@10"] == 1
 
 
 def test_a_run_reads_what_its_reader_may(orchard):
@@ -122,22 +121,12 @@ def test_a_run_reads_what_its_reader_may(orchard):
     assert shown[0] - shown[1] == {"secret.md"}
 
 
-class Noting:
-    """Asks the real search and keeps what it was asked with."""
-
-    def __init__(self):
-        self.asked = []
-
-    def __call__(self, workspace, query, *, reader):
-        self.asked.append((workspace, query, reader))
-        return search(workspace, query, reader=reader)
-
-
 def test_settings_reach_the_search_and_not_the_workspace(orchard):
-    noting, reader = Noting(), Reader()
+    noting, reader = Mock(side_effect=search), Reader()
     given = {"fusion": "convex", "rrf_k": 7, "k": 5, "per_file_cap": 1, "rerank": True, "cutoff": True}
     evaluate(orchard, [topic("q", "apple")], RunSettings.of(given), reader=reader, ask=noting)
-    ((workspace, query, asked_as),) = noting.asked
+    (workspace, query), asked_as = noting.call_args.args, noting.call_args.kwargs["reader"]
+    assert noting.call_count == 1
     assert (workspace.pk, workspace.settings) == (orchard.pk, {"fusion": "convex", "rrf_k": 7})
     assert (query.mode, query.per_file_cap, query.rerank, query.cutoff) == (Mode.HYBRID, 1, True, True)
     assert asked_as is reader
@@ -157,18 +146,10 @@ def test_a_run_s_fusion_is_the_one_that_fuses(orchard):
         assert scores({"fusion": fusion}) == scores({})
 
 
-def test_what_took_no_part_is_counted(orchard, set_embedder):
-    set_embedder("none")
+def test_what_took_no_part_is_counted(orchard, settings):
+    settings.KEBAB_EMBEDDER = "none"
     result = evaluate(orchard, [topic("a", "apple"), topic("b", "pear")], RunSettings())
     assert result.degraded == {"vector": 2}
-
-
-@pytest.fixture
-def set_embedder(settings):
-    def choose(name):
-        settings.KEBAB_EMBEDDER = name
-
-    return choose
 
 
 def test_advance_is_called_for_each_topic_and_none_is_refused(orchard):

@@ -1,5 +1,7 @@
 """Runs as they are kept: carried out, taken up again, repeated, exported, compared, and who sees them."""
 
+from unittest.mock import Mock
+
 import pytest
 
 from kebab.api.errors import Conflict, NotFound
@@ -167,24 +169,16 @@ def test_run_that_ended_meanwhile_writes_nothing(access):
 
 
 def test_run_is_asked_as_its_reader_and_says_why_it_failed(access):
-    def ask(workspace, query, *, reader):
-        raise EmbedderUnavailable("the embedder is away")
-
     run = open_run(access, TOPICS, LEXICAL, topic_set="golden")
+    away = Mock(side_effect=EmbedderUnavailable("the embedder is away"))
     with pytest.raises(EmbedderUnavailable):
-        carry_out(run, reader=OPERATOR, ask=ask)
+        carry_out(run, reader=OPERATOR, ask=away)
     run.refresh_from_db()
     assert (run.state, run.error, run.is_finished) == (RunState.FAILED, "the embedder is away", True)
     assert run.finished_at is not None
-    asked = []
-
-    def ask(workspace, query, *, reader):
-        asked.append(reader)
-        return search(workspace, query, reader=reader)
-
-    reader = Reader()
+    reader, ask = Reader(), Mock(side_effect=search)
     carry_out(open_run(access, TOPICS[:1], LEXICAL, topic_set="golden"), reader=reader, ask=ask)
-    assert asked == [reader]
+    assert [call.kwargs["reader"] for call in ask.call_args_list] == [reader]
 
 
 def test_what_can_not_be_run_is_told(access):

@@ -68,9 +68,7 @@ def test_mirror_is_dropped_once_nobody_has_used_it_for_so_long(mirrored, files, 
     assert drop(mirrors, idle_days=30) == 1
     assert not is_there(files)
     assert not files.directory.exists()
-
-
-def test_mirror_that_was_never_used_is_dropped_by_its_age(mirrored, files, mirrors):
+    sync_mirror(files, mirrored.pk)
     age(files.directory / "CURRENT", hours=48)
     assert drop(mirrors, idle_days=1) == 1
 

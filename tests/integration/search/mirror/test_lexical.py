@@ -39,18 +39,10 @@ def ranked_by_fts5(leg, reading):
     return [(chunk_id, lexical_score(score)) for chunk_id, score, _ in scored]
 
 
-documents = st.lists(
-    st.lists(st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join), max_size=4),
-    min_size=1,
-    max_size=8,
-)
-filters = [
-    {},
-    {"kind": (ChunkKind.CODE,)},
-    {"path_glob": ("[0-3].md",)},
-    {"path_not_glob": ("[0-3].md",)},
-    {"code_lang": ("python",)},
-]
+texts_of_one = st.lists(st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join), max_size=4)
+documents = st.lists(texts_of_one, min_size=1, max_size=8)
+globs = [{"path_glob": ("[0-3].md",)}, {"path_not_glob": ("[0-3].md",)}]
+filters = [{}, *globs, {"kind": (ChunkKind.CODE,)}, {"code_lang": ("python",)}]
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -208,24 +200,13 @@ def test_order_in_which_documents_came_changes_no_list(tmp_path, subtests):
     shelves = []
     for order in (range(400), reversed(range(400))):  # more than any leg reads of one name
         shelves.append(Shelf(tmp_path / str(len(shelves))))
+        code = {"kind": "code", "code_lang": "python"}
         shelves[-1].put_all(
-            document_state(
-                f"pier{n}.py",
-                [text.format(n=n) for text in HARBOUR],
-                breadcrumb=f"pier{n}.py",
-                kind="code",
-                code_lang="python",
-            )
+            document_state(f"{n}.py", [text.format(n=n) for text in HARBOUR], breadcrumb=f"{n}.py", **code)
             for n in order
         )
-    for text in (
-        "`find_harbour`",
-        "find_harbour()",
-        "Dock.find_harbour",
-        '"class Dock"',
-        "Dock",
-        "`Dock`",
-    ):
+    names = ("`find_harbour`", "find_harbour()", "Dock.find_harbour")
+    for text in (*names, '"class Dock"', "Dock", "`Dock`"):
         for leg in (ExactLeg, LexicalLeg):
             with subtests.test(text=text, leg=leg.__name__):
                 there, back = (leg(shelf.reading(), text).search(100) for shelf in shelves)

@@ -11,6 +11,7 @@ CONTRACTS = (
     "tests/integration/search/retrievers",
     "tests/integration/search/corpus",
     "tests/security/revocation",
+    "tests/integration/search/engine/test_search_filters.py",
     "tests/integration/search/engine/test_vector_search.py",
     "tests/integration/search/mirror/test_mirror_equals_postgres.py",
     "tests/security/tenancy",

@@ -9,7 +9,6 @@ import threading
 
 import psutil
 import pytest
-from django.db import connection
 
 from kebab.people.models import Workspace
 from search import node
@@ -20,6 +19,7 @@ from search.mirror.connections import _IDLE_READERS
 from search.mirror.files import MirrorFiles
 from search.mirror.follow import MirrorFollower
 from search.mirror.sync import sync_mirror
+from tests.integration.search.engine.statements import noted_statements
 from tests.pages.insight.making import make_query
 from tests.support.corpus import make_workspace, write
 from tests.support.searching import ask, paths
@@ -42,14 +42,7 @@ def many(transactional_db, mirrors):
 
 @pytest.fixture
 def queries():
-    """Collect the statements that are sent."""
-    sent = []
-
-    def note(execute, sql, params, many, context):
-        sent.append(sql)
-        return execute(sql, params, many, context)
-
-    with connection.execute_wrapper(note):
+    with noted_statements() as sent:
         yield sent
 
 

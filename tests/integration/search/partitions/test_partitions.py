@@ -68,43 +68,34 @@ def test_parts_become_more_and_fewer(filled):
 
 
 @pytest.mark.slow
-def test_cutting_them_as_they_are_changes_nothing(filled):
+def test_cut_tables_are_written_and_followed_like_whole_ones(filled):
+    first, second, _ = filled
+    last = max(Document.objects.values_list("id", flat=True))
     assert cut(4)
     before = execute("SELECT oid FROM pg_class WHERE relname = 'search_chunk'")
     assert not cut(4)
     assert execute("SELECT oid FROM pg_class WHERE relname = 'search_chunk'") == before
 
-
-@pytest.mark.slow
-def test_a_violation_names_what_the_key_is_called(filled):
-    cut(4)
-    some = Document.objects.filter(workspace=filled[0].pk)[0]
+    some = Document.objects.filter(workspace=first.pk)[0]
     with pytest.raises(IntegrityError, match="document_id_once"), transaction.atomic():
-        Document.objects.filter(workspace=filled[0].pk).update(doc_id=some.doc_id)
-
-
-@pytest.mark.slow
-def test_rows_go_on_being_numbered_and_referred_to(filled):
-    workspace = filled[0]
-    last = max(Document.objects.values_list("id", flat=True))
-    cut(4)
-    written = write(workspace, "new.md", "a pear")
+        Document.objects.filter(workspace=first.pk).update(doc_id=some.doc_id)
+    write(first, "new.md", "a pear")
     assert Document.objects.get(path="new.md").pk > last
     with pytest.raises(IntegrityError), transaction.atomic():
-        Chunk.objects.filter(workspace=workspace.pk).update(document_id=0)
-    Document.objects.filter(workspace=workspace.pk, path="new.md").delete()
-    assert not Chunk.objects.filter(workspace=workspace.pk, text="a pear").exists()
-    assert written is not None
+        Chunk.objects.filter(workspace=first.pk).update(document_id=0)
+    Document.objects.filter(workspace=first.pk, path="new.md").delete()
+    assert not Chunk.objects.filter(workspace=first.pk, text="a pear").exists()
 
-
-@pytest.mark.slow
-def test_a_deleted_workspace_takes_its_rows_out_of_all_parts(filled):
-    cut(4)
-    gone = filled[1].pk
-    filled[1].delete()
+    write(second, "late.md", "a quince")
+    sync(second)
+    assert paths(ask(second, "quince")) == ["late.md"]
+    embed(second)
+    assert paths(ask(second, "quince", Mode.VECTOR))[0]
+    gone = second.pk
+    second.delete()
     for model in (Document, Chunk, ChunkVector, Change):
         assert not model.objects.filter(workspace=gone).exists()
-        assert model.objects.filter(workspace=filled[0].pk).exists()
+        assert model.objects.filter(workspace=first.pk).exists()
 
 
 def test_the_walls_stand_and_a_leaf_is_out_of_reach(filled):
@@ -137,15 +128,9 @@ def test_vectors_have_their_index_on_the_leaf(filled):
     assert execute(index, index_name(space)) == [(leaf, "kebab_parts")]
     assert ask(workspace, "apple number3", Mode.VECTOR).hits
 
-    workspace.delete()
-
-
-@pytest.mark.slow
-def test_an_index_that_is_dropped_with_its_workspace_is_dropped_on_the_leaf(filled):
-    cut(4)
-    space = EmbeddingSpace.objects.get(workspace=filled[0].pk)
-    execute("SELECT kebab_drop_vector_index(%s)", space.pk)
+    execute("SELECT kebab_drop_vector_index(%s)", space.pk)  # as a deletion of the workspace does
     assert execute("SELECT 1 FROM pg_class WHERE relname = %s", index_name(space)) == []
+    workspace.delete()
 
 
 @pytest.mark.slow
@@ -206,17 +191,6 @@ def test_a_lock_that_is_not_to_be_had_changes_nothing(filled, monkeypatch):
             cut(4)
         transaction.set_rollback(True)
     assert everything() == before
-
-
-@pytest.mark.slow
-def test_mirrors_follow_across_the_move(filled):
-    workspace = filled[1]
-    cut(4)
-    write(workspace, "late.md", "a quince")
-    sync(workspace)
-    assert paths(ask(workspace, "quince")) == ["late.md"]
-    embed(workspace)
-    assert paths(ask(workspace, "quince", Mode.VECTOR))[0]
 
 
 @pytest.mark.slow

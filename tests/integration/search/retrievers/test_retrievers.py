@@ -6,10 +6,9 @@ import json
 import re
 import uuid
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from kebab.people.reader import Reader
@@ -18,7 +17,7 @@ from search.corpus.remove import delete_documents
 from search.engine import index_version
 from search.retrieval.citation import parse_uri
 from search.retrieval.errors import SearchError
-from search.retrieval.filters import ChunkKind, Media, SearchFilters, TrustLevel
+from search.retrieval.filters import SearchFilters
 from search.retrieval.types import DEFAULT_K, Mode, Retriever, SearchQuery
 from search.retrieval.wire import hit_to_wire
 from search.retrievers import HybridRetriever, LexicalRetriever, RerankedRetriever, VectorRetriever
@@ -69,6 +68,7 @@ def fill(workspace):
     write(workspace, "old/apple.md", "apple of old", version="1.0")
     for n in range(CROWD):
         write(workspace, f"crowd/{n:03}.md", "needle " * 3, tags=("crowd",))
+    write(workspace, "odd.md", 'it\'s "quoted" (text) * ^ : 部署指南 é', "\x02marks\x03 \x1b AND a")
     filler = " ".join(f"hay{n}" for n in range(60))
     write(workspace, "stack/deep/lone.md", f"needle {filler}", tags=("lone",))
 
@@ -181,32 +181,6 @@ def test_other_workspaces_and_other_versions_are_not_found(retriever):
     assert "old/apple.md" not in paths(retriever.search(query("apple", k=60)))
 
 
-FILTERS = [
-    ({"tags_any": ("code",)}, ["src/orchard.py"]),
-    ({"lang": ("de", "fr")}, ["de/apfel.md"]),
-    ({"trust_min": TrustLevel.PRIMARY}, ["src/orchard.py"]),
-    ({"trust_min": TrustLevel.GENERATED}, ["de/apfel.md", "src/orchard.py"]),
-    ({"source": ("german",)}, ["de/apfel.md"]),
-    ({"version": ("1.0",)}, ["old/apple.md"]),
-    ({"kind": (ChunkKind.CODE,)}, ["src/orchard.py"]),
-    ({"media": (Media.CODE,)}, ["src/orchard.py"]),
-    ({"path_glob": ("src/*.py", "de/*")}, ["de/apfel.md", "src/orchard.py"]),
-    ({"path_not_glob": ("src/*.py", "**/*.md", "*.md")}, []),
-    ({"code_lang": ("python",)}, ["src/orchard.py"]),
-    ({"ingested_after": datetime(2101, 1, 1, tzinfo=UTC)}, []),
-    ({"lang": ("de",), "media": (Media.CODE,)}, []),
-    ({"source": ("nothing-has-this-name",)}, []),
-]
-
-
-def test_filter_holds_for_every_hit_and_hides_no_other(retriever, subtests):
-    for filters, expected in FILTERS:
-        with subtests.test(filters=filters):
-            assert sorted(paths(retriever.search(query("apple", k=50, **filters)))) == expected
-    wanted = retriever.search(query("apple", lang=("de",)))[0].doc_id
-    assert paths(retriever.search(query("apple", doc_id=(wanted,)))) == ["de/apfel.md"]
-
-
 def test_filtered_list_is_full_while_matches_exist_behind_300_better_ones(retriever, subtests):
     assert "stack/deep/lone.md" not in paths(retriever.search(query("needle", k=10)))
     for filters in (
@@ -219,20 +193,6 @@ def test_filtered_list_is_full_while_matches_exist_behind_300_better_ones(retrie
     crowd = retriever.search(query("needle", k=50, tags_any=("crowd",)))
     assert len(crowd) == 50 and all("crowd" in hit.tags for hit in crowd)
     assert len(retriever.search(query("needle apple", k=15, path_glob=("odd/*",)))) == 15
-
-
-def test_glob_is_anchored_at_both_ends_and_minds_case_and_folders(retriever):
-    for pattern in ("stack/**", "**/lone.md", "stack/*/l?ne.[m]d"):
-        assert paths(retriever.search(query("needle", path_glob=(pattern,)))) == ["stack/deep/lone.md"], (
-            pattern
-        )
-    for pattern in ("deep/lone.md", "stack/deep", "stack/*.md", "STACK/deep/lone.md", "stack/deep?lone.md"):
-        assert retriever.search(query("needle", path_glob=(pattern,))) == [], pattern
-
-
-def test_blank_query_finds_nothing(retriever):
-    for text in ("", "  ", "\t\n", "''", "\0"):
-        assert retriever.search(query(text)) == [], text
 
 
 def test_snippet_is_no_longer_than_asked_for_and_highlights_lie_in_it(retriever, subtests):
@@ -293,10 +253,16 @@ TYPED = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(SIGNS), max_siz
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
 @given(text=TYPED)
+@example("'\x00'")
+@example("\ud800 apple")
+@example("'" + "(" * 5_000 + "'")
+@example("'" + "a" * 100_000 + "'")
+@example('"' * 10_001)
 def test_any_text_is_answered_or_refused(retriever, text):
     try:
         hits = retriever.search(query(text, k=5))
     except SearchError as refused:
-        assert refused.status == 400
+        assert (refused.status, refused.code, text.strip()[0]) == (400, "invalid_query", "'")
     else:
         assert [hit.rank for hit in hits] == list(range(1, len(hits) + 1))
+        assert all(hit.snippet[start:end] for hit in hits for start, end in hit.highlights)

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
@@ -13,6 +12,7 @@ from search.retrieval.filters import SearchFilters
 from search.scope import resolve_scope
 from search.vectors import nearest
 from search.vectors.nearest import QueryPoint, nearest_chunks
+from tests.integration.search.engine.statements import noted_statements
 
 QUERIES = ["apple number3", "word4", "number17 word3", "apple"]
 
@@ -21,13 +21,7 @@ def find(workspace: Workspace, query: str, limit: int = 10, **filters: Any) -> t
     """Return the nearest chunks, and the statements by which they were found."""
     scope = resolve_scope(workspace, SearchFilters(**filters), Reader())
     point = QueryPoint(scope.space, query_embedder().embed_query(query))
-    sent = []
-
-    def note(execute, sql, params, many, context):
-        sent.append(sql)
-        return execute(sql, params, many, context)
-
-    with connection.execute_wrapper(note):
+    with noted_statements() as sent:
         return nearest_chunks(scope, point, limit=limit), sent
 
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from django.db import connection
 from django.test import override_settings
 
 from kebab.people.reader import Reader
@@ -18,6 +17,7 @@ from search.vectors.index import ensure_index
 from search.vectors.nearest import QueryPoint, nearest_chunks
 from search.vectors.placed import vectors_of
 from search.vectors.spaces import live_space
+from tests.integration.search.engine.statements import noted_statements
 from tests.integration.search.vectors.factories import combinations
 from tests.support.corpus import write
 from tests.support.searching import ask, embed
@@ -64,16 +64,11 @@ def test_index_finds_what_the_exact_scan_finds(indexed, scope):
 
 
 def test_index_is_planned_for_its_own_space(indexed, scope):
-    space, sent = live_space(indexed), []
+    space = live_space(indexed)
     vector = np.eye(1, 64, 3, dtype=np.float32)[0]
-
-    def note(execute, sql, params, many, context):
-        sent.append(sql)
-        return execute(sql, params, many, context)
-
     nearest_chunks(scope, QueryPoint(space, vector), limit=5)
     # Each time anew: a plan for all spaces couldn't use the index of one.
-    with connection.execute_wrapper(note):
+    with noted_statements() as sent:
         nearest_chunks(scope, QueryPoint(space, vector), limit=5)
     assert any(f"::halfvec({space.dim})" in sql for sql in sent)
 
@@ -92,9 +87,7 @@ def test_stored_vectors_give_the_similarity_of_any_chunk(scope, point):
     assert standing.similarities == pytest.approx(found)
     kept = ChunkVector.objects.filter(space_id=scope.space.space_id, chunk_id__in=found)
     rows = kept.values_list("chunk_id", "embedding")
-    stored = {
-        id_.hex: pytest.approx(embedding) for id_, embedding in rows.values_list("chunk_id", "embedding")
-    }
+    stored = {id_.hex: pytest.approx(embedding) for id_, embedding in rows}
     assert {id_: place.tolist() for id_, place in vectors_of(standing.places).items()} == stored
 
 

@@ -158,12 +158,12 @@ def test_broken_lines_line_ends_and_charsets_do_not_cost_a_file_its_functions(ch
 
 def test_deep_nesting_is_tiled(chunk_file, exact_counter, subtests):
     units = {"a.c": "{\n", "a.json.js": "[\n", "a.rb": "module A\n", "a.java": "class A {\n"}
-    functions = {"a.js": "function a(){\n", "a.cpp": "namespace a {\n"}
-    nested_in = {path: unit * 2_000 for path, unit in (units | functions).items()}
-    indented = "".join(" " * n + "def a():\n" for n in range(200))
-    for path, nested in {**nested_in, "a.py": indented}.items():
+    units |= {"a.js": "function a(){\n", "a.cpp": "namespace a {\n"}
+    contents = {path: unit * 2_000 for path, unit in units.items()}
+    contents["a.py"] = "".join(" " * n + "def a():\n" for n in range(200))
+    for path, content in contents.items():
         with subtests.test(case=path):
-            assert_tiled(nested, chunk_file(nested, path), exact_counter)
+            assert_tiled(content, chunk_file(content, path), exact_counter)
 
 
 def test_code_that_crashes_the_reader_is_cut_at_windows(chunk_file):
