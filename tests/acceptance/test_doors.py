@@ -43,6 +43,7 @@ def test_filters_mean_the_same_at_both_doors(filled, stack):
     assert {hit["doc_path"] for hit in answer.json()["hits"]} == {"glacier.md"}
 
 
+@pytest.mark.slow
 def test_errors_have_their_schemas(filled, stack):
     refused = stack.run("search", "lantern", "--workspace", "no-such-one", "--json")
     assert (refused.returncode, refused.stdout) == (1, "")
@@ -52,12 +53,14 @@ def test_errors_have_their_schemas(filled, stack):
     schemas.check(unknown.json(), "problem.v1")
 
 
+@pytest.mark.slow
 def test_search_that_finds_nothing_says_so_by_its_status(filled, stack):
     nothing = stack.run("search", "zzyzx", "--workspace", filled.slug, "--mode", "lexical", "--json")
     assert nothing.returncode == 1
     assert json.loads(nothing.stdout)["hits"] == []
 
 
+@pytest.mark.slow
 def test_second_stack_and_taken_port_are_refused(stack, tmp_path):
     second = stack.run("up")
     assert second.returncode == 2

@@ -20,6 +20,7 @@ def filled(client, verb, tmp_path_factory):
     return client
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("era", ERAS)
 def test_twenty_clients_at_once_are_answered_by_whichever_process_they_meet(stack, filled, era):
     answers = []

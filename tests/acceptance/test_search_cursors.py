@@ -61,6 +61,7 @@ def test_pages_repeat_and_skip_nothing_while_documents_come_go_and_change(reader
     assert "better.md" in {hit["doc_path"] for hit in reader.search("lark", k=50)["hits"]}
 
 
+@pytest.mark.slow
 def test_a_cursor_takes_no_filters_and_opens_for_nobody_else(reader, make_client):
     first = reader.search("lark", k=6)
     other = make_client()

@@ -47,6 +47,8 @@ def servers() -> Iterator[None]:
         owner_url = addresses.database_url(settings.KEBAB_DATA_DIR, role=addresses.DATABASE_OWNER)
         with psycopg.connect(owner_url, autocommit=True) as owner:
             owner.execute("ALTER SYSTEM SET fsync = off")
+            owner.execute("ALTER SYSTEM SET full_page_writes = off")
+            owner.execute("ALTER SYSTEM SET synchronous_commit = off")
             # Nor does a plan depend on when a table was vacuumed: who asks for plans has it counted.
             owner.execute("ALTER SYSTEM SET autovacuum = off")
             owner.execute("SELECT pg_reload_conf()")

@@ -13,6 +13,7 @@ from xdist.scheduler import LoadScopeScheduling
 _CEILING_S = 2.0
 _OTHER_TIERS = frozenset({"slow", "browser", "timing"})
 _SHARED_STACK = "tests/acceptance/"
+_SHARED_STAGE = "tests/security/leaks/"
 # A leak that shows once is a leak.
 _NEVER_REPEATED = "tests/security/"
 
@@ -46,7 +47,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.nodeid.startswith(_NEVER_REPEATED):
             item.add_marker(pytest.mark.flaky(reruns=0))
-    items.sort(key=lambda item: not item.nodeid.startswith(_SHARED_STACK))
+    items.sort(key=lambda item: not item.nodeid.startswith((_SHARED_STACK, _SHARED_STAGE)))
 
 
 @pytest.hookimpl(trylast=True)
@@ -65,12 +66,12 @@ def _file_of(nodeid: str) -> str:
 
 
 class StackScheduling(LoadScopeScheduling):
-    """Gives a file to one process, and all that share the session's stack to one."""
+    """Gives a file to one process, and the files that share a stack or a stage together."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = _file_of(nodeid)
-        is_shared = file.startswith(_SHARED_STACK) and file.count("/") == _SHARED_STACK.count("/")
-        return _SHARED_STACK if is_shared else file
+        shared = (each for each in (_SHARED_STACK, _SHARED_STAGE) if file.startswith(each))
+        return next((each for each in shared if file.count("/") == each.count("/")), file)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> StackScheduling:

@@ -1,4 +1,4 @@
-"""The stage, committed once for all tests of a module, and who plays on it."""
+"""The stage, committed once for all tests of the folder, and who plays on it."""
 
 from dataclasses import dataclass
 from itertools import count
@@ -33,7 +33,7 @@ class Setting:
         return override_settings(KEBAB_MIRROR_DIR=self.mirrors, STORAGES=self.storages)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def setting(django_db_setup, django_db_blocker, tmp_path_factory):
     """Committed: a mirror is made from what is committed, and streams read in a thread of their own."""
     from django.conf import settings

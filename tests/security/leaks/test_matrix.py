@@ -43,6 +43,7 @@ def test_hidden_is_answered_like_missing(played, subtests, subject):
             assert not faults, "\n".join(faults)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_those_who_may_see_it_do(played, subtests, subject):
     controls = {THEIRS: ("their owner", played.stage.theirs), CLOSED: ("owner", played.stage.ours)}
