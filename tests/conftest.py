@@ -79,7 +79,7 @@ def _quick_and_unlimited() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _static_files_are_found_once() -> None:
-    """Share what WhiteNoise finds: each test client makes the middleware anew, which took a tenth of a run."""
+    """Share what WhiteNoise finds: each client makes the middleware anew, a tenth of the time."""
     from whitenoise.middleware import WhiteNoiseMiddleware
 
     find, found = WhiteNoiseMiddleware.add_files_from_finders, {}

@@ -1,1 +1,1 @@
-"""What a running stack must do, known by its verbs and its HTTP address alone."""
+"""A package, so that its stack stops when the last of its tests is over."""

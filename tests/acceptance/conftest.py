@@ -1,4 +1,4 @@
-"""One running stack for all acceptance tests of a session: they know only its commands and its address."""
+"""One running stack for all acceptance tests: they know only its commands and its address."""
 
 import itertools
 import json
@@ -36,7 +36,7 @@ def shelves() -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def stack(shelves: Path) -> Iterator[Stack]:
     """A whole stack with a data directory and a port of its own, for all tests that kill nothing of it."""
     running = Stack(
@@ -55,7 +55,7 @@ def stack(shelves: Path) -> Iterator[Stack]:
         shutil.rmtree(shelves.parent, ignore_errors=True)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def verb(stack: Stack) -> Callable[..., Any]:
     """Run a verb with `--json`, which has to succeed, and give the document that it prints."""
 
@@ -67,7 +67,7 @@ def verb(stack: Stack) -> Callable[..., Any]:
     return run
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def make_client(stack: Stack) -> Iterator[Callable[[], Client]]:
     """Make a workspace, and give a client with a token that may search and ingest in it."""
     clients: list[Client] = []

@@ -4,6 +4,7 @@ The default tier is deterministic: fixed order, Hypothesis derandomised. `-p ran
 Hypothesis look for new examples.
 """
 
+import gc
 import zlib
 
 import pytest
@@ -48,6 +49,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.nodeid.startswith(_NEVER_REPEATED):
             item.add_marker(pytest.mark.flaky(reruns=0))
     items.sort(key=lambda item: not item.nodeid.startswith((_SHARED_STACK, _SHARED_STAGE)))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Have the garbage collector pass over what was collected, and come less often: it took 5 % of a run."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.hookimpl(trylast=True)

@@ -13,6 +13,7 @@ from tests.pages.admin.many import fill
 from tests.support.actors import make_workspace
 
 
+@pytest.mark.slow
 def test_no_page_lets_hostile_text_become_markup_or_shows_a_secret(office, filled, subtests):
     digest = bytes(filled.token.secret_sha256).hex()
     secrets = (filled.secret, filled.secret[-20:], digest, "sealed-canary", "sha256")

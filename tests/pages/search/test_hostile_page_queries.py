@@ -2,6 +2,8 @@
 
 from random import Random
 
+import pytest
+
 from tests.drills.hostile.attempt import parameters
 from tests.drills.hostile.doors import Ground
 from tests.drills.hostile.text import MAKERS
@@ -10,6 +12,7 @@ from tests.drills.hostile.values import hostile_value
 _WORDS = ("push", "image", "restart", "workers")
 
 
+@pytest.mark.slow
 def test_no_text_breaks_the_search_page(visitor, guide, subtests):
     for kind, make in MAKERS.items():
         source = Random(kind)

@@ -4,6 +4,7 @@ import json
 import re
 from itertools import product
 
+import pytest
 from django.db import transaction
 
 from ingest.api.urls import urlpatterns
@@ -13,6 +14,7 @@ from tests.security.hidden_sources.calling import BY_ID, CANARY, LISTS, assert_s
 from tests.support.actors import Role
 
 
+@pytest.mark.slow
 def test_a_hidden_id_is_answered_like_a_missing_one_and_nothing_changes(
     person, tool, workspace, restricted, subtests
 ):

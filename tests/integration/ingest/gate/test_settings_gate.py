@@ -95,6 +95,7 @@ def test_gate_is_not_asked_without_judged_golden_queries(zoo, monkeypatch):
     assert "quality_gate" not in changes(zoo).get().detail
 
 
+@pytest.mark.slow
 def test_command_line_goes_through_the_same_gate(golden, capsys):
     command = ("workspace", "set", golden.slug, "breadcrumb_weight=0.0", "--json")
     with pytest.raises(SystemExit) as refused:

@@ -77,6 +77,7 @@ def hinted():
             yield ids
 
 
+@pytest.mark.slow
 def test_jobs_of_many_workspaces_that_have_no_end_get_as_many_turns_each(workspace, turns):
     jobs = [endless(each) for each in (workspace, *(make_workspace() for _ in range(4)))]
     for _ in range(40):

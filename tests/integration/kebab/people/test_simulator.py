@@ -54,6 +54,7 @@ def test_report_allows_what_the_api_allows(db, mirrors):
     assert compare_permissions(make_workspace(), list(first.values())) == len(Role) + 6
 
 
+@pytest.mark.slow
 def test_report_shows_the_sources_and_documents_that_the_api_shows(workspace):
     few = callers(workspace, roles=(Role.VIEWER, Role.ADMIN), scopes=[("search",), ("ingest",)])
     assert compare_things(workspace, few) == 8

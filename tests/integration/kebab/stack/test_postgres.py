@@ -77,6 +77,7 @@ def test_restart_keeps_the_data_and_restores_the_rights_of_the_role(prepared, be
         assert ask(prepared, "SELECT number FROM kept") == 7
 
 
+@pytest.mark.slow
 def test_killed_postmaster_is_started_again_though_its_pid_is_anothers(prepared):
     with EmbeddedPostgres(prepared) as server:
         do(prepared, "CREATE TABLE kept AS SELECT 7 AS number")
