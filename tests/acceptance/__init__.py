@@ -1,1 +1,1 @@
-"""A package, so that its stack stops when the last of its tests is over."""
+"""What a running stack must do, known by its commands and address alone; it stops after its last test."""

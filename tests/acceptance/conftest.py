@@ -18,12 +18,13 @@ _numbers = itertools.count(1)
 _MADE_AT_ONCE = 8
 _MAKE = """
 import sys
-from kebab.people.models import Workspace
+from kebab.people.operator import operating_caller
 from kebab.people.tokens import mint_token
+from kebab.people.workspaces import create_workspace
 from kebab.tenancy.acting import acting_everywhere
 with acting_everywhere():
     for slug in {slugs}:
-        workspace = Workspace.objects.create(slug=slug, name=slug)
+        workspace = create_workspace(operating_caller(), slug)
         sys.stdout.write(mint_token(workspace, scopes=("search", "ingest"))[1] + "\\n")
 """
 

@@ -7,7 +7,7 @@ from django.conf import settings as django_settings
 from kebab.stack.addresses import redis_client_url
 from tests.support.actors import token_client
 from tests.support.api import address
-from tests.support.schemas import check_responses
+from tests.support.schemas import check_every_response
 
 
 @pytest.fixture(autouse=True)
@@ -18,7 +18,7 @@ def _stores(blobs, mirrors):
 @pytest.fixture(autouse=True)
 def _responses_are_as_their_schemas_say(monkeypatch):
     """Hold every answer and every problem of these tests to its schema, whatever the test looks at."""
-    check_responses(monkeypatch)
+    check_every_response(monkeypatch)
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@
 from dataclasses import dataclass
 
 import pytest
-from django.conf import settings
 from django.db import connection
 from django.test import override_settings
 from django.utils import timezone
@@ -23,6 +22,7 @@ from tests.pages.search.shelf import index, shelve
 from tests.support.actors import make_workspace
 from tests.support.api import forget_acts
 from tests.support.browsing import browser_beside_django, listen, session_cookie, skip_without_chromium
+from tests.support.stores import stores_in
 
 pytestmark = [pytest.mark.django_db, skip_without_chromium]
 
@@ -62,9 +62,8 @@ def browser():
 @pytest.fixture(scope="module")
 def quay(django_db_setup, django_db_blocker, tmp_path_factory):
     root = tmp_path_factory.mktemp("core-pages")
-    files = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": root}}
-    own = {"KEBAB_MIRROR_DIR": root / "mirrors", "STORAGES": {**settings.STORAGES, "default": files}}
-    with django_db_blocker.unblock(), acting_everywhere(), override_settings(**own), served() as url:
+    own = override_settings(**stores_in(root))
+    with django_db_blocker.unblock(), acting_everywhere(), own, served() as url:
         spaces = [make_workspace("quay"), make_workspace("quay-annex")]
         owner = User.objects.create_superuser("olga@quay.example")
         for workspace in spaces:

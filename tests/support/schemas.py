@@ -45,7 +45,9 @@ def check_response(response: Any) -> None:
             validate(name, response.json())
 
 
-def check_responses(monkeypatch: pytest.MonkeyPatch, check: Callable[[Any], None] = check_response) -> None:
+def check_every_response(
+    monkeypatch: pytest.MonkeyPatch, check: Callable[[Any], None] = check_response
+) -> None:
     """Have `check` see every response that the test's clients get, whatever the test looks at."""
     request = APIClient.request
 

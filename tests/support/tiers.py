@@ -23,13 +23,14 @@ hypothesis_settings.register_profile("random", deadline=None, print_blob=True)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--quarter`."""
+    """Add `--quarter` and `--always`."""
     parser.addoption(
         "--quarter",
         type=int,
         choices=range(4),
         help="run the files of one of four parts, which together are all",
     )
+    parser.addoption("--always", metavar="PATH", help="run the files below PATH with every quarter")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -42,8 +43,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out the other quarters; begin with what takes longest, so that processes end together."""
     quarter = config.getoption("--quarter")
     if quarter is not None:
-        chosen = [item for item in items if _quarter_of(item) == quarter]
-        config.hook.pytest_deselected(items=[item for item in items if _quarter_of(item) != quarter])
+        always = config.getoption("--always")
+        chosen, others = [], []
+        for item in items:
+            is_chosen = _quarter_of(item) == quarter or (always and item.nodeid.startswith(always))
+            (chosen if is_chosen else others).append(item)
+        config.hook.pytest_deselected(items=others)
         items[:] = chosen
     for item in items:
         if item.nodeid.startswith(_NEVER_REPEATED):

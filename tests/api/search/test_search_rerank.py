@@ -6,9 +6,9 @@ from kebab.people.models import Workspace
 from search.models import Chunk
 from search.rerank import configured_reranker
 from tests.integration.search.rerank.behaviours import FAILURES, results, tei
-from tests.integration.search.rerank.stub import closed_port, serving
 from tests.support.api import address
 from tests.support.corpus import write
+from tests.support.http_stub import closed_port, serving
 
 NAMES = ("apple", "banana", "cherry", "damson", "elder")
 SHUFFLED = ["hidden/one.md", "elder.md", "damson.md", "cherry.md", "banana.md", "apple.md"]

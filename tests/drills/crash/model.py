@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from search.embedders.hashing import HashEmbedder
 from tests.integration.search.embedders.endpoints import answer
-from tests.integration.search.rerank.stub import Exchange, serving
+from tests.support.http_stub import Exchange, serving
 
 #: As many components as the first embedder's, so that vectors of both could be compared by mistake.
 DIM = 64

@@ -31,15 +31,8 @@ class Ground:
 
 
 @pytest.fixture
-def ground(transactional_db, settings, mirrors, tmp_path):
+def ground(transactional_db, settings, mirrors, blobs):
     settings.KEBAB_WAIT_LIMIT_S = 0
-    settings.STORAGES = {
-        **settings.STORAGES,
-        "default": {
-            "BACKEND": "django.core.files.storage.FileSystemStorage",
-            "OPTIONS": {"location": tmp_path / "blobs"},
-        },
-    }
     workspace = make_workspace()
     owner = make_member(workspace, Role.OWNER)
     for number in range(_DOCUMENTS):

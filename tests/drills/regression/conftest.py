@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 
 import pytest
-from django.conf import settings as django_settings
 from django.test import override_settings
 
 from kebab.people.deletion import delete_workspace
@@ -16,6 +15,7 @@ from tests.drills.regression.guards import figure_lines
 from tests.drills.regression.python_work import InCallingThread
 from tests.support.actors import make_workspace
 from tests.support.api import forget_acts
+from tests.support.stores import stores_in
 
 _PATIENCE_MS = 120_000
 _FIGURES = pytest.StashKey[dict[str, dict[str, float]]]()
@@ -23,17 +23,12 @@ _FIGURES = pytest.StashKey[dict[str, dict[str, float]]]()
 
 def _own_places(folder):
     """Settings with which nothing is shared with other tests, and no leg is stopped, however busy it is."""
-    blobs = {
-        "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {"location": folder / "blobs"},
-    }
     return {
-        "KEBAB_MIRROR_DIR": folder / "mirrors",
+        **stores_in(folder),
         "KEBAB_LEG_LIMIT_MS": _PATIENCE_MS,
         # What is planned once does not mind what planners are told later.
         "KEBAB_PLAN_ONCE": False,
         "KEBAB_SEARCH_STATEMENT_LIMIT_MS": _PATIENCE_MS,
-        "STORAGES": {**django_settings.STORAGES, "default": blobs},
     }
 
 

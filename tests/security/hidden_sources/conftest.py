@@ -7,25 +7,14 @@ from kebab.people.models import Group, GroupMember, Membership, TokenGroup
 from kebab.people.tokens import mint_token
 from search.models import Source, SourceReader
 from tests.security.hidden_sources.calling import CANARY, Restricted, ended
-from tests.support.actors import Role, bearer_client, make_member, make_workspace, person_client
+from tests.support.actors import Role, bearer_client, make_member, person_client
 from tests.support.api import quarantine
 from tests.support.corpus import write
 
 
 @pytest.fixture(autouse=True)
-def _stores(settings, tmp_path, mirrors):
-    settings.STORAGES = {
-        **settings.STORAGES,
-        "default": {
-            "BACKEND": "django.core.files.storage.FileSystemStorage",
-            "OPTIONS": {"location": tmp_path / "blobs"},
-        },
-    }
-
-
-@pytest.fixture
-def workspace(db):
-    return make_workspace()
+def _stores(blobs, mirrors):
+    """Bytes and mirrors are each test's own."""
 
 
 @pytest.fixture

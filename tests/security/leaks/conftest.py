@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
 
 import pytest
 from django.test import override_settings
@@ -15,49 +14,42 @@ from search import node
 from tests.security.leaks.callers import UNKNOWN, Caller, make_callers, refused
 from tests.security.leaks.stage import Stage, build_stage
 from tests.support.api import forget_acts
+from tests.support.stores import stores_in
 
 _numbers = count(1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """A stage with its callers and where its files are."""
+    """A stage with its callers and the settings that keep its files."""
 
     stage: Stage
     callers: dict[str, Caller]
-    mirrors: Path
-    storages: dict[str, object]
+    stores: dict[str, object]
 
     def files(self) -> override_settings:
         """Give a context in which mirrors and blobs are this setting's."""
-        return override_settings(KEBAB_MIRROR_DIR=self.mirrors, STORAGES=self.storages)
+        return override_settings(**self.stores)
 
 
 @pytest.fixture(scope="package")
 def setting(django_db_setup, django_db_blocker, tmp_path_factory):
     """Committed: a mirror is made from what is committed, and streams read in a thread of their own."""
-    from django.conf import settings
-
-    root = tmp_path_factory.mktemp("leaks")
-    files = {
-        "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {"location": root / "blobs"},
-    }
-    storages = {**settings.STORAGES, "default": files}
+    stores = stores_in(tmp_path_factory.mktemp("leaks"))
     number = next(_numbers)
     people = User.objects.all()
     with django_db_blocker.unblock(), acting_everywhere():
         known = set(people.values_list("pk", flat=True))
-        with override_settings(KEBAB_MIRROR_DIR=root / "mirrors", STORAGES=storages):
+        with override_settings(**stores):
             stage = build_stage(number)
             callers = make_callers(stage)
             for workspace in (stage.ours, stage.twin, stage.theirs):
                 node.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=30)
             assert refused(callers) == UNKNOWN
-    yield Setting(stage=stage, callers=dict(callers), mirrors=root / "mirrors", storages=storages)
+    yield Setting(stage=stage, callers=dict(callers), stores=stores)
     node.reader_pool().close()
     with django_db_blocker.unblock(), acting_everywhere():
-        with override_settings(KEBAB_MIRROR_DIR=root / "mirrors", STORAGES=storages):
+        with override_settings(**stores):
             refused_at_the_end = refused(callers)
             for workspace in (stage.ours, stage.twin, stage.theirs):
                 delete_workspace(the_operator(workspace))
@@ -69,6 +61,6 @@ def setting(django_db_setup, django_db_blocker, tmp_path_factory):
 @pytest.fixture
 def played(db, setting, settings):
     """The setting for one test, whose writes are undone; no leg of a search is stopped on a busy machine."""
-    settings.KEBAB_MIRROR_DIR = setting.mirrors
-    settings.STORAGES = setting.storages
+    for name, value in setting.stores.items():
+        setattr(settings, name, value)
     return setting

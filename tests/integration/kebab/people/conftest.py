@@ -10,7 +10,7 @@ from kebab.people.groups import create_group
 from kebab.people.models import Role
 from kebab.people.operator import the_operator
 from tests.support.actors import member_client
-from tests.support.schemas import check_responses
+from tests.support.schemas import check_every_response
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +21,7 @@ def _test_addresses(settings):
 @pytest.fixture(autouse=True)
 def _responses_are_as_documented(monkeypatch):
     """Hold every answer and every problem of these tests to the OpenAPI document."""
-    check_responses(monkeypatch, check_response)
+    check_every_response(monkeypatch, check_response)
 
 
 @pytest.fixture

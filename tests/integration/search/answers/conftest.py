@@ -8,7 +8,7 @@ from tests.integration.search.context.filling import index
 from tests.support.actors import token_client
 from tests.support.corpus import make_workspace
 from tests.support.mirrors import sync_in_this_thread
-from tests.support.schemas import check_responses
+from tests.support.schemas import check_every_response
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +19,7 @@ def _node(mirrors, blobs, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _answers_are_as_their_schema_says(monkeypatch):
-    check_responses(monkeypatch)
+    check_every_response(monkeypatch)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tests.integration.search.rerank import stub
+from tests.support import http_stub as stub
 
 Behaviour = Callable[["Exchange"], None]
 _USAGE = {"prompt_tokens": 120, "completion_tokens": 7, "total_tokens": 127}

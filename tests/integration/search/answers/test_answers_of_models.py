@@ -17,7 +17,7 @@ from tests.integration.search.answers.stub import (
     says,
     whole,
 )
-from tests.integration.search.rerank.stub import closed_port
+from tests.support.http_stub import closed_port
 
 QUESTION = "How do I run the installer on Linux?"
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from search.embedders.hashing import HashEmbedder
-from tests.integration.search.rerank.stub import Behaviour, Exchange
+from tests.support.http_stub import Behaviour, Exchange
 
 DIM = 8
 

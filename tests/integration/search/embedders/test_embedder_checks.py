@@ -15,8 +15,8 @@ from search.vectors.spaces import live_space
 from tests.integration.search.embedders.conftest import FIRST, SECOND
 from tests.integration.search.embedders.endpoints import DIM, well
 from tests.integration.search.rerank.behaviours import raw
-from tests.integration.search.rerank.stub import closed_port, serving
 from tests.support.corpus import write
+from tests.support.http_stub import closed_port, serving
 from tests.support.jobs import embed
 from tests.support.searching import ask, sync
 

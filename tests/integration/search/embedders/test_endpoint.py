@@ -36,7 +36,7 @@ from tests.integration.search.rerank.behaviours import (
     raw,
     redirect_to,
 )
-from tests.integration.search.rerank.stub import closed_port, serving
+from tests.support.http_stub import closed_port, serving
 
 KEY = "key-that-nobody-may-log"
 TEXT = "text that nobody may log"

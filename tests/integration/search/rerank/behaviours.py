@@ -5,7 +5,7 @@ from collections.abc import Callable
 from itertools import chain, repeat
 from typing import Any
 
-from tests.integration.search.rerank.stub import Behaviour, Exchange
+from tests.support.http_stub import Behaviour, Exchange
 
 Score = Callable[[str], float]
 

@@ -23,7 +23,7 @@ from tests.integration.search.rerank.behaviours import (
     tei,
     well,
 )
-from tests.integration.search.rerank.stub import closed_port, serving
+from tests.support.http_stub import closed_port, serving
 
 KEY = "key-that-nobody-may-log"
 QUERY = "query that nobody may log"

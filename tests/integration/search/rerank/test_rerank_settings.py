@@ -10,8 +10,8 @@ from search.rerank.checks import check_reranker, check_settings
 from search.rerank.options import RerankOptions, problems
 from search.retrieval.errors import RerankerUnavailable
 from tests.integration.search.rerank.behaviours import raw, tei
-from tests.integration.search.rerank.stub import serving
 from tests.integration.search.rerank.tiny import make_model
+from tests.support.http_stub import serving
 
 GOOD_URL = "http://127.0.0.1:8080/rerank"
 RIGHT = [

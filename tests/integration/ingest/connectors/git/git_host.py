@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tests.integration.search.rerank.stub import running
+from tests.support.http_stub import running
 
 
 class GitHost(ThreadingHTTPServer):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.integration.search.rerank.stub import running
+from tests.support.http_stub import running
 
 Behaviour = Callable[["Exchange"], None]
 
