@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,6 +46,7 @@ def _others() -> list[tuple[object, ...]]:
     """Who else uses the test database: its name, its state and what it asked last."""
     from django.db import connection
 
+    gc.collect()  # a thread that has ended may have left its connection in a cycle
     connection.close()
     connection.close_pool()
     with connection.cursor() as cursor:

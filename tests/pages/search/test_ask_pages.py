@@ -4,8 +4,10 @@ import re
 import uuid
 
 import pytest
+from django.db import connection
 
 from kebab.people.models import Group, Role
+from kebab.tenancy.acting import acting_everywhere
 from search.corpus import delete_documents
 from search.models import Document, KeptAnswer, Source
 from tests.integration.search.answers.factories import make_answer
@@ -210,10 +212,9 @@ def test_what_one_may_no_longer_read_takes_its_answer_along(ask, visitor, worksp
 
 def test_an_answer_whose_document_goes_meanwhile_is_shown_once(ask, use, workspace):  # noqa: F811
     def behave(exchange):
-        from kebab.tenancy.acting import acting_everywhere
-
         with acting_everywhere():
             delete_documents(workspace, [Document.objects.get(path="ops/deploy.md").doc_id])
+        connection.close()  # the stub's thread ends without
         says("Restart them [#1].")(exchange)
 
     use(behave)
