@@ -28,6 +28,7 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "link": "A link; links are not followed here.",
         "directory_link": "A link to a folder; only links to files are followed.",
         "link_outside": "A link that leads out of the source.",
+        "private_place": "Kebab keeps its own files there; no source reads them.",
         "broken_link": "A link that leads nowhere, or in a circle.",
         "special_file": "Neither a file nor a folder: a pipe, a socket or a device.",
         "submodule": "Another repository. Add it as a source of its own.",

@@ -17,6 +17,7 @@ from ingest.upkeep import upkeep_fields
 from kebab.api.errors import Conflict, NotFound
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
+from kebab.stack.private_places import PrivatePlaces
 from kebab.uuids import as_uuid
 from search.corpus import ensure_source
 from search.errors import UnknownSource
@@ -107,10 +108,11 @@ def allowed_folder(path: str, is_barred: _IsBarred) -> Path:
     """Give the folder with all links followed. Raises FolderNotAllowed.
 
     A folder outside the allowed roots is refused in the same words whether it exists or not, and so is one
-    that is barred.
+    that is barred, or where Kebab keeps its own files.
     """
     folder = _resolved(path)
-    if not any(folder.is_relative_to(root) for root in settings.KEBAB_FOLDER_ROOTS) or is_barred(folder):
+    is_within = any(folder.is_relative_to(root) for root in settings.KEBAB_FOLDER_ROOTS)
+    if not is_within or is_barred(folder) or PrivatePlaces.find().hold(folder):
         raise FolderNotAllowed(
             f"The folder {path[:200]!r} lies outside the folders that may be read here; the operator allows"
             " more with KEBAB_FOLDER_ROOTS."

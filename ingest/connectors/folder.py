@@ -9,6 +9,7 @@ from ingest.connectors.errors import ListingFailed
 from ingest.connectors.tree import FileFacts, printable, walk_tree
 from ingest.connectors.types import Entry
 from ingest.connectors.walk_rules import SkipReason, WalkRules
+from kebab.stack.private_places import PrivatePlaces
 
 
 def walk_folder(root: Path, rules: WalkRules | None = None) -> Iterator[Entry]:
@@ -22,13 +23,19 @@ def walk_folder(root: Path, rules: WalkRules | None = None) -> Iterator[Entry]:
 
 
 class _Folder:
-    """A folder on disk as a tree of directory entries; links are not followed out of it."""
+    """A folder on disk as a tree of directory entries; links are not followed out of it.
+
+    Where Kebab keeps its own files is no directory that is entered, and no link into it is followed.
+    """
 
     def __init__(self, root: Path) -> None:
         self._root = os.path.realpath(root)
+        self._private = PrivatePlaces.find()
 
     def children(self, directory: os.DirEntry[str] | None) -> dict[str, os.DirEntry[str]]:
         path = self._root if directory is None else directory.path
+        if directory is None and self._private.hold(Path(path)):
+            raise ListingFailed(f"{path} is where Kebab keeps its own files; no source reads them.")
         try:
             with os.scandir(path) as listing:
                 return {entry.name: entry for entry in listing}
@@ -36,13 +43,17 @@ class _Folder:
             raise _failure(path, error) from error
 
     def is_directory(self, node: os.DirEntry[str]) -> bool:
-        return node.is_dir(follow_symlinks=False)
+        return node.is_dir(follow_symlinks=False) and not self._private.include(Path(node.path))
 
     def facts(self, node: os.DirEntry[str]) -> FileFacts | SkipReason:
         """Size and time of a regular file, or why it is not one that may be read."""
         try:
-            if node.is_symlink() and not self._is_inside(os.path.realpath(node.path, strict=True)):
-                return SkipReason.LINK_OUTSIDE
+            if node.is_symlink():
+                target = os.path.realpath(node.path, strict=True)
+                if not self._is_inside(target):
+                    return SkipReason.LINK_OUTSIDE
+                if self._private.hold(Path(target)):
+                    return SkipReason.PRIVATE_PLACE
             status = node.stat()
         except FileNotFoundError:
             return SkipReason.BROKEN_LINK if node.is_symlink() else SkipReason.VANISHED
@@ -51,7 +62,7 @@ class _Folder:
                 return SkipReason.BROKEN_LINK
             raise _failure(node.path, error) from error
         if stat.S_ISDIR(status.st_mode):
-            return SkipReason.DIRECTORY_LINK
+            return SkipReason.DIRECTORY_LINK if node.is_symlink() else SkipReason.PRIVATE_PLACE
         if not stat.S_ISREG(status.st_mode):
             return SkipReason.SPECIAL_FILE
         return FileFacts(size_bytes=status.st_size, mtime_ns=status.st_mtime_ns)

@@ -12,19 +12,21 @@ from ingest.connectors.folder import walk_folder
 from ingest.connectors.project_file import ProjectFile, read_project_file
 from ingest.connectors.types import Entry, ItemContent
 from ingest.connectors.walk_rules import MAX_FILE_BYTES, WalkRules
+from kebab.stack.private_places import PrivatePlaces
 
 #: A pipe is opened without waiting for somebody who writes into it.
 _OPEN: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class FolderSource:
-    """Lists and reads what lies below a folder, never anything outside it."""
+    """Lists and reads what lies below a folder, never anything outside it or of Kebab's own."""
 
     revision = ""
 
     def __init__(self, root: Path, max_bytes: int = MAX_FILE_BYTES) -> None:
         self._root = root.resolve()
         self._max_bytes = max_bytes
+        self._private = PrivatePlaces.find()
 
     def project_file(self) -> ProjectFile | None:
         """Give what the folder's project file says. Raises ListingFailed."""
@@ -42,6 +44,8 @@ class FolderSource:
         file = self._locate(path).resolve(strict=True)
         if not file.is_relative_to(self._root):
             raise PermissionError(EPERM, "It has become a link to outside the folder")
+        if self._private.hold(file.parent):
+            raise PermissionError(EPERM, "It lies where Kebab keeps its own files now")
         with _open_file(file) as opened:
             stands = os.fstat(opened.fileno())
             # A buffer is made as large as asked for: with the limit alone, 100 MB for each small file.

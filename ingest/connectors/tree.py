@@ -41,7 +41,7 @@ class Tree(Protocol[Node]):
         ...
 
     def is_directory(self, node: Node) -> bool:
-        """Whether it is a directory, and no link to one."""
+        """Whether it is a directory that may be entered, and no link to one."""
         ...
 
     def facts(self, node: Node) -> FileFacts | SkipReason:

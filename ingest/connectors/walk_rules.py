@@ -33,6 +33,7 @@ class SkipReason(StrEnum):
     DIRECTORY_LINK = "directory_link"
     LINK_OUTSIDE = "link_outside"
     BROKEN_LINK = "broken_link"
+    PRIVATE_PLACE = "private_place"
     SPECIAL_FILE = "special_file"
     VANISHED = "vanished"
     # of web sites

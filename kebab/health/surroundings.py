@@ -14,6 +14,7 @@ from django.db.models.functions import Now
 from kebab.health.checks import CheckResult, failed, warning, well
 from kebab.stack.heartbeat import FRESH_S
 from kebab.stack.models import StackProcess
+from kebab.stack.private_places import REMEDY, exposed_places
 
 # Leases go by Postgres' clock; messages, tokens and schedules by the machines', which may differ by less
 # than the shortest of them lives.
@@ -76,6 +77,8 @@ def check_configuration(repair: bool = False) -> CheckResult:
 
 
 def _misfits() -> Iterator[tuple[str, str]]:
+    for root, place in exposed_places():
+        yield f"KEBAB_FOLDER_ROOTS allows {root}, where {place} is Kebab's own", REMEDY.capitalize()
     fresh = Now() - timedelta(seconds=FRESH_S)
     beating = StackProcess.objects.filter(heartbeat_at__gt=fresh)
     nodes = sorted(beating.order_by().values_list("node", flat=True).distinct())

@@ -4,7 +4,7 @@ import logging
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,6 +30,7 @@ from kebab.keeping.manifest import (
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.paths import copy_whole, make_folder
 from kebab.stack.postgres_install import wheel_install
+from kebab.stack.private_places import mark_private
 from kebab.stack.reachability import connect
 from kebab.tenancy.roles import OWNER
 
@@ -57,7 +58,7 @@ def back_up(
 
     Raises BackupFailed, OSError.
     """
-    make_folder(folder, 0o700)
+    _make_private(folder)
     with _as_owner() as owner, deletions_held(owner):
         started = _now(owner)
         path = folder / backup_name(started)
@@ -77,6 +78,15 @@ def back_up(
         # No other backup counts on bytes meanwhile that this one removes.
         removed = [] if keep is None else prune(folder, keep=keep)
     return Made(backup=made, copied=copied, removed=removed)
+
+
+def _make_private(folder: Path) -> None:
+    """Make a folder of backups, or close one that is there: what it holds is as secret as what it copies."""
+    for each in (folder, folder / "blobs"):
+        make_folder(each, 0o700)
+        with suppress(PermissionError):  # of another user's folder only what is made in it is closed
+            each.chmod(0o700)
+    mark_private(folder)
 
 
 def prune(folder: Path, *, keep: int) -> list[str]:

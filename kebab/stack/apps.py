@@ -11,7 +11,8 @@ class StackConfig(AppConfig):
     verbose_name = "Stack"
 
     def ready(self) -> None:
-        """Have metrics tell of servers and processes."""
-        from kebab.stack import standing
+        """Have metrics tell of servers and processes, and each start mark the folders that are private."""
+        from kebab.stack import preparation, private_places, standing
 
         standing.register()
+        preparation.register("private folders", private_places.prepare)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
+from kebab.stack.private_places import PrivatePlaces
 from search.models import SourceKind, SourceState
 
 
@@ -39,13 +40,13 @@ def _folder(row: Mapping[str, Any]) -> str | None:
 
 
 def _found_within(folder: str, roots: Sequence[Path]) -> Path | None:
-    """Give the folder with the links of this machine followed; None: it lies outside the roots."""
+    """Give the folder with the links of this machine followed; None: no source may read it."""
     try:
         found = Path(folder).resolve()
     except (OSError, RuntimeError, ValueError):
         return None
     is_allowed = Path(folder).is_absolute() and any(found.is_relative_to(root) for root in roots)
-    return found if is_allowed else None
+    return found if is_allowed and not PrivatePlaces.find().hold(found) else None
 
 
 def _reading(folder: Path, row: Mapping[str, Any]) -> dict[str, Any]:

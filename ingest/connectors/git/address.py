@@ -13,6 +13,7 @@ from ingest.connectors.errors import ListingFailed
 from ingest.errors import AddressNotAllowed
 from kebab.outgoing.addresses import names_its_address, permitted_addresses
 from kebab.outgoing.errors import AddressRefused
+from kebab.stack.private_places import PrivatePlaces
 
 MAX_URL_CHARS: Final = 2_000
 _SAFE = re.compile(r"[\x21-\x7e]+")
@@ -115,6 +116,8 @@ def repository_url(folder: Path) -> str:
     """Give the address of the repository in a folder, by which git reads no other. Raises ListingFailed."""
     git_dir = folder / ".git" if (folder / ".git").exists() else folder
     redirections = (git_dir / "commondir", git_dir / "objects" / "info" / "alternates")
+    if PrivatePlaces.find().hold(folder):
+        raise ListingFailed(f"{folder} is where Kebab keeps its own files; no source reads them.")
     if folder.resolve() != folder or git_dir.is_symlink() or not git_dir.is_dir():
         raise ListingFailed(f"{folder} is a link or a worktree; give the repository itself.")
     inside = (path for pattern in ("objects", "objects/*", "objects/*/*") for path in git_dir.glob(pattern))

@@ -18,6 +18,7 @@ import pytest
 from kebab.keeping.errors import BackupMissing
 from kebab.keeping.manifest import backups_in, chosen
 from kebab.stack.addresses import DATABASE_OWNER, database_url
+from kebab.stack.private_places import MARK
 from tests.acceptance.client import Client
 from tests.support.stack import Stack, eventually, temporary_directory
 
@@ -104,6 +105,7 @@ def kept() -> Iterator[Kept]:
     try:
         stack.up()
         made = Kept(stack, client_of(stack), root / "backups", root / "archive")
+        made.folder.mkdir(mode=0o755)
         for name in ("first", "second", "third"):
             made.put(name)
         with writing(made) as written:
@@ -145,7 +147,8 @@ def test_backup_is_whole_and_private(kept):
         "secrets.json",
     ]
     assert (path / "secrets.json").stat().st_mode & 0o777 == 0o600
-    assert kept.folder.stat().st_mode & 0o777 == 0o700
+    assert {each.stat().st_mode & 0o777 for each in (kept.folder, kept.folder / "blobs")} == {0o700}
+    assert (kept.folder / MARK).exists()
     assert kept.report["blobs"] == len((path / "blobs.txt").read_text().split()) >= 3
     assert (kept.report["missing_blobs"], kept.report["archive"]) == ([], str(kept.archive))
 
