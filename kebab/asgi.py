@@ -8,10 +8,10 @@ long as a model writes, so they don't get one.
 import asyncio
 import os
 import re
+import threading
 from typing import Any
 
-from a2wsgi import WSGIMiddleware
-from a2wsgi.asgi_typing import ASGIApp, Receive, Scope, Send
+from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, HTTPScope, Scope
 from django.conf import settings
 from django.core.asgi import get_asgi_application
 
@@ -28,10 +28,16 @@ _streams = get_asgi_application()
 
 from kebab import tracing  # noqa: E402  # Django is set up first
 from kebab.admission.bodies import HeldBytes, is_short  # noqa: E402
-from kebab.admission.gate import Gate  # noqa: E402
+from kebab.admission.connections import ConnectionGuard, Peer  # noqa: E402
+from kebab.admission.gate import Gate, GateOfViews  # noqa: E402
+from kebab.admission.refusals import refuse_upgrade  # noqa: E402
+from kebab.admission.sending import NothingTaken, sending_in_time  # noqa: E402
 from kebab.admission.spellings import in_query  # noqa: E402
 from kebab.admission.turns import Room, Turns  # noqa: E402
+from kebab.admission.views import Views  # noqa: E402
+from kebab.admission.watch import Watch  # noqa: E402
 from kebab.health import probes  # noqa: E402
+from kebab.health.replies import register_hindrance  # noqa: E402
 from kebab.identified import answer_identified  # noqa: E402
 from kebab.metrics.store import begin  # noqa: E402
 from kebab.wsgi import application as _wsgi  # noqa: E402
@@ -46,19 +52,26 @@ _THREADS = settings.KEBAB_WEB_THREADS
 _held = HeldBytes()
 
 
-def _views(slots: int) -> Gate:
-    """Give the views, in a thread of their own for each request that is let in."""
+def _views(slots: int) -> tuple[GateOfViews, Turns]:
+    """Give the views, each request in a thread of its own, and the turns that the threads are lent by."""
     room = Room(slots=slots, waiting=4 * slots, wait_s=2.0)
     long_bodies = Room(slots=max(1, slots // 2), waiting=2 * slots, wait_s=30.0)
     # Most are answered at once, but while mirrors are made they may hold their threads for half a minute. Nor
     # do they go to the threads of waiting uploads, which would refuse who reads what it wrote.
     waiting = Room(slots=max(1, slots // 2), waiting=4 * slots, wait_s=30.0)
-    app = WSGIMiddleware(_wsgi, workers=slots)
-    return Gate(app, Turns(room), Turns(long_bodies), Turns(waiting), held=_held)
+    turns = Turns(room)
+    gate = GateOfViews(
+        Views(_wsgi, threads=slots),
+        turns,
+        long_bodies=Turns(long_bodies),
+        searches_that_wait=Turns(waiting),
+        held=_held,
+    )
+    return gate, turns
 
 
 # Who waits for a document to be searchable sleeps in a thread for up to half a minute: beside the others.
-_answering, _awaiting = _views(_THREADS), _views(2 * _THREADS)
+(_answering, _answering_turns), (_awaiting, _awaiting_turns) = _views(_THREADS), _views(2 * _THREADS)
 # What begins a stream or an answer is a view like any, in a thread with a connection.
 _BEGINNING = Turns(Room(slots=2 * _THREADS, waiting=8 * _THREADS, wait_s=5.0))
 # Streams that have begun hold no thread, but memory and, now and then, a connection.
@@ -72,7 +85,7 @@ class _Mcp:
         self._making = asyncio.Lock()
         self._endpoint: Any = None
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         """Answer a request."""
         if self._endpoint is None:
             await self._make()
@@ -101,7 +114,7 @@ _lasting_mcp = Gate(_mcp, _LASTING, held=_held)
 _lasting_streams = Gate(Gate(_streams, _BEGINNING, held=_held, until_begun=True), _LASTING, held=_held)
 
 
-def takes_long(scope: Scope) -> bool:
+def takes_long(scope: HTTPScope) -> bool:
     """Whether a request goes to a view that runs natively.
 
     Django reads the body of such a request before anybody has looked who sends it: one that is longer than
@@ -110,15 +123,38 @@ def takes_long(scope: Scope) -> bool:
     return is_short(scope) and _STREAM_PATH.match(scope["path"]) is not None
 
 
-async def application(scope: Scope, receive: Receive, send: Send) -> None:
+_under_way: set[Peer] = set()
+_watch = Watch(
+    {"views": _answering_turns, "waiting uploads": _awaiting_turns}, ConnectionGuard(lambda: _under_way)
+)
+register_hindrance("turns", lambda: _watch.is_stalled)
+
+
+async def application(scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
     """Route a request by its path."""
     if scope["type"] == "lifespan":
         await _lifespan(receive, send)
         return
-    await answer_identified(_app_of(scope), scope, receive, send)
+    if scope["type"] == "websocket" or _is_websocket(scope):
+        await refuse_upgrade(scope, send)
+        return
+    host_and_port = scope.get("client")
+    peer = None if host_and_port is None else (host_and_port[0], int(host_and_port[1]))
+    if peer is not None:
+        _under_way.add(peer)
+    try:
+        await answer_identified(_app_of(scope), scope, receive, sending_in_time(send, peer))
+    except* NothingTaken:  # nobody is left to be told; a server for MCP gives it in a group
+        pass
+    finally:
+        _under_way.discard(peer)
 
 
-def _app_of(scope: Scope) -> ASGIApp:
+def _is_websocket(scope: HTTPScope) -> bool:
+    return any(name == b"upgrade" and b"websocket" in value.lower() for name, value in scope["headers"])
+
+
+def _app_of(scope: HTTPScope) -> ASGI3Application:
     if probes.is_probe(scope):
         return probes.application
     if scope["path"] in _MCP_PATHS:
@@ -128,13 +164,26 @@ def _app_of(scope: Scope) -> ASGIApp:
     return _answering if _WAIT_IN_QUERY.search(scope["query_string"]) is None else _awaiting
 
 
-async def _lifespan(receive: Receive, send: Send) -> None:
+async def _lifespan(receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":
+            _watch.start()
+            if threading.current_thread() is threading.main_thread():
+                asyncio.get_running_loop().add_signal_handler(draining.END_SIGNAL, _end_streams)
             await send({"type": "lifespan.startup.complete"})
         elif message["type"] == "lifespan.shutdown":
+            _watch.stop()
             await _mcp.end()
             await asyncio.to_thread(end)
             await send({"type": "lifespan.shutdown.complete"})
             return
+
+
+def _end_streams() -> None:
+    """End what would last longer than the process may: streams of jobs, and sessions of MCP."""
+    draining.end_streams()
+    _ending.add(asyncio.ensure_future(_mcp.end()))
+
+
+_ending: set["asyncio.Future[None]"] = set()

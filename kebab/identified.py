@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, MutableMapping
 from http import HTTPStatus
 from typing import Any
 
-from a2wsgi.asgi_typing import ASGIApp, Receive, Scope, Send
+from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, HTTPScope
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
@@ -36,7 +36,9 @@ class IdentifyRequests:
         return response
 
 
-async def answer_identified(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+async def answer_identified(
+    app: ASGI3Application, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable
+) -> None:
     """Have `app` answer an HTTP request that has an id, as a span of its caller's trace."""
     headers = dict(scope["headers"])
     own = accepted_request_id(headers.get(_HEADER, b"").decode("latin-1"))

@@ -86,7 +86,7 @@ class JobEventsView(WorkspaceView):
 
         The stream also ends, without that event, when the caller may not see the job any more.
         """
-        return event_stream(job_events(self.access, one_job(self.access, job_id).pk))
+        return event_stream(job_events(self.access, one_job(self.access, job_id).pk), lasts=True)
 
 
 class JobCancelView(WorkspaceView):

@@ -2,11 +2,19 @@
 
 import asyncio
 import re
-from typing import Final
+import tempfile
+from typing import IO, Final
 
-from a2wsgi.asgi_typing import Receive, ReceiveEvent, Scope, Send, SendEvent
+from asgiref.typing import (
+    ASGIReceiveCallable,
+    ASGIReceiveEvent,
+    ASGISendCallable,
+    ASGISendEvent,
+    HTTPScope,
+)
+from django.conf import settings
 
-from kebab.admission.turns import Refused
+from kebab.admission.turns import Gone, Refused
 from kebab.lengths import stated_bytes
 
 #: A longer body is read by the view, which first looks who sends it.
@@ -16,11 +24,48 @@ _LIMIT_S = 30.0
 _SILENCE_S = 30.0
 
 
+# A form has some bytes around the file that it holds.
+_AROUND_FILE_BYTES: Final = 1_000_000
+
+
 class TooSlow(Exception):
     """The body didn't come in time."""
 
 
-def is_short(scope: Scope) -> bool:
+class TooLong(Exception):
+    """The body is longer than any that is taken."""
+
+
+async def received_file(receive: ASGIReceiveCallable) -> tuple[IO[bytes], int]:
+    """Receive a whole body into a file, and return that, at its beginning, with its size in bytes.
+
+    Raises TooSlow where no part comes for half a minute, TooLong, and Gone.
+    """
+    most_bytes = (
+        max(settings.KEBAB_UPLOAD_LIMIT_BYTES, settings.KEBAB_ARCHIVE_LIMIT_BYTES) + _AROUND_FILE_BYTES
+    )
+    file, size_bytes, has_more = tempfile.TemporaryFile(), 0, True  # noqa: SIM115  # the caller closes it
+    try:
+        while has_more:
+            async with asyncio.timeout(_SILENCE_S):
+                event = await receive()
+            if event["type"] != "http.request":
+                raise Gone
+            size_bytes += file.write(event.get("body", b""))
+            if size_bytes > most_bytes:
+                raise TooLong
+            has_more = event.get("more_body", False)
+        file.seek(0)
+    except TimeoutError:
+        file.close()
+        raise TooSlow from None
+    except BaseException:
+        file.close()
+        raise
+    return file, size_bytes
+
+
+def is_short(scope: HTTPScope) -> bool:
     """Whether a request says that its body is short, or has none."""
     headers = dict(scope["headers"])
     size_bytes = stated_bytes(headers.get(b"content-length", b"0").decode("latin-1"))
@@ -48,12 +93,12 @@ class HeldBytes:
 class HeldBody:
     """What has been received of a request, to be received again, and what comes after it."""
 
-    def __init__(self, receive: Receive, held: HeldBytes) -> None:
+    def __init__(self, receive: ASGIReceiveCallable, held: HeldBytes) -> None:
         self._receive = receive
         self._held = held
         self._body = bytearray()
         self._is_given = False
-        self._coming: asyncio.Task[ReceiveEvent] | None = None
+        self._coming: asyncio.Task[ASGIReceiveEvent] | None = None
         #: Whether the sender has gone before all was received.
         self.is_left = False
 
@@ -70,19 +115,23 @@ class HeldBody:
         """Whether the pattern is found in what has been read."""
         return pattern.search(self._body) is not None
 
-    def leaving(self) -> "asyncio.Task[ReceiveEvent]":
+    def leaving(self) -> "asyncio.Task[ASGIReceiveEvent]":
         """Give what ends when the sender goes; the body has been read."""
         if self._coming is None:
             self._coming = asyncio.ensure_future(self._receive())  # type: ignore[arg-type]
         return self._coming
 
-    async def again(self) -> ReceiveEvent:
+    def taken(self) -> bytes:
+        """Return what was read, and hold it no longer."""
+        body = bytes(self._body)
+        self._forget()
+        return body
+
+    async def again(self) -> ASGIReceiveEvent:
         """Receive what was read, then what comes."""
         if not self._is_given:
             self._is_given = True
-            body = bytes(self._body)
-            self._forget()
-            return {"type": "http.request", "body": body, "more_body": False}
+            return {"type": "http.request", "body": self.taken(), "more_body": False}
         return await self.leaving() if self._coming is not None else await self._receive()
 
     def let_go(self) -> None:
@@ -109,14 +158,14 @@ class HeldBody:
 class LongBody:
     """A body that is read as it comes, by whoever answers; they are left alone once the answer has begun."""
 
-    def __init__(self, receive: Receive, send: Send) -> None:
+    def __init__(self, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         self._receive = receive
         self._send = send
         self._is_whole = self._is_answered = False
         #: Whether no part came for too long. What is answered from then on isn't sent.
         self.is_silent = False
 
-    async def receive(self) -> ReceiveEvent:
+    async def receive(self) -> ASGIReceiveEvent:
         """Receive what comes next. Raises TimeoutError, which to Django is a body that can't be read."""
         if self._is_whole or self._is_answered:
             return await self._receive()
@@ -133,7 +182,7 @@ class LongBody:
         self._is_whole = event["type"] != "http.request" or not event.get("more_body", False)
         return event
 
-    async def send(self, message: SendEvent) -> None:
+    async def send(self, message: ASGISendEvent) -> None:
         """Send a part of the answer."""
         if not self.is_silent:
             self._is_answered = True

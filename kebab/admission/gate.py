@@ -1,17 +1,20 @@
 """Lets requests in to an application that answers a few at once, and refuses what there is no room for."""
 
+import io
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 
-from a2wsgi.asgi_typing import ASGIApp, Receive, Scope, Send, SendEvent
+from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, ASGISendEvent, HTTPScope
 
-from kebab.admission.bodies import HeldBody, HeldBytes, LongBody, TooSlow, is_short
+from kebab.admission.bodies import HeldBody, HeldBytes, LongBody, TooLong, TooSlow, is_short, received_file
 from kebab.admission.refusals import refuse
 from kebab.admission.spellings import in_json, in_query
 from kebab.admission.turns import Gone, Refused, Turns
+from kebab.admission.views import Answer, UnreceivedBody, Views
+from kebab.limits.rules import COUNTED
 from kebab.uuids import as_uuid
 
 _IN_WORKSPACE = re.compile(r"\A/(?:api/v1/workspaces|w)/([^/]+)")
@@ -29,57 +32,45 @@ class Gate:
 
     def __init__(
         self,
-        app: ASGIApp,
+        app: ASGI3Application,
         turns: Turns,
-        long_bodies: Turns | None = None,
-        searches_that_wait: Turns | None = None,
         *,
         held: HeldBytes | None = None,
         until_begun: bool = False,
     ) -> None:
-        """`long_bodies` are turns that requests with one take besides; None: there are none of their own.
-
-        So are `searches_that_wait`, for those that are to show a change, and may wait for it in their thread.
-        `held` is what all gates of a process hold. `until_begun`: a turn ends when the answer begins.
-        """
+        """`held` is what all gates of a process hold. `until_begun`: a turn ends when the answer begins."""
         self._app = app
         self._turns = turns
-        self._long_bodies = long_bodies
-        self._searches_that_wait = searches_that_wait
         self._held = held or HeldBytes()
         self._until_begun = until_begun
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         """Answer a request, or refuse it."""
         began = time.perf_counter()
         try:
-            await self._answer(scope, receive, send)
+            if is_short(scope):
+                await self._with_body_read(scope, receive, send)
+            else:
+                await self._with_long_body(scope, receive, send)
         except (Refused, TooSlow) as reason:
             await refuse(scope, send, reason, began)
         except Gone:
             return
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if is_short(scope):
-            await self._with_body_read(scope, receive, send)
-            return
-        besides = self._searches_that_wait if _may_wait(scope, None) else None
-        async with _turn_of(self._long_bodies, scope), _turn_of(besides, scope):
-            await self._with_long_body(scope, receive, send)
-
-    async def _with_body_read(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _with_body_read(
+        self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable
+    ) -> None:
         body = HeldBody(receive, self._held)
         try:
             await body.read()
-            if body.is_left:
-                return
-            besides = self._searches_that_wait if _may_wait(scope, body) else None
-            async with _turn_of(besides, scope, body.leaving):
-                await self._in_turn(scope, body.again, send, body)
+            if not body.is_left:
+                await self._in_turn(scope, body.again, send, body.leaving)
         finally:
             body.let_go()
 
-    async def _with_long_body(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _with_long_body(
+        self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable
+    ) -> None:
         body = LongBody(receive, send)
         try:
             await self._in_turn(scope, body.receive, body.send, None)
@@ -89,23 +80,97 @@ class Gate:
         if body.is_silent:
             raise TooSlow
 
-    async def _in_turn(self, scope: Scope, receive: Receive, send: Send, body: HeldBody | None) -> None:
-        name = _workspace_of(scope["path"])
-        await self._turns.take(name, None if body is None else body.leaving)
+    async def _in_turn(
+        self,
+        scope: HTTPScope,
+        receive: ASGIReceiveCallable,
+        send: ASGISendCallable,
+        leaving: Callable[[], Awaitable[Any]] | None,
+    ) -> None:
+        name = workspace_of(scope["path"])
+        await self._turns.take(name, leaving)
         with ExitStack() as turn:
             turn.callback(self._turns.give_back, name)
             await self._app(scope, receive, _leaving(turn, send) if self._until_begun else send)
 
 
+class GateOfViews:
+    """Has views answer in turn, by workspace; a turn ends before the answer is sent.
+
+    A long body is not received before a view reads it, who first looks who sends it: then the view is left,
+    and asked again when all of it is there.
+    """
+
+    def __init__(
+        self,
+        views: Views,
+        turns: Turns,
+        *,
+        long_bodies: Turns,
+        searches_that_wait: Turns,
+        held: HeldBytes,
+    ) -> None:
+        """`long_bodies` are turns of those that are received.
+
+        `searches_that_wait` are turns that those take besides which may wait in their thread for a change.
+        """
+        self._views = views
+        self._turns = turns
+        self._long_bodies = long_bodies
+        self._searches_that_wait = searches_that_wait
+        self._held = held
+
+    async def __call__(self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        """Answer a request, or refuse it."""
+        began = time.perf_counter()
+        try:
+            answer = await (self._of_short if is_short(scope) else self._of_long)(scope, receive)
+        except (Refused, TooSlow, TooLong) as reason:
+            await refuse(scope, send, reason, began)
+        except Gone:
+            return
+        else:
+            await answer.send_by(send)
+
+    async def _of_short(self, scope: HTTPScope, receive: ASGIReceiveCallable) -> Answer:
+        body = HeldBody(receive, self._held)
+        try:
+            await body.read()
+            if body.is_left:
+                raise Gone
+            besides = self._searches_that_wait if _may_wait(scope, body) else None
+            async with _turn(besides, scope, body.leaving), _turn(self._turns, scope, body.leaving):
+                return await self._answer(scope, io.BytesIO(body.taken()))
+        finally:
+            body.let_go()
+
+    async def _of_long(self, scope: HTTPScope, receive: ASGIReceiveCallable) -> Answer:
+        besides = self._searches_that_wait if _may_wait(scope, None) else None
+        async with _turn(besides, scope), _turn(self._turns, scope):
+            answer = await self._views.answer(scope, UnreceivedBody())
+        if answer is not None:
+            return answer
+        async with _turn(self._long_bodies, scope):
+            body, size_bytes = await received_file(receive)
+            with body:
+                async with _turn(besides, scope), _turn(self._turns, scope):
+                    return await self._answer(scope, body, CONTENT_LENGTH=str(size_bytes), **{COUNTED: True})
+
+    async def _answer(self, scope: HTTPScope, body: Any, **more: Any) -> Answer:
+        answer = await self._views.answer(scope, body, **more)
+        assert answer is not None, "the body has been received"  # noqa: S101
+        return answer
+
+
 @asynccontextmanager
-async def _turn_of(
-    turns: Turns | None, scope: Scope, leaving: Callable[[], Awaitable[Any]] | None = None
+async def _turn(
+    turns: Turns | None, scope: HTTPScope, leaving: Callable[[], Awaitable[Any]] | None = None
 ) -> AsyncIterator[None]:
     """Hold a turn of the request's workspace; None: there is none to be had."""
     if turns is None:
         yield
         return
-    name = _workspace_of(scope["path"])
+    name = workspace_of(scope["path"])
     await turns.take(name, leaving)
     try:
         yield
@@ -113,17 +178,17 @@ async def _turn_of(
         turns.give_back(name)
 
 
-def _may_wait(scope: Scope, body: HeldBody | None) -> bool:
+def _may_wait(scope: HTTPScope, body: HeldBody | None) -> bool:
     """Whether a request names a change that its answer is to show; a body that nobody has read may, too."""
     if _CHANGE_IN_QUERY.search(scope["query_string"]) is not None:
         return True
     return _SEARCHES.match(scope["path"]) is not None and (body is None or body.has(_CHANGE_IN_BODY))
 
 
-def _leaving(turn: ExitStack, send: Send) -> Send:
+def _leaving(turn: ExitStack, send: ASGISendCallable) -> ASGISendCallable:
     """Give `send` as it is, but that a turn ends when the answer begins."""
 
-    async def send_on(message: SendEvent) -> None:
+    async def send_on(message: ASGISendEvent) -> None:
         if message["type"] == "http.response.start":
             turn.close()
         await send(message)
@@ -131,7 +196,7 @@ def _leaving(turn: ExitStack, send: Send) -> Send:
     return send_on
 
 
-def _workspace_of(path: str) -> str:
+def workspace_of(path: str) -> str:
     """Give the name under which a workspace takes turns: one for all ways to write its id."""
     found = _IN_WORKSPACE.match(path)
     if found is None:

@@ -5,6 +5,7 @@ turns, so that one which asks without end delays its own requests and nobody els
 """
 
 import asyncio
+import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -49,6 +50,14 @@ class Turns:
         self._queues: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
         self.n_lent = 0
         self.n_waiting = 0
+        # Since when a workspace has all that it may have and gave none back; under None: all of them.
+        self._full_since: dict[str | None, float] = {}
+
+    @property
+    def stalled_s(self) -> float:
+        """For how long somebody has had all that they may have without giving one back; in any thread."""
+        since = min(list(self._full_since.values()), default=None)
+        return 0.0 if since is None else time.monotonic() - since
 
     async def take(self, name: str, leaving: "Callable[[], Awaitable[Any]] | None" = None) -> None:
         """Wait for a slot for the workspace `name`; `give_back` it later.
@@ -73,6 +82,8 @@ class Turns:
         """End the use of a slot, and lend it to whose turn it is."""
         self.n_lent -= 1
         self._lent[name] -= 1
+        self._full_since.pop(None, None)
+        self._full_since.pop(name, None)
         if not self._lent[name]:
             del self._lent[name]
         self._serve()
@@ -110,6 +121,10 @@ class Turns:
     def _lend(self, name: str) -> None:
         self.n_lent += 1
         self._lent[name] += 1
+        if self._lent[name] == self._room.slots_of_one:
+            self._full_since[name] = time.monotonic()
+        if self.n_lent == self._room.slots:
+            self._full_since[None] = time.monotonic()
 
     def _serve(self) -> None:
         for name in list(self._queues):

@@ -16,7 +16,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
-from django.db import DatabaseError
+from django.db import DatabaseError, connection, transaction
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from rest_framework.renderers import JSONRenderer
@@ -112,12 +112,13 @@ def _claim(view: ApiView, request: Request, key: str) -> tuple[IdempotencyKey, b
         )
     now = timezone.now()
     asked = {"target": f"{request.method} {request.path}"[:500], "request_sha256": _fingerprint(request)}
-    row, is_new = IdempotencyKey.objects.get_or_create(
-        workspace=getattr(view, "workspace", None),
-        actor=view.caller.identity,
-        key=key,
-        defaults={**asked, "claimed_at": now, "created_at": now},
-    )
+    whose = {"workspace": getattr(view, "workspace", None), "actor": view.caller.identity, "key": key}
+    defaults = {**asked, "claimed_at": now, "created_at": now}
+    with transaction.atomic(), connection.cursor() as cursor:
+        # Two at once are nothing that PostgreSQL's log need call an error.
+        lock = f"{whose['workspace'] and whose['workspace'].pk} {whose['actor']} {key}"
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [lock])
+        row, is_new = IdempotencyKey.objects.get_or_create(**whose, defaults=defaults)
     if is_new:
         return row, True
     if row.created_at < now - KEEP:

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, Final
 
-from a2wsgi.asgi_typing import Receive, Scope, Send
+from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope
 
 from kebab.headers import response_headers
 from kebab.health.replies import Reply, healthy, measured, ready
@@ -20,12 +20,12 @@ PATHS: Final = frozenset({"/healthz", *_ASKED})
 _METHODS: Final = frozenset({"GET", "HEAD"})
 
 
-def is_probe(scope: Scope) -> bool:
+def is_probe(scope: HTTPScope) -> bool:
     """Whether a request is answered here; other methods are the URL table's to refuse."""
     return scope["path"] in PATHS and scope["method"] in _METHODS
 
 
-async def application(scope: Scope, receive: Receive, send: Send) -> None:
+async def application(scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
     """Answer a probe."""
     asked: Callable[[Any], Reply] | None = _ASKED.get(scope["path"])
     if asked is None:
@@ -49,5 +49,5 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(4, thread_name_prefix="probe")
 
 
-def _authorization(scope: Scope) -> str:
+def _authorization(scope: HTTPScope) -> str:
     return dict(scope["headers"]).get(b"authorization", b"").decode("latin-1")

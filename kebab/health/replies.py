@@ -1,7 +1,7 @@
 """What `/healthz`, `/readyz` and `/metrics` answer, to whoever serves them."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hmac import compare_digest
 
@@ -28,6 +28,14 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+_hindrances: dict[str, Callable[[], bool]] = {"draining": lambda: draining.is_draining()}
+
+
+def register_hindrance(name: str, is_hindered: Callable[[], bool]) -> None:
+    """Have this process not ready, for the reason `name`, while `is_hindered` says so."""
+    _hindrances[name] = is_hindered
+
+
 def healthy() -> Reply:
     """Say that this process answers: it asks nobody, so that no store has it started again."""
     return Reply(body=b'{"status":"ok"}')
@@ -39,8 +47,7 @@ def ready() -> Reply:
     Without Redis it can: searches go on, and uploads are hinted at later.
     """
     checks = {name: each for found in look_at_all().values() for name, each in found.standings.items()}
-    if draining.is_draining():
-        checks["draining"] = Standing.FAILED
+    checks |= {name: Standing.FAILED for name, is_hindered in _hindrances.items() if is_hindered()}
     failed = [name for name, standing in checks.items() if standing is Standing.FAILED]
     if failed:
         return _not_ready(failed, checks)

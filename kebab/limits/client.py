@@ -27,17 +27,22 @@ def client_address(request: HttpRequest) -> str | None:
 def client_network(request: HttpRequest) -> str:
     """Give what limits count as one client: the address, or the /64 of an IPv6 one; `unknown` without any."""
     address = _client(request)
+    return "unknown" if address is None else network_of(address)
+
+
+def network_of(address: Address) -> str:
+    """Return the address, or the /64 of an IPv6 one: whoever has one address of it has all."""
     if isinstance(address, ipaddress.IPv6Address):
         return str(ipaddress.ip_network((address, _OWN_NETWORK_BITS), strict=False))
-    return "unknown" if address is None else str(address)
+    return str(address)
 
 
 def _client(request: HttpRequest) -> Address | None:
-    address = _parsed(request.META.get("REMOTE_ADDR", ""))
+    address = parsed_address(request.META.get("REMOTE_ADDR", ""))
     if "HTTP_X_FORWARDED_FOR" in request.META:
         _look_at_proxy(address)
     for named in _forwarded(request):
-        if address is None or not _is_trusted(address):
+        if address is None or not is_trusted(address):
             break
         address = named
     return address
@@ -45,7 +50,7 @@ def _client(request: HttpRequest) -> Address | None:
 
 def _look_at_proxy(address: Address | None) -> None:
     """Say once of a proxy on this machine that nobody has named it, and all clients are one."""
-    if address is None or (address.is_loopback and not _is_trusted(address)):
+    if address is None or (address.is_loopback and not is_trusted(address)):
         _warn_of_proxy(str(address or "a local socket"))
 
 
@@ -61,13 +66,14 @@ def _warn_of_proxy(place: str) -> None:
 def _forwarded(request: HttpRequest) -> Iterator[Address]:
     """Give the addresses of the header from the nearest on, up to the first that is none."""
     for part in reversed(request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")):
-        address = _parsed(part)
+        address = parsed_address(part)
         if address is None:
             return
         yield address
 
 
-def _parsed(text: str) -> Address | None:
+def parsed_address(text: str) -> Address | None:
+    """Return an address, an IPv4 one that is written as IPv6 as such; None of any other text."""
     try:
         address = ipaddress.ip_address(text.strip())
     except ValueError:
@@ -75,5 +81,6 @@ def _parsed(text: str) -> Address | None:
     return getattr(address, "ipv4_mapped", None) or address
 
 
-def _is_trusted(address: Address) -> bool:
+def is_trusted(address: Address) -> bool:
+    """Return whether it is that of a proxy which `KEBAB_TRUSTED_PROXIES` names."""
     return any(address in network for network in settings.KEBAB_TRUSTED_PROXIES)

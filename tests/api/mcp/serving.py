@@ -1,33 +1,45 @@
-"""The web process's application, served by uvicorn in a thread of the tests' own process."""
+"""The web process's application, served as it is in production, by a thread of the tests' own process."""
 
+import asyncio
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import uvicorn
+from granian.server.embed import Server
 
+from kebab.stack.serving import OPTIONS
 from tests.support.stack import eventually, free_port
 
 
 @contextmanager
 def served() -> Iterator[str]:
     """Serve, and give the address."""
+    from kebab.asgi import application
+
     port = free_port()
-    config = uvicorn.Config(
-        "kebab.asgi:application",
-        host="127.0.0.1",
-        port=port,
-        log_config=None,
-        access_log=False,
-        loop="asyncio",
-    )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, name="uvicorn")
+    loop = asyncio.new_event_loop()
+    stopping = asyncio.Event()
+
+    async def serve() -> None:
+        server = Server(application, address="127.0.0.1", port=port, log_enabled=False, **OPTIONS)
+        serving = asyncio.create_task(server.serve())
+        await stopping.wait()
+        server.stop()
+        await serving
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), name="server")
     thread.start()
     try:
-        eventually(lambda: server.started or not thread.is_alive(), "the application is served")
-        assert server.started
+        eventually(lambda: _is_listening(port) or not thread.is_alive(), "the application is served")
+        assert thread.is_alive()
         yield f"http://127.0.0.1:{port}"
     finally:
-        server.should_exit = True
+        loop.call_soon_threadsafe(stopping.set)
         thread.join()
+        loop.close()
+
+
+def _is_listening(port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0

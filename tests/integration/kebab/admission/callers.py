@@ -4,11 +4,16 @@ import asyncio
 from collections import Counter
 from contextlib import asynccontextmanager
 
-from kebab.admission.turns import Room
+from kebab.admission.bodies import HeldBytes
+from kebab.admission.gate import GateOfViews
+from kebab.admission.turns import Room, Turns
+from kebab.admission.views import Answer, UnreceivedBody
 
 ROOM = Room(slots=8, waiting=200, wait_s=60.0)
 #: The headers of a body that the application reads by itself.
 LONG = ((b"transfer-encoding", b"chunked"),)
+#: A part of a body in whose place the client leaves.
+LEAVES = object()
 _SCOPE = {"type": "http", "http_version": "1.1"}
 
 
@@ -41,6 +46,35 @@ class App:
         if self._lasts:
             await asyncio.get_running_loop().create_future()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+class StubViews:
+    """Answers like `App`, in place of the views; a body that has not been received is always wanted."""
+
+    def __init__(self):
+        self.inside = Counter()
+        self.bodies = []
+        self.may_begin = asyncio.Event()
+
+    async def answer(self, scope, body, **more):
+        if isinstance(body, UnreceivedBody):
+            return None
+        self.bodies.append(body.read())
+        self.inside[scope["path"]] += 1
+        await self.may_begin.wait()
+        self.inside[scope["path"]] -= 1
+        return Answer(status=200, headers=[], body=b"")
+
+
+def gate_of(views, turns, long_bodies=None, waiting=None, held=None):
+    """Return a gate before views, with room for all that is not given."""
+    return GateOfViews(
+        views,
+        turns,
+        long_bodies=long_bodies or Turns(ROOM),
+        searches_that_wait=waiting or Turns(ROOM),
+        held=held or HeldBytes(),
+    )
 
 
 class Callers:
@@ -83,6 +117,8 @@ class Callers:
             if not coming or coming[0] is None:
                 await asyncio.get_running_loop().create_future()  # the client says nothing more
             body = coming.pop(0)
+            if body is LEAVES:
+                return {"type": "http.disconnect"}
             return {"type": "http.request", "body": body, "more_body": bool(coming)}
 
         async def send(message):

@@ -1,11 +1,10 @@
 import pytest
-from a2wsgi import WSGIMiddleware
 
 from kebab.admission import bodies
 from kebab.admission.bodies import SHORT_BYTES, HeldBody, HeldBytes, is_short
 from kebab.admission.gate import Gate
 from kebab.admission.turns import Refused, Turns
-from tests.integration.kebab.admission.callers import LONG, ROOM, App, callers_of
+from tests.integration.kebab.admission.callers import LONG, ROOM, App, StubViews, callers_of, gate_of
 
 pytestmark = pytest.mark.anyio
 LENGTHS = [
@@ -52,7 +51,7 @@ async def test_held_bytes_are_bounded_and_free_once_the_body_is_read_again():
 
 async def test_more_bodies_than_a_process_holds_are_refused_and_requests_without_one_are_not():
     app, held = App(), HeldBytes(10)
-    async with callers_of(Gate(app, Turns(ROOM), Turns(ROOM), held=held)) as callers:
+    async with callers_of(Gate(app, Turns(ROOM), held=held)) as callers:
         callers.ask("/w/a/x", parts=(b"12345678", None))
         await callers.settle()
         callers.ask("/w/b/x", parts=(b"123",))
@@ -61,17 +60,6 @@ async def test_more_bodies_than_a_process_holds_are_refused_and_requests_without
         assert callers.statuses == {("/w/b/x", 503): 1}
         assert app.inside == {"/w/c/x": 1}
     assert held.n == 0
-
-
-def reading(environ, start_response):
-    """Read the body, and answer 400 if it doesn't come."""
-    try:
-        environ["wsgi.input"].read()
-    except OSError:
-        start_response("400 Bad Request", [])
-    else:
-        start_response("200 OK", [])
-    return [b""]
 
 
 async def defective(scope, receive, send):
@@ -85,14 +73,21 @@ def no_patience(monkeypatch):
     monkeypatch.setattr(bodies, "_SILENCE_S", 0.0)
 
 
-@pytest.mark.parametrize("make", [lambda: WSGIMiddleware(reading, workers=1), lambda: defective])
-async def test_silence_in_a_long_body_is_answered_with_408(no_patience, make):
-    turns, long_bodies = Turns(ROOM), Turns(ROOM)
-    async with callers_of(Gate(make(), turns, long_bodies)) as callers:
+@pytest.mark.parametrize(("app", "make"), [(defective, Gate), (StubViews(), gate_of)], ids=["app", "views"])
+async def test_silence_in_a_long_body_is_answered_with_408(no_patience, app, make):
+    turns = Turns(ROOM)
+    async with callers_of(make(app, turns)) as callers:
         callers.ask("/w/a/x", parts=(b"12", b"34", None), headers=LONG)
         assert await callers.answered(1) == {("/w/a/x", 408): 1}
         await callers.end()
-    assert (turns.n_lent, long_bodies.n_lent) == (0, 0)
+    assert turns.n_lent == 0
+
+
+async def test_body_without_an_end_is_refused_at_the_limit_of_uploads(settings):
+    settings.KEBAB_UPLOAD_LIMIT_BYTES = settings.KEBAB_ARCHIVE_LIMIT_BYTES = 0
+    async with callers_of(gate_of(StubViews(), Turns(ROOM))) as callers:
+        callers.ask("/w/a/x", parts=(b"1" * 600_000, b"2" * 600_000, None), headers=LONG)
+        assert await callers.answered(1) == {("/w/a/x", 413): 1}
 
 
 async def test_silence_is_no_matter_once_the_answer_has_begun_or_the_body_has_ended(no_patience):

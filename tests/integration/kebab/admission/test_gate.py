@@ -5,10 +5,18 @@ import pytest
 
 from kebab import asgi
 from kebab.admission.bodies import HeldBytes
-from kebab.admission.gate import Gate
+from kebab.admission.gate import Gate, GateOfViews
 from kebab.admission.turns import Room, Turns
 from kebab.health import probes
-from tests.integration.kebab.admission.callers import LONG, ROOM, App, callers_of
+from tests.integration.kebab.admission.callers import (
+    LEAVES,
+    LONG,
+    ROOM,
+    App,
+    StubViews,
+    callers_of,
+    gate_of,
+)
 
 pytestmark = pytest.mark.anyio
 WORKSPACE = uuid.UUID("0b7e3cb6-5a55-4d3f-9a4e-0a5d2f6c1b90")
@@ -50,31 +58,61 @@ async def test_requests_outside_workspaces_take_turns_too(method, path):
     assert callers.statuses == {(path, 200): 50}
 
 
-@pytest.mark.parametrize("long_bodies", [None, Turns(ROOM)])
-async def test_request_has_no_turn_before_its_short_body_is_there(long_bodies):
-    app, turns = App(), Turns(ROOM)
-    async with callers_of(Gate(app, turns, long_bodies)) as callers:
+@pytest.mark.parametrize(("app", "make"), [(App(), Gate), (StubViews(), gate_of)], ids=["app", "views"])
+async def test_request_has_no_turn_before_its_short_body_is_there(app, make):
+    app.may_begin, turns = asyncio.Event(), Turns(ROOM)
+    async with callers_of(make(app, turns)) as callers:
         for parts in [(None,), (b"some of it", None)]:
             callers.ask(*["/w/a/x"] * 50, parts=parts, headers=[(b"content-length", b"20")])
         await callers.settle()
         assert (turns.n_lent, turns.n_waiting) == (0, 0)
         callers.ask("/w/a/x", parts=(b"all ", b"of it"))
         await callers.settle()
-        assert (turns.n_lent, app.n_inside) == (1, 1)
+        assert (turns.n_lent, app.inside.total()) == (1, 1)
+
+
+async def test_view_has_no_turn_while_its_long_body_is_received_or_its_answer_sent():
+    views, turns, sent = StubViews(), Turns(ROOM), asyncio.Event()
+    gate = gate_of(views, turns)
+    async with callers_of(gate) as callers:
+        callers.ask(*["/w/a/x"] * 5, parts=(b"some of it", None), headers=LONG)
+        await callers.settle()
+        assert (turns.n_lent, views.bodies) == (0, [])
+        callers.ask("/w/a/x", parts=(b"all ", b"of it"), headers=LONG)
+        await callers.settle()
+        assert (turns.n_lent, views.bodies) == (1, [b"all of it"])
+
+        async def taking_nothing(scope, receive, send):
+            await gate(scope, receive, lambda message: sent.wait())
+
+        callers._gate = taking_nothing
+        callers.ask("/w/a/y")
+        await callers.settle()
+        views.may_begin.set()
+        await callers.settle()
+        assert (turns.n_lent, views.inside.total()) == (0, 0)
+
+
+async def test_client_that_leaves_within_a_long_body_takes_all_turns_back():
+    views, turns, long_bodies = StubViews(), Turns(ROOM), Turns(ROOM)
+    async with callers_of(gate_of(views, turns, long_bodies)) as callers:
+        callers.ask("/w/a/x", parts=(b"some", LEAVES), headers=LONG)
+        await callers.end()
+    assert (turns.n_lent, long_bodies.n_lent, views.bodies, callers.statuses) == (0, 0, [], {})
 
 
 async def test_long_bodies_take_turns_by_workspace_and_one_too_many_is_429():
-    app = App()
+    views = StubViews()
     long_bodies = Turns(Room(slots=4, waiting=16, wait_s=0.05))
-    async with callers_of(Gate(app, Turns(ROOM), long_bodies)) as callers:
+    async with callers_of(gate_of(views, Turns(ROOM), long_bodies)) as callers:
         callers.ask(*["/w/a/x"] * 3, headers=LONG)
         await callers.settle()
         callers.ask("/w/b/x", headers=LONG)
         await callers.settle()
-        assert app.inside == {"/w/a/x": 3, "/w/b/x": 1}
+        assert views.inside == {"/w/a/x": 3, "/w/b/x": 1}
         callers.ask("/w/a/x", headers=LONG)
         assert await callers.answered(1) == {("/w/a/x", 429): 1}
-        app.may_begin.set()
+        views.may_begin.set()
         await callers.end()
     assert long_bodies.n_lent == 0
 
@@ -96,13 +134,13 @@ OTHER_SEARCHES = [b'{"q": "min_seq", "min_seq": null}', b'{"min_seq"  :  null, "
 
 def test_searches_that_may_wait_for_a_change_leave_threads_to_the_others(subtests):
     async def run(tail, request):
-        app, waiting = App(), Turns(Room(slots=4, waiting=200, wait_s=60.0))
-        gate = Gate(app, Turns(ROOM), Turns(Room(slots=100, waiting=0, wait_s=0.0)), waiting)
+        app, waiting = StubViews(), Turns(Room(slots=4, waiting=200, wait_s=60.0))
+        gate = gate_of(app, Turns(ROOM), Turns(Room(slots=100, waiting=0, wait_s=0.0)), waiting)
         async with callers_of(gate) as callers:
             paths = [f"/api/v1/workspaces/{name}/{tail}" for name in "ab"]
             callers.ask(*paths * 20, **request)
             await callers.settle()
-            assert (app.n_inside, waiting.n_lent) == (4, 4)
+            assert (app.inside.total(), waiting.n_lent) == (4, 4)
             for body in OTHER_SEARCHES:
                 callers.ask(*["/api/v1/workspaces/c/search"] * 2, parts=(body,))
             await callers.settle()
@@ -186,4 +224,4 @@ def test_probe_passes_no_gate():
     for path in sorted(probes.PATHS):
         scope = {"type": "http", "path": path, "headers": [], "query_string": b""}
         assert asgi._app_of({**scope, "method": "GET"}) is probes.application
-        assert isinstance(asgi._app_of({**scope, "method": "POST"}), Gate)
+        assert isinstance(asgi._app_of({**scope, "method": "POST"}), GateOfViews)

@@ -1,0 +1,121 @@
+"""Clients that misbehave on real sockets, with a token and without: others are answered, nothing is left."""
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from tests.drills.front_door.others import Others, WebProcesses, is_open
+from tests.drills.front_door.playing import play
+from tests.drills.front_door.rude import ATTACKS, Target, attacking, read_nothing
+from tests.support.stack import eventually
+
+pytestmark = pytest.mark.slow
+
+#: Swagger UI's largest file, which anybody may ask for.
+_FILE = "/static/drf_spectacular_sidecar/redoc/bundles/redoc.standalone.js.map"
+
+
+@pytest.fixture(scope="module")
+def target(stack):
+    """What somebody attacks who has not signed in: a file of 3.9 MB."""
+    return Target(port=stack.port, large=_FILE)
+
+
+@pytest.fixture(scope="module")
+def with_token(target, client):
+    """What somebody attacks who has a token: a document of 7 MB."""
+    text = "# Large\n\n" + "The wombat digs a long burrow. " * 230_000
+    made = client.upload("large.txt", text)
+    eventually(lambda: client.get("/documents")["results"], "the large document is there")
+    document = client.get("/documents")["results"][0]["id"]
+    assert made
+    large = f"/api/v1/workspaces/{client.slug}/documents/{document}/content"
+    return replace(target, large=large, token=client.token)
+
+
+@pytest.fixture(scope="module")
+def others(stack, target, make_client):
+    own = make_client()
+    own.upload("note.md", "# Comet\n\nA comet was seen.\n", wait_for="searchable")
+    asking = Others(stack.url, f"/api/v1/workspaces/{own.slug}/search?q=comet", own.token)
+    with attacking(read_nothing, target):  # so that all threads are started
+        asking.ask(seconds=3, least=100)
+    return asking
+
+
+@pytest.fixture(scope="module")
+def processes(stack):
+    return WebProcesses(stack.url, stack.pids()["web"])
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
+def test_attack_is_noticed_by_nobody_else_and_leaves_nothing(
+    attack, target, with_token, others, processes, subtests
+):
+    for attacker in (target, with_token):
+        with subtests.test(with_token=bool(attacker.token)):
+            assert play(attack, attacker, others, processes).faults == []
+
+
+def answer_to(client, limit_s=20.0):
+    """Return the status of what comes first, and whether the connection is closed after it."""
+    client.settimeout(limit_s)
+    try:
+        received = client.recv(65_536)
+    except ConnectionResetError:
+        return 0, True
+    status = int(received.split()[1]) if received else 0
+    time.sleep(0.2)
+    return status, not is_open(client)
+
+
+def head(*lines):
+    return "\r\n".join(["GET /login HTTP/1.1", "Host: localhost", *lines, "", ""]).encode()
+
+
+HEADS = [
+    (head(*(f"X-{number}: 1" for number in range(99))), 200, False),
+    (head(*(f"X-{number}: 1" for number in range(100))), 431, True),
+    (head(f"X: {'y' * 30_000}"), 200, False),
+    (head(f"X: {'y' * 66_000}"), 431, True),
+    (head("Connection: Upgrade", "Upgrade: websocket"), 400, False),
+    (head("Connection: Upgrade", "Upgrade: h2c"), 200, False),
+    (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 0, True),
+    (b"EHLO kebab\r\n\r\n", 400, True),
+    (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(64), 400, True),
+]
+
+
+def test_heads_have_limits(target, subtests):
+    for sent, status, is_closed in HEADS:
+        with subtests.test(sent=sent[:60]), target.connect() as client:
+            client.sendall(sent)
+            assert answer_to(client) == (status, is_closed)
+
+
+def test_head_that_does_not_come_and_answer_that_is_not_taken_end_the_connection(target):
+    with target.connect() as silent, target.connect() as slow, target.connect(reads_little=True) as deaf:
+        slow.sendall(b"GET /login HTTP/1.1\r\nHost:")
+        deaf.sendall(target.request())
+        began = time.monotonic()
+        for client in (silent, slow):
+            assert client.recv(100) == b""
+        assert 14 < time.monotonic() - began < 18
+        time.sleep(30)
+        with pytest.raises(ConnectionResetError):
+            while deaf.recv(65_536):
+                pass
+
+
+def test_hundred_requests_at_once_are_answered_in_order(target):
+    paths = [f"/static/kebab/{'site.css' if number % 2 else 'keys.js'}" for number in range(100)]
+    with target.connect() as client:
+        client.sendall(b"".join(target.request(path, f"X-Request-ID: r{n}") for n, path in enumerate(paths)))
+        received = b""
+        while received.count(b"x-request-id: r") < 100:
+            received += client.recv(1_000_000)
+    ids = [
+        int(line.split(b"r")[-1]) for line in received.split(b"\r\n") if line.startswith(b"x-request-id: r")
+    ]
+    assert ids == list(range(100))

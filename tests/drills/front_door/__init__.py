@@ -1,0 +1,1 @@
+"""Clients that misbehave, and what others notice of them."""

@@ -1,0 +1,79 @@
+"""Plays all attacks on a running stack, and prints how long others waited, beside how long they wait usually.
+
+`python -m tests.drills.front_door URL PID WORKSPACE TOKEN`: PID is the web process that `kebab status` names,
+TOKEN may search and ingest in WORKSPACE. Behind a proxy URL is the proxy's.
+"""
+
+import sys
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+import httpx
+
+from tests.drills.front_door.others import Noticed, Others, WebProcesses
+from tests.drills.front_door.playing import RECOVERY_S, Played, play
+from tests.drills.front_door.rude import ATTACKS, Target, attacking, read_nothing
+from tests.support.stack import eventually
+
+_FILE = "/static/drf_spectacular_sidecar/redoc/bundles/redoc.standalone.js.map"
+_SENTENCE = "The wombat digs a long burrow. "
+_MOST = 2.0
+
+
+def main(url: str, pid: str, workspace: str, token: str) -> int:
+    """Play; return how many attacks others noticed too much of, or that left something."""
+    base = f"/api/v1/workspaces/{workspace}"
+    others = Others(url, f"{base}/search?q=wombat", token)
+    processes = WebProcesses(url, int(pid))
+    anybody = Target(port=urlsplit(url).port or 80, large=_FILE)
+    somebody = replace(anybody, token=token, large=_large_document(url, base, token))
+    with attacking(read_nothing, anybody):  # so that all threads are started
+        others.ask(seconds=2, least=50)
+    processes.wait_for_none(RECOVERY_S)
+    usual = others.ask(seconds=10, least=200)
+    _print(f"usual: log in {usual.p95_ms('log in'):.0f} ms, search {usual.p95_ms('search'):.0f} ms (p95)")
+    n_wrong = 0
+    for attack in ATTACKS:
+        for target in (anybody, somebody):
+            played = play(attack, target, others, processes)
+            ratios = {what: played.noticed.p95_ms(what) / usual.p95_ms(what) for what in usual.seconds}
+            faults = [*played.faults, *(f"{what}: × {r:.1f}" for what, r in ratios.items() if r > _MOST)]
+            n_wrong += bool(faults)
+            _print(_line(played, bool(target.token), ratios, faults))
+    _print(f"{n_wrong} of {2 * len(ATTACKS)} attacks were noticed or left something")
+    return 1 if n_wrong else 0
+
+
+def _line(played: Played, has_token: bool, ratios: dict[str, float], faults: list[str]) -> str:
+    grown = (played.after.memory_bytes - played.before.memory_bytes) / 2**20
+    waited = ", ".join(f"{what} × {ratio:.1f}" for what, ratio in ratios.items())
+    who = "token" if has_token else "nobody"
+    answered = _statuses(played.noticed)
+    end = "; ".join(faults) or "well"
+    return f"{played.name:22} {who:7} {answered:12} {waited:30} memory {grown:+5.0f} MB  {end}"
+
+
+def _statuses(noticed: Noticed) -> str:
+    return " ".join(f"{status}:{n}" for status, n in sorted(noticed.statuses.items()))
+
+
+def _large_document(url: str, base: str, token: str) -> str:
+    with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=60) as client:
+        body = {"path": "front-door.txt", "text": f"# Large\n\n{_SENTENCE * 230_000}"}
+        client.post(f"{base}/documents", json=body).raise_for_status()
+
+        def found() -> list[dict[str, str]]:
+            results = client.get(f"{base}/documents", params={"path": "front-door.txt"}).json()["results"]
+            return [each for each in results if each["path"] == "front-door.txt"]
+
+        eventually(lambda: bool(found()), "the large document is there", 120)
+        return f"{base}/documents/{found()[0]['id']}/content"
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

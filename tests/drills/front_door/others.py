@@ -1,0 +1,113 @@
+"""What others notice of an attack, and what it leaves."""
+
+import re
+import socket
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+
+import httpx
+import psutil
+
+from tests.support.stack import eventually
+
+_LENT = re.compile(r"^kebab_turns_lent\{[^}]*\} (\S+)$", re.MULTILINE)
+#: Where those come from who attack nobody.
+SOURCE = "127.0.0.2"
+
+
+@dataclass(slots=True)
+class Noticed:
+    """The answers that others got: statuses, and seconds by what was asked."""
+
+    statuses: Counter[int] = field(default_factory=Counter)
+    seconds: dict[str, list[float]] = field(default_factory=dict)
+
+    def p95_ms(self, what: str) -> float:
+        """Return the 95th percentile."""
+        ordered = sorted(self.seconds[what])
+        return 1_000 * ordered[int(0.95 * (len(ordered) - 1))]
+
+
+class Others:
+    """Somebody at another address, who opens the log-in page and searches, each on a new connection."""
+
+    def __init__(self, url: str, search: str, token: str) -> None:
+        self._url, self._search, self._token = url, search, token
+
+    def ask(self, *, seconds: float, least: int) -> Noticed:
+        """Ask in turn for so long, and at least so often."""
+        noticed, until = Noticed(), time.monotonic() + seconds
+        n_asked = 0
+        while time.monotonic() < until or n_asked < least:
+            n_asked += 1
+            for what, path, headers in (
+                ("log in", "/login", {}),
+                ("search", self._search, {"Authorization": f"Bearer {self._token}"}),
+            ):
+                began = time.perf_counter()
+                noticed.statuses[self._get(path, headers)] += 1
+                noticed.seconds.setdefault(what, []).append(time.perf_counter() - began)
+            time.sleep(0.02)
+        return noticed
+
+    def _get(self, path: str, headers: dict[str, str]) -> int:
+        transport = httpx.HTTPTransport(local_address=SOURCE)
+        with httpx.Client(base_url=self._url, transport=transport, timeout=20) as client:
+            try:
+                return client.get(path, headers=headers).status_code
+            except httpx.HTTPError:
+                return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """What web processes hold: turns, threads, bytes of memory, connections."""
+
+    turns: int
+    threads: int
+    memory_bytes: int
+    connections: int
+
+
+class WebProcesses:
+    """The processes that serve a port."""
+
+    def __init__(self, url: str, pid: int, token: str = "") -> None:
+        """`pid` is the parent's."""
+        self._url, self._token = url, token
+        self._processes = [child for child in psutil.Process(pid).children() if _serves(child)]
+
+    def state(self) -> State:
+        """Return what they hold now."""
+        headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        metrics = httpx.get(f"{self._url}/metrics", headers=headers, timeout=20).text
+        return State(
+            turns=round(sum(float(found) for found in _LENT.findall(metrics))),
+            threads=sum(each.num_threads() for each in self._processes),
+            memory_bytes=sum(each.memory_info().rss for each in self._processes),
+            connections=sum(
+                each_connection.status == psutil.CONN_ESTABLISHED and bool(each_connection.raddr)
+                for each in self._processes
+                for each_connection in each.net_connections("tcp")
+            ),
+        )
+
+    def wait_for_none(self, limit_s: float) -> None:
+        """Wait until no turn is lent. Raises GaveUp."""
+        eventually(lambda: self.state().turns == 0, "all turns have come back", limit_s, 0.5)
+
+
+def _serves(process: psutil.Process) -> bool:
+    return any("spawn_main" in part for part in process.cmdline())
+
+
+def is_open(client: socket.socket) -> bool:
+    """Return whether the other end has not closed a connection."""
+    client.setblocking(False)
+    try:
+        return client.recv(65_536) != b""
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False

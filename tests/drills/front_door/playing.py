@@ -1,0 +1,50 @@
+"""Plays one attack while others ask, and tells what they noticed and what is left."""
+
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from tests.drills.front_door.others import Noticed, Others, State, WebProcesses
+from tests.drills.front_door.rude import Attack, Target
+
+_DURING_S = 6.0
+_LEAST = 40
+#: After so long everything is as it was before.
+RECOVERY_S = 5.0
+MORE_BYTES = 50 * 2**20
+# Pools have fewer threads than they may have until so many are needed at once.
+MORE_THREADS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """What came of an attack."""
+
+    name: str
+    before: State
+    noticed: Noticed
+    after: State
+
+    @property
+    def faults(self) -> list[str]:
+        """What is not as it should be, but for how long others waited."""
+        grown_threads = self.after.threads - self.before.threads
+        grown_bytes = self.after.memory_bytes - self.before.memory_bytes
+        found = {
+            f"others were answered {dict(self.noticed.statuses)}": set(self.noticed.statuses) != {200},
+            f"{self.after.turns} turns are lent": self.after.turns > 0,
+            f"{grown_threads} more threads": grown_threads > MORE_THREADS,
+            f"{grown_bytes / 2**20:.0f} MB more memory": grown_bytes > MORE_BYTES,
+        }
+        return [fault for fault, is_so in found.items() if is_so]
+
+
+def play(attack: Attack, target: Target, others: Others, processes: WebProcesses) -> Played:
+    """Attack for six seconds, while others ask; look again five seconds after the end."""
+    before = processes.state()
+    with ExitStack() as stack:
+        attack(target, stack)
+        noticed = others.ask(seconds=_DURING_S, least=_LEAST)
+    processes.wait_for_none(RECOVERY_S)
+    time.sleep(RECOVERY_S)
+    return Played(name=attack.__name__, before=before, noticed=noticed, after=processes.state())
