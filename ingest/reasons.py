@@ -21,7 +21,7 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
         "empty": "It has 0 bytes.",
         "hash_in_path": "A `#` in its name would end its citation early. Rename it.",
         "undecodable_name": "Its name is not valid UTF-8. Rename it.",
-        "control_character_in_name": "Its name holds a line break or another control character. Rename it.",
+        "control_character_in_name": "Its name holds a control character, or an invisible one. Rename it.",
         "unsafe_name": "No file may be called that.",
         "duplicate_path": "Another file has the same path, as some characters can be written in two ways.",
         "path_too_long": "Its path has more than 1,000 bytes. Shorten the names of its folders.",

@@ -1,13 +1,23 @@
 """Document paths: POSIX, NFC, relative, no `#`, so that a citation can be parsed back."""
 
-import re
 import unicodedata
+from typing import Final
 
 from search.errors import InvalidPath
 
 #: An index entry, and a citation a person can paste, stay within this.
 MAX_PATH_BYTES = 1_000
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+# Control characters, those that format text unseen or turn its direction, separators of lines and paragraphs.
+_UNSEEN: Final = frozenset({"Cc", "Cf", "Zl", "Zp"})
+# Persian and Indic words are spelled with them, emoji put together (UAX 31, 2.3).
+_JOINERS: Final = frozenset("\u200c\u200d")
+
+
+def has_unseen_character(name: str) -> bool:
+    """Return whether a name would be shown as another one, or on several lines."""
+    if name.isprintable():
+        return False
+    return any(char not in _JOINERS and unicodedata.category(char) in _UNSEEN for char in name)
 
 
 def normalise_path(path: str) -> str:
@@ -16,8 +26,10 @@ def normalise_path(path: str) -> str:
     shown = repr(path[:80])
     if not normal or normal.startswith("/"):
         raise InvalidPath(f"The path {shown} must be relative and not empty, like guides/install.md.")
-    if "#" in normal or _CONTROL.search(normal):
-        raise InvalidPath(f"The path {shown} holds '#' or a control character; citations can't. Rename it.")
+    if "#" in normal or has_unseen_character(normal):
+        raise InvalidPath(
+            f"The path {shown} holds '#', or a control or invisible character; citations can't. Rename it."
+        )
     if "\\" in normal or any(part in {"", ".", ".."} for part in normal.split("/")):
         raise InvalidPath(f"The path {shown} must use single '/' between names, without '.', '..' or '\\'.")
     try:

@@ -17,6 +17,7 @@ from ingest.connectors.walk_rules import (
     SkipReason,
     WalkRules,
 )
+from search.paths import has_unseen_character
 
 #: An archive or a git tree may have them all the same; a path with one leads elsewhere.
 _NO_NAMES = frozenset({"", ".", ".."})
@@ -198,8 +199,7 @@ def refused_name(name: str) -> SkipReason | None:
         return None
     if any("\ud800" <= character <= "\udfff" for character in name):
         return SkipReason.UNDECODABLE_NAME
-    is_control = any(unicodedata.category(character) == "Cc" for character in name)
-    return SkipReason.CONTROL_CHARACTER_IN_NAME if is_control else None
+    return SkipReason.CONTROL_CHARACTER_IN_NAME if has_unseen_character(name) else None
 
 
 def printable(path: str, *, is_directory: bool) -> str:

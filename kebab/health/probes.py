@@ -15,7 +15,7 @@ from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope
 from kebab.headers import response_headers
 from kebab.health.replies import Reply, healthy, measured, ready
 
-_ASKED: Final = {"/readyz": lambda scope: ready(), "/metrics": lambda scope: measured(_authorization(scope))}
+_ASKED: Final = {"/readyz": lambda scope: ready(), "/metrics": lambda scope: _measured(scope)}
 PATHS: Final = frozenset({"/healthz", *_ASKED})
 _METHODS: Final = frozenset({"GET", "HEAD"})
 
@@ -49,5 +49,10 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(4, thread_name_prefix="probe")
 
 
-def _authorization(scope: HTTPScope) -> str:
-    return dict(scope["headers"]).get(b"authorization", b"").decode("latin-1")
+def _measured(scope: HTTPScope) -> Reply:
+    headers = dict(scope["headers"])
+    return measured(
+        scope["client"][0] if scope["client"] else "",
+        authorization=headers.get(b"authorization", b"").decode("latin-1"),
+        is_forwarded=b"x-forwarded-for" in headers,
+    )

@@ -3,9 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from hmac import compare_digest
-
-from django.conf import settings
+from typing import Final
 
 from kebab import draining
 from kebab.api.errors import Problem
@@ -14,6 +12,7 @@ from kebab.api.problems import problem_document
 from kebab.health.scraping import scraper
 from kebab.health.stores import Standing, look_at_all
 from kebab.metrics.exposition import CONTENT_TYPE
+from kebab.metrics.readers import is_operator, may_read
 
 _RETRY_AFTER_S = 5
 
@@ -27,6 +26,18 @@ class Reply:
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
 
+
+_closed = Problem(
+    status=401,
+    code="metrics_closed",
+    detail="From another machine metrics are read with KEBAB_METRICS_TOKEN as a bearer token.",
+)
+_CLOSED: Final = Reply(
+    body=json.dumps(problem_document(_closed)).encode(),
+    content_type=PROBLEM_TYPE,
+    status=_closed.status,
+    headers={"WWW-Authenticate": "Bearer"},
+)
 
 _hindrances: dict[str, Callable[[], bool]] = {"draining": lambda: draining.is_draining()}
 
@@ -55,9 +66,11 @@ def ready() -> Reply:
     return Reply(body=json.dumps({"status": said, "checks": checks}).encode())
 
 
-def measured(authorization: str) -> Reply:
-    """Give all metrics; those of single workspaces to whoever brings the operator's token alone."""
-    return Reply(body=scraper().text(is_operator=_is_operator(authorization)), content_type=CONTENT_TYPE)
+def measured(peer: str, *, authorization: str, is_forwarded: bool) -> Reply:
+    """Give all metrics to who may read them; those of single workspaces to the operator alone."""
+    if not may_read(peer, authorization=authorization, is_forwarded=is_forwarded):
+        return _CLOSED
+    return Reply(body=scraper().text(is_operator=is_operator(authorization)), content_type=CONTENT_TYPE)
 
 
 def _not_ready(failed: Sequence[str], checks: Mapping[str, Standing]) -> Reply:
@@ -68,10 +81,3 @@ def _not_ready(failed: Sequence[str], checks: Mapping[str, Standing]) -> Reply:
         status=problem.status,
         headers={"Retry-After": str(_RETRY_AFTER_S)},
     )
-
-
-def _is_operator(authorization: str) -> bool:
-    scheme, _, token = authorization.partition(" ")
-    expected = settings.KEBAB_METRICS_TOKEN
-    is_bearer = bool(expected) and scheme.lower() == "bearer"
-    return is_bearer and compare_digest(token.strip().encode(), expected.encode())

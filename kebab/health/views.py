@@ -1,4 +1,4 @@
-"""`/healthz /readyz /metrics /version`: for probes and operators. No credentials, nothing of any tenant.
+"""`/healthz /readyz /metrics /version`: for probes and operators. Nothing of any tenant.
 
 The first three are answered by `probes` wherever requests come in by ASGI.
 """
@@ -19,6 +19,7 @@ import kebab
 from kebab.api.views import OnlyFormat
 from kebab.health.replies import Reply, healthy, measured, ready
 from kebab.health.versions import Version, pgvector_version, postgres_version, show_version, sqlite_version
+from kebab.metrics.readers import may_read
 
 
 @extend_schema(exclude=True)
@@ -50,14 +51,16 @@ class MetricsView(_OpenView):
 
     def get(self, request: Request) -> HttpResponse:
         """Give them in the text format."""
-        return _answer(measured(request.headers.get("Authorization", "")))
+        return _answer(measured(**_who(request)))
 
 
 class VersionView(_OpenView):
     """What runs here."""
 
     def get(self, request: Request) -> Response:
-        """Give the versions; null for what can't be asked at the moment."""
+        """Give the versions, of all parts to who may read metrics; null for what can't be asked now."""
+        if not may_read(**_who(request)):
+            return Response({"version": kebab.__version__})
         versions: dict[str, Any] = {
             "version": kebab.__version__,
             "python": platform.python_version(),
@@ -66,6 +69,15 @@ class VersionView(_OpenView):
             "pgvector": _asked(pgvector_version),
         }
         return Response(versions)
+
+
+def _who(request: Request) -> dict[str, Any]:
+    """Return who asks, as `may_read` is told it."""
+    return {
+        "peer": request.META.get("REMOTE_ADDR", ""),
+        "authorization": request.headers.get("Authorization", ""),
+        "is_forwarded": "X-Forwarded-For" in request.headers,
+    }
 
 
 def _asked(ask: Callable[[], Version | None]) -> str | None:

@@ -15,6 +15,7 @@ from kebab.metrics.family import declared
 from kebab.metrics.files import metrics_folder
 from kebab.metrics.processes import write_processes
 from kebab.metrics.questions import WORKSPACE
+from kebab.metrics.readers import may_read
 from kebab.metrics.reading import ProcessReader
 
 logger = logging.getLogger(__name__)
@@ -46,9 +47,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer the one address there is."""
-        is_known = self.path.partition("?")[0] == "/metrics"
-        body = counts() if is_known else b""
-        self.send_response(200 if is_known else 404)
+        status = 200 if self.path.partition("?")[0] == "/metrics" else 404
+        if status == 200 and not may_read(
+            str(self.client_address[0]),
+            authorization=self.headers.get("Authorization", ""),
+            is_forwarded="X-Forwarded-For" in self.headers,
+        ):
+            status = 401
+        body = counts() if status == 200 else b""
+        self.send_response(status)
         self.send_header("Content-Type", CONTENT_TYPE)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

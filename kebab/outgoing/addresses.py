@@ -14,6 +14,8 @@ from kebab.outgoing.errors import AddressRefused, RequestFailed
 _PUBLIC_IPV6 = ipaddress.IPv6Network("2000::/3")
 _TRANSLATED_IPV4 = ipaddress.IPv6Network("64:ff9b::/96")
 _LOOPBACK_NAME = "localhost"
+# One sentence for both, or it would tell which names of the inside there are.
+_NOT_PUBLIC = "has no public address, and its name is not in KEBAB_PRIVATE_HOSTS"
 
 
 def permitted_addresses(host: str, port: int, private_hosts: Collection[str]) -> list[str]:
@@ -25,10 +27,10 @@ def permitted_addresses(host: str, port: int, private_hosts: Collection[str]) ->
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise RequestFailed("has a name without an address") from error
+        raise RequestFailed(_NOT_PUBLIC) from error
     addresses = list(dict.fromkeys(str(info[4][0]) for info in found))
     if host.lower() not in private_hosts and not all(map(_is_public, addresses)):
-        raise AddressRefused("has a private address, and its name is not in KEBAB_PRIVATE_HOSTS")
+        raise AddressRefused(_NOT_PUBLIC)
     return addresses
 
 

@@ -9,12 +9,14 @@ from django.db import OperationalError
 
 from kebab import draining
 from kebab.health import migrations, replies, server_checks, stores, versions, views
+from kebab.health.scraping import scraper
 
 
 @pytest.fixture(autouse=True)
 def _fresh_answers(monkeypatch):
-    """Look at the stores anew, where an answer of another test holds for half a second."""
+    """Look at stores and counts anew, where an answer of another test holds for a second."""
     stores._watches.cache_clear()
+    scraper.cache_clear()
     monkeypatch.setattr(replies, "look_at_all", partial(stores.look_at_all, 30.0))
 
 
@@ -84,6 +86,25 @@ def test_version_names_the_versions_of_all_parts(client, db):
     assert versions.parse_version(body["postgres"]) >= server_checks.MIN_POSTGRES
     for text, version in [("0.8.5", (0, 8, 5)), ("18.1 (Debian 18.1-1)", (18, 1)), ("devel", ())]:
         assert versions.parse_version(text) == version
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_open", "may_read"),
+    [
+        ({}, False, True),
+        ({"REMOTE_ADDR": "::1"}, False, True),
+        ({"REMOTE_ADDR": "192.0.2.7"}, False, False),
+        ({"REMOTE_ADDR": "192.0.2.7"}, True, True),
+        ({"REMOTE_ADDR": "192.0.2.7", "HTTP_AUTHORIZATION": "Bearer operators"}, False, True),
+        ({"HTTP_X_FORWARDED_FOR": "127.0.0.1"}, False, False),
+    ],
+)
+def test_metrics_and_versions_are_told_to_this_machine_and_the_operator(
+    client, db, settings, asked, is_open, may_read
+):
+    settings.KEBAB_METRICS_TOKEN, settings.KEBAB_METRICS_OPEN = "operators", is_open
+    assert client.get("/metrics", **asked).status_code == (200 if may_read else 401)
+    assert ("postgres" in client.get("/version", **asked).json()) is may_read
 
 
 def test_requests_are_counted_by_route_and_not_by_address(client, db, settings):

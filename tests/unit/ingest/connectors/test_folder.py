@@ -173,16 +173,29 @@ def test_file_that_changed_its_kind_since_the_listing_is_not_read(tmp_path, chan
 
 def test_special_files_and_unusable_names_are_skipped(tmp_path):
     os.mkfifo(tmp_path / "pipe.md")
-    write(tmp_path, "c#.md", "d#/x.md", "new\nline.md")
+    write(
+        tmp_path,
+        "c#.md",
+        "d#/x.md",
+        "new\nline.md",
+        "invoice\u202efdp.md",
+        "zero\u200bwidth.md",
+        "a\u2028b.md",
+    )
+    joined = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645.md"  # a Persian word, spelled as it is
+    write(tmp_path, joined)
     with (tmp_path / os.fsdecode(b"bad\xff.md")).open("w") as file:
         file.write("x")
-    assert found(tmp_path) == []
+    assert found(tmp_path) == [joined]
     assert skipped(tmp_path) == {
+        "a\\u2028b.md": "control_character_in_name",
         "bad\\udcff.md": "undecodable_name",
         "c#.md": "hash_in_path",
         "d#/": "hash_in_path",
+        "invoice\\u202efdp.md": "control_character_in_name",
         "new\\nline.md": "control_character_in_name",
         "pipe.md": "special_file",
+        "zero\\u200bwidth.md": "control_character_in_name",
     }
 
 

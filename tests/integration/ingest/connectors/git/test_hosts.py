@@ -79,7 +79,7 @@ def test_private_address_is_asked_nothing(workspace, repository, settings, monke
         assert "KEBAB_PRIVATE_HOSTS" in failure(source_of(workspace, f"https://127.0.0.1:{port}/origin/.git"))
         Source.objects.update(config={"url": f"https://git.example.org:{port}/origin/.git"})
         monkeypatch.setattr(LOOK_UP, lambda *_, **__: [(2, 1, 6, "", ("127.0.0.1", port))])
-        assert "private address" in failure(Source.objects.get())
+        assert "no public address" in failure(Source.objects.get())
         assert host.asked == []
 
 
