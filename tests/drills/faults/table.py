@@ -233,8 +233,8 @@ FAULTS = (
     Fault(
         name="link out of a folder followed",
         file="ingest/connectors/folder.py",
-        right="            if node.is_symlink() and not self._is_inside(",
-        wrong="            if False and not self._is_inside(",
+        right="                if not self._is_inside(target):",
+        wrong="                if False:",
         tests=("unit/ingest", "integration/ingest"),
     ),
     Fault(
