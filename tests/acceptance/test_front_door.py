@@ -3,12 +3,25 @@
 import time
 from dataclasses import replace
 
+import httpx
 import pytest
 
+from tests.acceptance.deploy.router import routing
+from tests.acceptance.deploy.servers_by_tcp import find_program
+from tests.acceptance.deploy.site import Proxy
 from tests.drills.front_door.others import Others, WebProcesses, is_open
 from tests.drills.front_door.playing import play
-from tests.drills.front_door.rude import ATTACKS, Target, attacking, read_nothing
-from tests.support.stack import eventually
+from tests.drills.front_door.rude import (
+    ATTACKS,
+    Target,
+    attacking,
+    endless_header,
+    half_sent,
+    read_nothing,
+    read_slowly,
+    reset_while_answered,
+)
+from tests.support.stack import eventually, temporary_directory
 
 pytestmark = pytest.mark.slow
 
@@ -49,6 +62,25 @@ def processes(stack):
     return WebProcesses(stack.url, stack.pids()["web"])
 
 
+@pytest.fixture(scope="module", params=["nginx", "haproxy"])
+def proxy(request, stack, tmp_path_factory):
+    """The port of a proxy with our configuration in front of the web process."""
+    if request.param == "haproxy":
+        with routing([stack.port], tmp_path_factory.mktemp("haproxy"), pytest.skip) as port:
+            eventually(lambda: httpx.get(f"http://127.0.0.1:{port}/login").is_success, "it routes", 30)
+            yield port
+        return
+    program = find_program("nginx", "install Debian's nginx-light", pytest.skip)
+    folder = temporary_directory()
+    nginx = Proxy(folder / "proxy", program, [f"127.0.0.1:{stack.port}"])
+    try:
+        nginx.start()
+        yield nginx.port
+    finally:
+        nginx.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
 def test_attack_is_noticed_by_nobody_else_and_leaves_nothing(
     attack, target, with_token, others, processes, subtests
@@ -56,6 +88,18 @@ def test_attack_is_noticed_by_nobody_else_and_leaves_nothing(
     for attacker in (target, with_token):
         with subtests.test(with_token=bool(attacker.token)):
             assert play(attack, attacker, others, processes).faults == []
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [reset_while_answered, read_nothing, read_slowly, endless_header, half_sent],
+    ids=lambda attack: attack.__name__,
+)
+def test_attack_on_a_proxy_is_noticed_by_nobody_else_and_leaves_nothing(
+    attack, proxy, target, others, processes
+):
+    asking = others.at(f"http://127.0.0.1:{proxy}")
+    assert play(attack, replace(target, port=proxy), asking, processes).faults == []
 
 
 def answer_to(client, limit_s=20.0):

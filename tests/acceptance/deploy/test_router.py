@@ -1,7 +1,5 @@
 """The router of the Kubernetes manifests, in front of nodes that say who they are."""
 
-import re
-import subprocess
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -9,7 +7,7 @@ from threading import Thread
 import httpx
 import pytest
 
-from tests.acceptance.deploy.servers_by_tcp import DEPLOY, find_program
+from tests.acceptance.deploy.router import routing
 from tests.support.stack import eventually, free_port
 
 pytestmark = pytest.mark.slow
@@ -66,26 +64,13 @@ def nodes() -> Iterator[list[Node]]:
 @pytest.fixture
 def router(nodes, tmp_path) -> Iterator[httpx.Client]:
     """A client of the router, whose first two names are these nodes."""
-    program = find_program("haproxy", "install Debian's haproxy", pytest.skip)
-    told = (DEPLOY / "kubernetes" / "base" / "haproxy.cfg").read_text()
-    for number, node in enumerate(nodes):
-        name = f'"kebab-node-{number}.kebab-nodes.${{NODES_NAMESPACE}}.svc.cluster.local:8000"'
-        assert name in told
-        told = told.replace(name, f"127.0.0.1:{node.server_port}")
-    told = re.sub(r"^    server .*kebab-node-.*\n", "", told, flags=re.M)
-    port = free_port()
-    file = tmp_path / "haproxy.cfg"
-    file.write_text(told.replace("bind :8080", f"bind 127.0.0.1:{port}"))
-    with (tmp_path / "log").open("wb") as log:
-        running = subprocess.Popen([program, "-W", "-db", "-f", str(file)], stdout=log, stderr=log)
-    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as client:
+    with (
+        routing([node.server_port for node in nodes], tmp_path, pytest.skip) as port,
+        httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as client,
+    ):
         client.log = tmp_path / "log"
-        try:
-            eventually(lambda: len(set(routes(client))) == 2, "the router asks both nodes", 30)
-            yield client
-        finally:
-            running.terminate()
-            running.wait(30)
+        eventually(lambda: len(set(routes(client))) == 2, "the router asks both nodes", 30)
+        yield client
 
 
 def routes(client):

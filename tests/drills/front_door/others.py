@@ -35,6 +35,10 @@ class Others:
     def __init__(self, url: str, search: str, token: str) -> None:
         self._url, self._search, self._token = url, search, token
 
+    def at(self, url: str) -> "Others":
+        """Return the same at another address of the same processes."""
+        return Others(url, self._search, self._token)
+
     def ask(self, *, seconds: float, least: int) -> Noticed:
         """Ask in turn for so long, and at least so often."""
         noticed, until = Noticed(), time.monotonic() + seconds

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tests.drills.front_door.others import Noticed, Others, State, WebProcesses
 from tests.drills.front_door.rude import Attack, Target
 
-_DURING_S = 6.0
+_DURING_S = 3.0
 _LEAST = 40
 #: After so long everything is as it was before.
 RECOVERY_S = 5.0
@@ -40,7 +40,7 @@ class Played:
 
 
 def play(attack: Attack, target: Target, others: Others, processes: WebProcesses) -> Played:
-    """Attack for six seconds, while others ask; look again five seconds after the end."""
+    """Attack for three seconds, while others ask; look again five seconds after the end."""
     before = processes.state()
     with ExitStack() as stack:
         attack(target, stack)
