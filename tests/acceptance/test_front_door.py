@@ -1,5 +1,6 @@
 """Clients that misbehave on real sockets, with a token and without: others are answered, nothing is left."""
 
+import shutil
 import time
 from dataclasses import replace
 
