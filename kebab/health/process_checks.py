@@ -7,7 +7,11 @@ import redis
 from django.conf import settings
 from django.db.models.functions import Now
 
+from kebab.admission.limits import STALLED_S
+from kebab.admission.watch import STALLED
 from kebab.health.checks import CheckResult, failed, repaired, warning, well
+from kebab.metrics.files import metrics_folder
+from kebab.metrics.reading import ProcessReader
 from kebab.stack.configuration import EMBED_QUEUES, WORKER_QUEUES
 from kebab.stack.heartbeat import FRESH_S
 from kebab.stack.models import ProcessRole, StackProcess
@@ -39,6 +43,16 @@ def check_processes(repair: bool = False) -> Iterator[CheckResult]:
         yield well(PROCESSES, f"{len(living)} show signs of life, each queue has a worker")
     yield from _silent(repair)
     yield from _stuck(living)
+
+
+def check_turns(repair: bool = False) -> CheckResult:
+    """Whether the threads of this node's web processes come back from their requests."""
+    stalled = ProcessReader(metrics_folder()).greatest(STALLED.family.name)
+    stuck = [f"process {pid}: none for {s:,.0f} s" for pid, s in sorted(stalled.items()) if s > STALLED_S]
+    if not stuck:
+        return well("turns", "threads of web processes come back")
+    remedy = "It ends by itself after two minutes, and is started again; web.log has what hung."
+    return failed("turns", f"threads of web processes don't come back ({'; '.join(stuck)})", remedy)
 
 
 def has_workers() -> bool:

@@ -17,7 +17,7 @@ from kebab.health.checks import (
     well,
 )
 from kebab.health.migrations import later_of, missing_of
-from kebab.health.process_checks import PROCESSES, check_processes
+from kebab.health.process_checks import PROCESSES, check_processes, check_turns
 from kebab.health.surroundings import check_clock, check_configuration, check_disks
 from kebab.health.versions import (
     Version,
@@ -58,6 +58,7 @@ def register() -> None:
     register_check("sqlite", check_sqlite)
     register_check("indexes", check_indexes)
     register_check(PROCESSES, check_processes)
+    register_check("turns", check_turns)
     register_check("clock", check_clock)
     register_check("disks", check_disks)
     register_check("archive", imported("kebab.keeping.checks.check_archive"))

@@ -3,7 +3,8 @@
 import json
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,11 @@ class _Reader:
                 names = sample_names(family, dict(zip(family.labels, values, strict=True)) | own)
                 self.series.append((family, slot, names))
 
+    def numbers(self, name: str) -> Iterator[float]:
+        """Give the first number of each series of a family. Raises FileNotFoundError."""
+        numbers = array("d", self.keys.with_suffix(".values").read_bytes())
+        return (numbers[slot] for family, slot, _ in self.series if family.name == name)
+
     def write(self, page: Page) -> None:
         """Put all series on the page. Raises FileNotFoundError."""
         numbers = array("d", self.keys.with_suffix(".values").read_bytes())
@@ -75,10 +81,21 @@ class ProcessReader:
 
     def write(self, page: Page) -> list[LivingProcess]:
         """Put the series of all living processes on the page, and give the processes."""
+        return [reader.process for reader in self._living() if _is_written(reader, page)]
+
+    def greatest(self, name: str) -> dict[int, float]:
+        """Give the greatest number of a gauge's or counter's series, by the pid of each living process."""
+        found = {}
+        for reader in self._living():
+            with suppress(FileNotFoundError):  # it has ended this moment
+                reader.catch_up()
+                found[reader.process.pid] = max(reader.numbers(name), default=0.0)
+        return found
+
+    def _living(self) -> list[_Reader]:
         remove_dead(self._folder)
-        readers = {keys: self._readers.get(keys) or _Reader(keys) for keys in living(self._folder)}
-        self._readers = readers
-        return [reader.process for reader in readers.values() if _is_written(reader, page)]
+        self._readers = {keys: self._readers.get(keys) or _Reader(keys) for keys in living(self._folder)}
+        return list(self._readers.values())
 
 
 def _is_written(reader: _Reader, page: Page) -> bool:

@@ -14,12 +14,13 @@ from kebab.metrics.reading import ProcessReader
 _PROGRAM = """
 import resource, sys
 from pathlib import Path
-from kebab.metrics.instruments import Counter, Histogram
+from kebab.metrics.instruments import Counter, Gauge, Histogram
 from kebab.metrics.store import own_store
 from kebab.role import take_role
 
 things = Counter("kebab_things_total", "Things.", "kind")
 seconds = Histogram("kebab_thing_seconds", "Time for one.", bounds=(0.1, 1))
+stalled = Gauge("kebab_turns_stalled_seconds", "For how long none came back.", "kind")
 folder, role, limit = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 if limit:
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))

@@ -4,6 +4,7 @@ import socket
 import httpx
 import psutil
 
+from kebab.health.process_checks import check_turns
 from kebab.metrics import files, serving
 from kebab.metrics.exposition import Page, sample_names, write_series
 from kebab.metrics.family import Family
@@ -33,6 +34,17 @@ def test_counts_of_processes_are_read_with_role_and_pid_until_they_end(counting,
     one.end()
     assert {dict(labels)["pid"] for _, labels in read()} == {other.pid}
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_doctor_names_the_web_process_whose_threads_do_not_come_back(counting, settings, tmp_path):
+    settings.KEBAB_METRICS_DIR = tmp_path
+    one, other = counting("web"), counting("web")
+    one.do("stalled.set(59.0, 'views')")
+    other.do("stalled.set(3.0, 'views'); stalled.set(61.0, 'waiting uploads')")
+    found = check_turns()
+    assert (found.status, one.pid in found.detail, other.pid in found.detail) == ("failed", False, True)
+    other.do("stalled.set(0.0, 'waiting uploads')")
+    assert check_turns().status == "ok"
 
 
 def test_files_of_ended_processes_do_not_accumulate(tmp_path):
