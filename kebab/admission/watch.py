@@ -71,4 +71,7 @@ class Watch:
 
     def _run(self) -> None:
         while not self._ended.wait(_LOOK_S):
-            self.look()
+            try:
+                self.look()
+            except Exception:  # it must look again, whatever there was
+                logger.exception("what a web process looks after could not be looked at")

@@ -1,7 +1,9 @@
 import asyncio
+import threading
 
 import pytest
 
+from kebab import draining
 from kebab.api.sse import event_stream, write_event
 
 pytestmark = pytest.mark.anyio
@@ -51,6 +53,36 @@ async def test_source_is_closed_when_the_client_leaves():
 
     stream = aiter(event_stream(endless(), heartbeat_s=0).streaming_content)
     await anext(stream)
+    await stream.aclose()
+    async with asyncio.timeout(30):
+        await closed.wait()
+
+
+@pytest.mark.parametrize("lasts", [True, False])
+async def test_stream_that_lasts_ends_with_the_process_and_another_is_finished(monkeypatch, lasts):
+    monkeypatch.setattr(draining, "_ends", threading.Event())
+    go, closed = asyncio.Event(), asyncio.Event()
+
+    async def waiting():
+        try:
+            yield "progress", {}
+            await go.wait()
+            yield "final", {}
+        finally:
+            closed.set()
+
+    stream = aiter(event_stream(waiting(), lasts=lasts).streaming_content)
+    first = await anext(stream)
+    ending = asyncio.ensure_future(anext(stream, None))
+    await asyncio.sleep(0)
+    draining.end_streams()
+    await asyncio.wait({ending}, timeout=0 if not lasts else 30)
+    go.set()
+    last = await ending
+    assert (first, last) == (
+        b"event: progress\ndata: {}\n\n",
+        None if lasts else b"event: final\ndata: {}\n\n",
+    )
     await stream.aclose()
     async with asyncio.timeout(30):
         await closed.wait()
