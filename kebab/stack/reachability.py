@@ -33,8 +33,8 @@ def check_external_servers(configuration: StackConfiguration) -> None:
         _check_redis(configuration.redis_url)
 
 
-def check_port(host: str, port: int) -> None:
-    """Make sure that the web process can have its port.
+def check_port(host: str, port: int) -> str:
+    """Make sure that the web process can have its port, and return the numeric address of the host.
 
     Raises:
         HostUnknown: the host names no address, or no port has that number.
@@ -50,6 +50,7 @@ def check_port(host: str, port: int) -> None:
             raise PortTaken(
                 f"{host}:{port} {said}; stop what listens there, or set KEBAB_PORT to another port."
             ) from error
+    return str(address[0])
 
 
 def _address_of(host: str, port: int) -> tuple[int, int, int, str, Any]:

@@ -140,6 +140,11 @@ def test_text_that_is_not_utf8_is_refused_as_an_argument_and_printed_all_the_sam
     assert json.loads(out.getvalue()) == {"file": _NOT_UTF8}
 
 
+def test_name_of_a_host_is_the_address_that_is_listened_on():
+    assert check_port("localhost", 0) in {"127.0.0.1", "::1"}
+    assert check_port("", 0) in {"0.0.0.0", "::"}  # noqa: S104  # compared with, not bound to
+
+
 def test_address_that_does_not_exist_is_refused():
     for host, port in (("nosuch.invalid", 0), ("a" * 80, 0), ("127.0.0.1", 99_999)):
         with pytest.raises(HostUnknown):

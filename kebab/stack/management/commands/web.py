@@ -9,6 +9,7 @@ from kebab.cli.verb import BaseVerb
 from kebab.role import take_role
 from kebab.stack.heartbeat import Heartbeat
 from kebab.stack.models import ProcessRole
+from kebab.stack.reachability import check_port
 from kebab.stack.serving import serve
 
 
@@ -28,9 +29,10 @@ class Command(BaseVerb):
     def run_verb(self, **options: Any) -> None:
         """Serve until SIGINT or SIGTERM; SIGTERM lets it drain first."""
         take_role("web")
+        address = check_port(options["host"], options["port"])
         with Heartbeat(ProcessRole.WEB, slots=settings.KEBAB_WEB_WORKERS):
             serve(
-                host=options["host"],
+                host=address,
                 port=options["port"],
                 workers=settings.KEBAB_WEB_WORKERS,
                 drain_s=settings.KEBAB_DRAIN_S,
