@@ -8,7 +8,9 @@ from kebab.api.idempotency import KEEP, PATIENCE, prune_idempotency_keys
 from kebab.api.models import IdempotencyKey
 from kebab.api.tasks import prune_idempotency_keys as prune_task
 from kebab.people.models import AuditEvent, Workspace
-from tests.support.actors import make_person, person_client, token_client
+from kebab.stack.paths import DataDirectory
+from tests.support.actors import make_person, make_workspace, person_client, token_client
+from tests.support.concurrency import at_once
 
 
 @pytest.fixture
@@ -34,6 +36,23 @@ def test_second_request_is_answered_like_the_first_and_done_once(send):
     assert "Idempotency-Replayed" not in first.headers
     assert again.headers["Idempotency-Replayed"] == "true"
     assert AuditEvent.objects.filter(action="note").count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_at_once_are_done_once_and_are_no_error_to_postgres(settings):
+    workspace = make_workspace()
+    client = token_client(workspace, "ingest")
+
+    def send():
+        path, headers = f"/api/v1/workspaces/{workspace.slug}/notes", {"Idempotency-Key": "k1"}
+        return client.post(path, {"text": "a"}, headers=headers, format="json").status_code
+
+    log = DataDirectory(settings.KEBAB_DATA_DIR).logs / "postgres.log"
+    before = log.stat().st_size
+    statuses = at_once([send] * 8)
+    assert 201 in statuses and set(statuses) <= {201, 409}
+    assert AuditEvent.objects.filter(action="note").count() == 1
+    assert "duplicate key" not in log.read_text(errors="replace")[before:]
 
 
 def test_withheld_field_is_never_stored(send):
