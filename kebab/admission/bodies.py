@@ -8,8 +8,6 @@ from typing import IO, Final
 from asgiref.typing import (
     ASGIReceiveCallable,
     ASGIReceiveEvent,
-    ASGISendCallable,
-    ASGISendEvent,
     HTTPScope,
 )
 from django.conf import settings
@@ -17,7 +15,7 @@ from django.conf import settings
 from kebab.admission.turns import Gone, Refused
 from kebab.lengths import stated_bytes
 
-#: A longer body is read by the view, which first looks who sends it.
+#: A longer body is received when a view wants it, which first looks who sends it.
 SHORT_BYTES: Final = 1_000_000
 _MOST_HELD_BYTES: Final = 64_000_000
 _LIMIT_S = 30.0
@@ -103,7 +101,7 @@ class HeldBody:
         self.is_left = False
 
     async def read(self) -> None:
-        """Receive the whole body. Raises TooSlow, Refused."""
+        """Receive the whole body. Raises TooSlow, TooLong, Refused."""
         try:
             async with asyncio.timeout(_LIMIT_S):
                 while await self._has_more():
@@ -146,6 +144,8 @@ class HeldBody:
             self.is_left = True
             return False
         part = event.get("body", b"")
+        if len(self._body) + len(part) > SHORT_BYTES:
+            raise TooLong
         self._held.add(len(part))
         self._body += part
         return event.get("more_body", False)
@@ -153,37 +153,3 @@ class HeldBody:
     def _forget(self) -> None:
         self._held.subtract(len(self._body))
         self._body = bytearray()
-
-
-class LongBody:
-    """A body that is read as it comes, by whoever answers; they are left alone once the answer has begun."""
-
-    def __init__(self, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
-        self._receive = receive
-        self._send = send
-        self._is_whole = self._is_answered = False
-        #: Whether no part came for too long. What is answered from then on isn't sent.
-        self.is_silent = False
-
-    async def receive(self) -> ASGIReceiveEvent:
-        """Receive what comes next. Raises TimeoutError, which to Django is a body that can't be read."""
-        if self._is_whole or self._is_answered:
-            return await self._receive()
-        if self.is_silent:
-            raise TimeoutError
-        try:
-            async with asyncio.timeout(_SILENCE_S):
-                event = await self._receive()
-        except TimeoutError:
-            if self._is_answered:  # meanwhile
-                return await self._receive()
-            self.is_silent = True
-            raise
-        self._is_whole = event["type"] != "http.request" or not event.get("more_body", False)
-        return event
-
-    async def send(self, message: ASGISendEvent) -> None:
-        """Send a part of the answer."""
-        if not self.is_silent:
-            self._is_answered = True
-            await self._send(message)

@@ -9,7 +9,7 @@ from typing import Any
 
 from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, ASGISendEvent, HTTPScope
 
-from kebab.admission.bodies import HeldBody, HeldBytes, LongBody, TooLong, TooSlow, is_short, received_file
+from kebab.admission.bodies import HeldBody, HeldBytes, TooLong, TooSlow, is_short, received_file
 from kebab.admission.refusals import refuse
 from kebab.admission.spellings import in_json, in_query
 from kebab.admission.turns import Gone, Refused, Turns
@@ -26,8 +26,9 @@ _SEARCHES = re.compile(r"\A/api/v1/workspaces/[^/]+/(?:search|search/bulk|contex
 class Gate:
     """An ASGI application before another, whose requests take turns by workspace.
 
-    A workspace is what the address says: whether there is one, and for whom, is the views' to find out. All
-    addresses without one take turns as one workspace does; probes must not come here.
+    A workspace is what the address says: whether there is one, and for whom, is the application's to find
+    out. All addresses without one take turns as one workspace does; probes must not come here. A body is
+    there before the turn begins, and is a short one.
     """
 
     def __init__(
@@ -47,45 +48,24 @@ class Gate:
     async def __call__(self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         """Answer a request, or refuse it."""
         began = time.perf_counter()
-        try:
-            if is_short(scope):
-                await self._with_body_read(scope, receive, send)
-            else:
-                await self._with_long_body(scope, receive, send)
-        except (Refused, TooSlow) as reason:
-            await refuse(scope, send, reason, began)
-        except Gone:
-            return
-
-    async def _with_body_read(
-        self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable
-    ) -> None:
         body = HeldBody(receive, self._held)
         try:
             await body.read()
             if not body.is_left:
                 await self._in_turn(scope, body.again, send, body.leaving)
+        except (Refused, TooSlow, TooLong) as reason:
+            await refuse(scope, send, reason, began)
+        except Gone:
+            return
         finally:
             body.let_go()
-
-    async def _with_long_body(
-        self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable
-    ) -> None:
-        body = LongBody(receive, send)
-        try:
-            await self._in_turn(scope, body.receive, body.send, None)
-        except Exception:
-            if not body.is_silent:
-                raise
-        if body.is_silent:
-            raise TooSlow
 
     async def _in_turn(
         self,
         scope: HTTPScope,
         receive: ASGIReceiveCallable,
         send: ASGISendCallable,
-        leaving: Callable[[], Awaitable[Any]] | None,
+        leaving: Callable[[], Awaitable[Any]],
     ) -> None:
         name = workspace_of(scope["path"])
         await self._turns.take(name, leaving)

@@ -62,21 +62,14 @@ async def test_more_bodies_than_a_process_holds_are_refused_and_requests_without
     assert held.n == 0
 
 
-async def defective(scope, receive, send):
-    while (await receive()).get("more_body"):
-        pass
-    raise RuntimeError
-
-
 @pytest.fixture
 def no_patience(monkeypatch):
     monkeypatch.setattr(bodies, "_SILENCE_S", 0.0)
 
 
-@pytest.mark.parametrize(("app", "make"), [(defective, Gate), (StubViews(), gate_of)], ids=["app", "views"])
-async def test_silence_in_a_long_body_is_answered_with_408(no_patience, app, make):
+async def test_silence_in_a_long_body_is_answered_with_408(no_patience):
     turns = Turns(ROOM)
-    async with callers_of(make(app, turns)) as callers:
+    async with callers_of(gate_of(StubViews(), turns)) as callers:
         callers.ask("/w/a/x", parts=(b"12", b"34", None), headers=LONG)
         assert await callers.answered(1) == {("/w/a/x", 408): 1}
         await callers.end()
@@ -90,20 +83,9 @@ async def test_body_without_an_end_is_refused_at_the_limit_of_uploads(settings):
         assert await callers.answered(1) == {("/w/a/x", 413): 1}
 
 
-async def test_silence_is_no_matter_once_the_answer_has_begun_or_the_body_has_ended(no_patience):
-    async def answering(scope, receive, send):
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await receive()
-
-    turns, app = Turns(ROOM), App()
-    async with callers_of(Gate(answering, turns)) as callers:
-        callers.ask("/w/a/x", parts=(None,), headers=LONG)
-        await callers.answered(1)
-        await callers.settle()
-        assert turns.n_lent == 1
-    assert callers.statuses == {("/w/a/x", 200): 1}
-    async with callers_of(Gate(app, Turns(ROOM))) as callers:
-        callers.ask("/w/a/x", parts=(b"12", b"34"), headers=LONG)
-        await callers.settle()
-        app.may_begin.set()
-        assert await callers.answered(1) == {("/w/a/x", 200): 1}
+async def test_long_body_is_refused_where_none_is_taken():
+    app, held = App(), HeldBytes()
+    async with callers_of(Gate(app, Turns(ROOM), held=held)) as callers:
+        callers.ask("/mcp", parts=(b"1" * 600_000, b"2" * 600_000, None), headers=LONG)
+        assert await callers.answered(1) == {("/mcp", 413): 1}
+    assert (app.inside, held.n) == ({}, 0)
