@@ -71,6 +71,11 @@ class DataDirectory:
         return self.path / "mail"
 
     @property
+    def demo(self) -> Path:
+        """What the demonstration shows: the one folder here that sources may read."""
+        return self.path / "demo"
+
+    @property
     def run(self) -> Path:
         """Locks and the state of the running stack."""
         return self.path / "run"

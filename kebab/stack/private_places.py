@@ -31,15 +31,24 @@ class PrivatePlaces:
     """The folders as they are now, each by its device and inode."""
 
     identities: frozenset[tuple[int, int]]
+    #: Of the folder in one of them that sources may read.
+    demo: tuple[int, int] | None = None
 
     @classmethod
     def find(cls) -> Self:
         """Look up those of this node; one that is not there is none."""
-        return cls(frozenset(found for folder in _folders() if (found := _identity(folder)) is not None))
+        found = (_identity(folder) for folder in _folders())
+        demo = _identity(DataDirectory(settings.KEBAB_DATA_DIR).demo)
+        return cls(frozenset(identity for identity in found if identity is not None), demo)
 
     def hold(self, path: Path) -> bool:
         """Return whether `path`, whose links have been followed, is such a folder or lies in one."""
-        return any(self.include(each) for each in (path, *path.parents))
+        for each in (path, *path.parents):
+            if self.demo is not None and _identity(each) == self.demo:
+                return False
+            if self.include(each):
+                return True
+        return False
 
     def include(self, folder: Path) -> bool:
         """Return whether `folder` itself is one."""

@@ -26,6 +26,7 @@ from kebab.cli.errors import CliError
 from kebab.cli.resolve import the_workspace
 from kebab.cli.verb import BaseVerb
 from kebab.people.models import Workspace
+from kebab.stack.paths import DataDirectory
 from search.evaluation.machine import machine
 from search.models import Chunk, Document
 
@@ -199,6 +200,6 @@ def _facts(workspace: Workspace, queries: int) -> dict[str, Any]:
 
 
 def _demo_folder() -> Path:
-    folder: Path = settings.KEBAB_DATA_DIR / "demo"
+    folder = DataDirectory(settings.KEBAB_DATA_DIR).demo
     write_corpus(folder, settings.BASE_DIR)
     return folder

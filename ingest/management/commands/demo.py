@@ -19,6 +19,7 @@ from kebab.people.models import Workspace
 from kebab.people.preferences import preference
 from kebab.people.reader import OPERATOR
 from kebab.stack.configuration import StackConfiguration
+from kebab.stack.paths import DataDirectory
 from search.cli.bars import bar
 from search.cli.hits import print_result, summary
 from search.engine import search
@@ -66,7 +67,7 @@ class Command(BaseVerb):
 
     def _ingest(self, workspace: Workspace) -> None:
         started = time.monotonic()
-        folder = settings.KEBAB_DATA_DIR / "demo"
+        folder = DataDirectory(settings.KEBAB_DATA_DIR).demo
         write_corpus(folder, settings.BASE_DIR)
         asked = IngestRequest(path=folder, source="demo", trust=Trust.PRIMARY)
         job = follow(request_ingest(workspace, asked), self.remarks, "Ingesting")

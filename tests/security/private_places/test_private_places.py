@@ -104,6 +104,17 @@ def test_a_source_whose_folder_became_kebabs_own_is_read_no_more(workspace, root
     assert not Document.objects.in_workspace(workspace).exists()
 
 
+def test_what_the_demonstration_shows_is_read(workspace, root):
+    folder = root / "data" / "demo"
+    folder.mkdir()
+    (folder / "guide.md").write_text("# Guide\n\nA wombat digs.\n")
+    (folder / "out.md").symlink_to(root / "data" / "notes.md")
+    job = work(request_sync(ensure_source(workspace, "demo", kind="folder", config={"path": str(folder)})))
+
+    assert job.state == "succeeded"
+    assert list(Document.objects.in_workspace(workspace).values_list("path", flat=True)) == ["guide.md"]
+
+
 def test_a_mark_made_at_the_start_keeps_the_folder_private_for_other_nodes(root, settings, tmp_path):
     private_places.prepare()
     settings.KEBAB_DATA_DIR = settings.KEBAB_MIRROR_DIR = tmp_path
