@@ -135,8 +135,13 @@ async def application(scope: Scope, receive: ASGIReceiveCallable, send: ASGISend
     if scope["type"] == "lifespan":
         await _lifespan(receive, send)
         return
-    if scope["type"] == "websocket" or _is_websocket(scope):
+    if scope["type"] == "websocket" or _has_header(scope, b"upgrade", b"websocket"):
         await refuse_upgrade(scope, send)
+        return
+    if probes.is_health_check(scope) and not _has_header(scope, b"x-request-id"):
+        await probes.application(
+            scope, receive, send
+        )  # nothing is asked more often, and less is to be known of
         return
     host_and_port = scope.get("client")
     peer = None if host_and_port is None else (host_and_port[0], int(host_and_port[1]))
@@ -150,8 +155,8 @@ async def application(scope: Scope, receive: ASGIReceiveCallable, send: ASGISend
         _under_way.discard(peer)
 
 
-def _is_websocket(scope: HTTPScope) -> bool:
-    return any(name == b"upgrade" and b"websocket" in value.lower() for name, value in scope["headers"])
+def _has_header(scope: HTTPScope, wanted: bytes, holding: bytes = b"") -> bool:
+    return any(name == wanted and holding in value.lower() for name, value in scope["headers"])
 
 
 def _app_of(scope: HTTPScope) -> ASGI3Application:

@@ -15,7 +15,14 @@ class NothingTaken(Exception):
 def sending_in_time(send: ASGISendCallable, peer: Peer | None) -> ASGISendCallable:
     """Return a `send` that closes the connection to `peer` after the limit, and raises NothingTaken."""
 
+    in_pieces = False
+
     async def send_in_time(message: ASGISendEvent) -> None:
+        nonlocal in_pieces
+        in_pieces = in_pieces or message.get("more_body", False)
+        if not in_pieces:  # the server takes a whole answer at once
+            await send(message)
+            return
         try:
             async with asyncio.timeout(SENDING_S):
                 await send(message)

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, Final
 
-from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope
+from asgiref.typing import ASGIReceiveCallable, ASGISendCallable, HTTPResponseStartEvent, HTTPScope
 
 from kebab.headers import response_headers
 from kebab.health.replies import Reply, healthy, measured, ready
@@ -25,23 +25,40 @@ def is_probe(scope: HTTPScope) -> bool:
     return scope["path"] in PATHS and scope["method"] in _METHODS
 
 
+def is_health_check(scope: HTTPScope) -> bool:
+    """Whether a request only asks whether this process answers."""
+    return scope["path"] == "/healthz" and scope["method"] in _METHODS
+
+
 async def application(scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
     """Answer a probe."""
     asked: Callable[[Any], Reply] | None = _ASKED.get(scope["path"])
     if asked is None:
-        reply = healthy()
+        start, body = _healthy()
     else:
         reply = await asyncio.get_running_loop().run_in_executor(_threads(), asked, scope)
+        start, body = _beginning(scope["path"], reply), reply.body
+    await send(start)
+    sent = b"" if scope["method"] == "HEAD" else body
+    await send({"type": "http.response.body", "body": sent, "more_body": False})
+
+
+@cache
+def _healthy() -> tuple[HTTPResponseStartEvent, bytes]:
+    """Give what is always the same: nothing is asked more often."""
+    reply = healthy()
+    return _beginning("/healthz", reply), reply.body
+
+
+def _beginning(path: str, reply: Reply) -> HTTPResponseStartEvent:
     headers = {
         "Content-Type": reply.content_type,
         "Content-Length": str(len(reply.body)),
-        **response_headers(scope["path"]),
+        **response_headers(path),
         **reply.headers,
     }
     written = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": reply.status, "headers": written})
-    body = b"" if scope["method"] == "HEAD" else reply.body
-    await send({"type": "http.response.body", "body": body, "more_body": False})
+    return {"type": "http.response.start", "status": reply.status, "headers": written, "trailers": False}
 
 
 @cache
