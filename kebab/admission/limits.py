@@ -8,7 +8,7 @@ from typing import Final
 
 #: All lines of a request's head, beside what is read at once, as much again at most; a longer one is answered
 #: 431, as are more than 100 headers.
-HEAD_BYTES: Final = 32_768
+HEAD_BYTES: Final = 65_536
 #: To send the whole head, from the beginning of the connection or the end of the request before.
 HEAD_S: Final = 15
 #: Without progress while an answer is sent.

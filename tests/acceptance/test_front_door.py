@@ -129,8 +129,8 @@ def head(*lines):
 HEADS = [
     (head(*(f"X-{number}: 1" for number in range(99))), 200, False),
     (head(*(f"X-{number}: 1" for number in range(100))), 431, True),
-    (head(f"X: {'y' * 30_000}"), 200, False),
-    (head(f"X: {'y' * 66_000}"), 431, True),
+    (head(f"X: {'y' * 60_000}"), 200, False),
+    (head(f"X: {'y' * 140_000}"), 431, True),
     (head("Connection: Upgrade", "Upgrade: websocket"), 400, False),
     (head("Connection: Upgrade", "Upgrade: h2c"), 200, False),
     (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 0, True),
