@@ -9,6 +9,7 @@ from django.db.models import Q
 from ingest.connectors.git.address import read_address
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
+from kebab.stack.paths import identity_of
 from search.models import SourceKind
 from search.readers import hidden_from
 
@@ -44,8 +45,5 @@ def _lineage(folder: Path) -> set[object]:
 
 def _names(folder: Path) -> set[object]:
     """Give its path, and what it is on its disk: a disk may ignore case, or be mounted twice."""
-    try:
-        there = folder.stat()
-    except OSError:
-        return {folder}
-    return {folder, (there.st_dev, there.st_ino)}
+    identity = identity_of(folder)
+    return {folder} if identity is None else {folder, identity}

@@ -31,7 +31,7 @@ from kebab.admission.bodies import HeldBytes, is_short  # noqa: E402
 from kebab.admission.connections import ConnectionGuard, Peer  # noqa: E402
 from kebab.admission.gate import Gate, GateOfViews  # noqa: E402
 from kebab.admission.refusals import refuse_upgrade  # noqa: E402
-from kebab.admission.sending import NothingTaken, sending_in_time  # noqa: E402
+from kebab.admission.sending import SendTimeout, limit_sending  # noqa: E402
 from kebab.admission.spellings import in_query  # noqa: E402
 from kebab.admission.turns import Room, Turns  # noqa: E402
 from kebab.admission.views import Views  # noqa: E402
@@ -120,13 +120,13 @@ def takes_long(scope: HTTPScope) -> bool:
     Django reads the body of such a request before anybody has looked who sends it: one that is longer than
     such a view takes, or has no length, goes to the others, which refuse it unread.
     """
-    return is_short(scope) and _STREAM_PATH.match(scope["path"]) is not None
+    return _STREAM_PATH.match(scope["path"]) is not None and is_short(scope)
 
 
+# Clients whose requests are being answered.
 _under_way: set[Peer] = set()
-_watch = Watch(
-    {"views": _answering_turns, "waiting uploads": _awaiting_turns}, ConnectionGuard(lambda: _under_way)
-)
+_guard = ConnectionGuard(_under_way)
+_watch = Watch({"views": _answering_turns, "waiting uploads": _awaiting_turns}, _guard)
 register_hindrance("turns", lambda: _watch.is_stalled)
 
 
@@ -139,17 +139,17 @@ async def application(scope: Scope, receive: ASGIReceiveCallable, send: ASGISend
         await refuse_upgrade(scope, send)
         return
     if probes.is_health_check(scope) and not _has_header(scope, b"x-request-id"):
-        await probes.application(
-            scope, receive, send
-        )  # nothing is asked more often, and less is to be known of
+        # It is asked most often, and there is nothing to log or to limit.
+        await probes.application(scope, receive, send)
         return
-    host_and_port = scope.get("client")
-    peer = None if host_and_port is None else (host_and_port[0], int(host_and_port[1]))
-    if peer is not None:
-        _under_way.add(peer)
+    host, port = scope.get("client") or ("", 0)
+    peer = host, int(port or 0)
+    _under_way.add(peer)
     try:
-        await answer_identified(_app_of(scope), scope, receive, sending_in_time(send, peer))
-    except* NothingTaken:  # nobody is left to be told; a server for MCP gives it in a group
+        await answer_identified(
+            _app_of(scope), scope, receive, limit_sending(send, lambda: _guard.give_up(peer))
+        )
+    except* SendTimeout:  # nobody is left to be told; MCP raises it in a group
         pass
     finally:
         _under_way.discard(peer)
@@ -185,10 +185,11 @@ async def _lifespan(receive: ASGIReceiveCallable, send: ASGISendCallable) -> Non
             return
 
 
+# Tasks that nobody awaits are kept, or the loop could forget them.
+_ending: set["asyncio.Future[None]"] = set()
+
+
 def _end_streams() -> None:
-    """End what would last longer than the process may: streams of jobs, and sessions of MCP."""
+    """End event streams of jobs and MCP sessions, which would keep the process from stopping."""
     draining.end_streams()
     _ending.add(asyncio.ensure_future(_mcp.end()))
-
-
-_ending: set["asyncio.Future[None]"] = set()

@@ -1,4 +1,4 @@
-"""Whether this process is about to stop: first it sends load balancers away, then it ends streams."""
+"""The shutdown of a web process: it fails readiness checks first, and ends lasting streams later."""
 
 import asyncio
 import contextlib
@@ -7,12 +7,12 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
-#: What the parent of web processes sends them to have them drain, and to have them end what would last.
+#: The parent sends these to its web processes: to drain, and to end lasting streams.
 DRAIN_SIGNAL, END_SIGNAL = signal.SIGUSR1, signal.SIGUSR2
 
 _drains = threading.Event()
 _ends = threading.Event()
-# Who waits for the end, each in the loop that it runs in.
+# One future for each lasting stream.
 _waiting: set["asyncio.Future[None]"] = set()
 
 
@@ -33,7 +33,7 @@ def begin_on_signal() -> None:
 
 
 def end_streams() -> None:
-    """Have all end who wait for it in this loop: requests are finished, streams are not waited for."""
+    """Resolve the futures of `streams_end`; call it in their event loop."""
     _ends.set()
     for each in _waiting:
         if not each.done():
@@ -42,7 +42,7 @@ def end_streams() -> None:
 
 @contextlib.contextmanager
 def streams_end() -> "Iterator[asyncio.Future[None]]":
-    """Give a future that is done once streams are to end."""
+    """Yield a future that is done once lasting streams are to end."""
     ending = asyncio.get_running_loop().create_future()
     _waiting.add(ending)
     if _ends.is_set():

@@ -36,9 +36,9 @@ KEBAB_MIRROR_DIR = Path(text("KEBAB_MIRROR_DIR") or DataDirectory(KEBAB_DATA_DIR
 KEBAB_METRICS_DIR = Path(text("KEBAB_METRICS_DIR") or DataDirectory(KEBAB_DATA_DIR).metrics)
 # Where processes that are no web process tell of it, on machines without one; 0: nowhere.
 KEBAB_METRICS_PORT = whole_number("KEBAB_METRICS_PORT", 0)
-# Who brings it to /metrics is shown how single workspaces are; from other machines nobody reads it without.
+# Bearer token for /metrics; required from other machines, and for per-workspace series.
 KEBAB_METRICS_TOKEN = text("KEBAB_METRICS_TOKEN")
-# Whether anybody may read it, without what is told of single workspaces.
+# Let anybody read /metrics, without per-workspace series.
 KEBAB_METRICS_OPEN = claim("KEBAB_METRICS_OPEN", False)
 # OpenTelemetry's own name; its SDK reads further ones. Without it no trace is taken.
 OTEL_EXPORTER_OTLP_ENDPOINT = text("OTEL_EXPORTER_OTLP_ENDPOINT")

@@ -3,13 +3,10 @@
 import asyncio
 import re
 import tempfile
+from contextlib import ExitStack
 from typing import IO, Final
 
-from asgiref.typing import (
-    ASGIReceiveCallable,
-    ASGIReceiveEvent,
-    HTTPScope,
-)
+from asgiref.typing import ASGIReceiveCallable, ASGIReceiveEvent, HTTPScope
 from django.conf import settings
 
 from kebab.admission.turns import Gone, Refused
@@ -20,10 +17,8 @@ SHORT_BYTES: Final = 1_000_000
 _MOST_HELD_BYTES: Final = 64_000_000
 _LIMIT_S = 30.0
 _SILENCE_S = 30.0
-
-
-# A form has some bytes around the file that it holds.
-_AROUND_FILE_BYTES: Final = 1_000_000
+# A form adds this to the file in it at most.
+_FORM_OVERHEAD_BYTES: Final = 1_000_000
 
 
 class TooSlow(Exception):
@@ -34,32 +29,29 @@ class TooLong(Exception):
     """The body is longer than any that is taken."""
 
 
-async def received_file(receive: ASGIReceiveCallable) -> tuple[IO[bytes], int]:
-    """Receive a whole body into a file, and return that, at its beginning, with its size in bytes.
+async def receive_file(receive: ASGIReceiveCallable) -> tuple[IO[bytes], int]:
+    """Receive a whole body into a file; return the file, at its beginning, and the body's size in bytes.
 
-    Raises TooSlow where no part comes for half a minute, TooLong, and Gone.
+    Raises TooSlow if no part comes for half a minute, TooLong, Gone.
     """
-    most_bytes = (
-        max(settings.KEBAB_UPLOAD_LIMIT_BYTES, settings.KEBAB_ARCHIVE_LIMIT_BYTES) + _AROUND_FILE_BYTES
-    )
-    file, size_bytes, has_more = tempfile.TemporaryFile(), 0, True  # noqa: SIM115  # the caller closes it
-    try:
+    most_bytes = max(settings.KEBAB_UPLOAD_LIMIT_BYTES, settings.KEBAB_ARCHIVE_LIMIT_BYTES)
+    with ExitStack() as stack:
+        file = stack.enter_context(tempfile.TemporaryFile())
+        size_bytes, has_more = 0, True
         while has_more:
-            async with asyncio.timeout(_SILENCE_S):
-                event = await receive()
+            try:
+                async with asyncio.timeout(_SILENCE_S):
+                    event = await receive()
+            except TimeoutError:
+                raise TooSlow from None
             if event["type"] != "http.request":
                 raise Gone
             size_bytes += file.write(event.get("body", b""))
-            if size_bytes > most_bytes:
+            if size_bytes > most_bytes + _FORM_OVERHEAD_BYTES:
                 raise TooLong
             has_more = event.get("more_body", False)
         file.seek(0)
-    except TimeoutError:
-        file.close()
-        raise TooSlow from None
-    except BaseException:
-        file.close()
-        raise
+        stack.pop_all()
     return file, size_bytes
 
 

@@ -9,12 +9,11 @@ from typing import Any
 
 from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, ASGISendEvent, HTTPScope
 
-from kebab.admission.bodies import HeldBody, HeldBytes, TooLong, TooSlow, is_short, received_file
+from kebab.admission.bodies import HeldBody, HeldBytes, TooLong, TooSlow, is_short, receive_file
 from kebab.admission.refusals import refuse
 from kebab.admission.spellings import in_json, in_query
 from kebab.admission.turns import Gone, Refused, Turns
-from kebab.admission.views import Answer, UnreceivedBody, Views
-from kebab.limits.rules import COUNTED
+from kebab.admission.views import Answer, Environ, UnreceivedBody, Views, environ_of
 from kebab.uuids import as_uuid
 
 _IN_WORKSPACE = re.compile(r"\A/(?:api/v1/workspaces|w)/([^/]+)")
@@ -67,7 +66,7 @@ class Gate:
         send: ASGISendCallable,
         leaving: Callable[[], Awaitable[Any]],
     ) -> None:
-        name = workspace_of(scope["path"])
+        name = _workspace_of(scope["path"])
         await self._turns.take(name, leaving)
         with ExitStack() as turn:
             turn.callback(self._turns.give_back, name)
@@ -120,24 +119,27 @@ class GateOfViews:
                 raise Gone
             besides = self._searches_that_wait if _may_wait(scope, body) else None
             async with _turn(besides, scope, body.leaving), _turn(self._turns, scope, body.leaving):
-                return await self._answer(scope, io.BytesIO(body.taken()))
+                return await self._answer(environ_of(scope, io.BytesIO(body.taken())))
         finally:
             body.let_go()
 
     async def _of_long(self, scope: HTTPScope, receive: ASGIReceiveCallable) -> Answer:
+        environ = environ_of(scope, UnreceivedBody())
         besides = self._searches_that_wait if _may_wait(scope, None) else None
         async with _turn(besides, scope), _turn(self._turns, scope):
-            answer = await self._views.answer(scope, UnreceivedBody())
+            answer = await self._views.answer(environ)
         if answer is not None:
             return answer
         async with _turn(self._long_bodies, scope):
-            body, size_bytes = await received_file(receive)
+            body, size_bytes = await receive_file(receive)
             with body:
+                # The same environment, so that a request that has been counted stays so.
+                environ |= {"wsgi.input": body, "CONTENT_LENGTH": str(size_bytes)}
                 async with _turn(besides, scope), _turn(self._turns, scope):
-                    return await self._answer(scope, body, CONTENT_LENGTH=str(size_bytes), **{COUNTED: True})
+                    return await self._answer(environ)
 
-    async def _answer(self, scope: HTTPScope, body: Any, **more: Any) -> Answer:
-        answer = await self._views.answer(scope, body, **more)
+    async def _answer(self, environ: Environ) -> Answer:
+        answer = await self._views.answer(environ)
         assert answer is not None, "the body has been received"  # noqa: S101
         return answer
 
@@ -150,7 +152,7 @@ async def _turn(
     if turns is None:
         yield
         return
-    name = workspace_of(scope["path"])
+    name = _workspace_of(scope["path"])
     await turns.take(name, leaving)
     try:
         yield
@@ -176,7 +178,7 @@ def _leaving(turn: ExitStack, send: ASGISendCallable) -> ASGISendCallable:
     return send_on
 
 
-def workspace_of(path: str) -> str:
+def _workspace_of(path: str) -> str:
     """Give the name under which a workspace takes turns: one for all ways to write its id."""
     found = _IN_WORKSPACE.match(path)
     if found is None:

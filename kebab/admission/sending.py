@@ -1,34 +1,32 @@
-"""Gives clients up that take nothing of what they are sent."""
+"""A time limit for each piece of a response."""
 
 import asyncio
+from collections.abc import Callable
 
 from asgiref.typing import ASGISendCallable, ASGISendEvent
 
-from kebab.admission.connections import Peer, close_connections
 from kebab.admission.limits import SENDING_S
 
 
-class NothingTaken(Exception):
-    """A client has taken nothing of its answer for too long, and its connection has been closed."""
+class SendTimeout(Exception):
+    """A client has read nothing of its response for too long; its connection is being closed."""
 
 
-def sending_in_time(send: ASGISendCallable, peer: Peer | None) -> ASGISendCallable:
-    """Return a `send` that closes the connection to `peer` after the limit, and raises NothingTaken."""
-
+def limit_sending(send: ASGISendCallable, on_timeout: Callable[[], None]) -> ASGISendCallable:
+    """Return a `send` that calls `on_timeout` and raises SendTimeout after the limit."""
     in_pieces = False
 
-    async def send_in_time(message: ASGISendEvent) -> None:
+    async def send_within_limit(message: ASGISendEvent) -> None:
         nonlocal in_pieces
         in_pieces = in_pieces or message.get("more_body", False)
-        if not in_pieces:  # the server takes a whole answer at once
+        if not in_pieces:  # the server buffers a response that is sent as one piece
             await send(message)
             return
         try:
             async with asyncio.timeout(SENDING_S):
                 await send(message)
         except TimeoutError:
-            if peer is not None:
-                close_connections({peer})
-            raise NothingTaken from None
+            on_timeout()
+            raise SendTimeout from None
 
-    return send_in_time
+    return send_within_limit

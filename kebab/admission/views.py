@@ -1,15 +1,15 @@
-"""Has the WSGI application answer in threads that know nothing of clients.
+"""A bridge from ASGI to the WSGI application whose threads never wait for a client.
 
-A request's body is there before its thread begins, and its answer is handed over whole, in memory or as a
-file, before a byte of it is sent: however slowly a client sends or reads, it holds up no thread.
+The request body is complete before a thread starts, and the response is complete, in memory or in a file,
+before its first byte is sent.
 """
 
 import asyncio
-import io
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from contextvars import copy_context
 from dataclasses import dataclass
 from typing import IO, Any, Final
@@ -17,10 +17,11 @@ from typing import IO, Any, Final
 from asgiref.typing import ASGISendCallable, HTTPScope
 from django.core.handlers.wsgi import WSGIHandler
 from django.core.signals import request_finished
+from django.db import close_old_connections
 
-#: An answer that is made piece by piece lies in a file when it becomes longer.
+#: A streamed response that grows longer is kept in a file.
 _IN_MEMORY_BYTES: Final = 4_000_000
-# What is sent is sent in such pieces: the server holds a few of each answer that nobody takes.
+# The server buffers a few pieces of a response that its client does not read.
 _PIECE_BYTES: Final = 65_536
 
 Environ = dict[str, Any]
@@ -28,61 +29,50 @@ WsgiApp = Callable[[Environ, Callable[..., object]], Iterable[bytes]]
 
 
 class BodyWanted(BaseException):
-    """A view reads a body that has not been received. No view is to catch it."""
+    """A view reads a body that has not been received; no `except Exception` catches it."""
 
 
-class UnreceivedBody(io.RawIOBase):
-    """A body that has not been received: who reads it is ended."""
+class UnreceivedBody:
+    """Stand in for a request body that has not been received."""
 
-    def readable(self) -> bool:
-        """Return True: that a view may read is why it is here."""
-        return True
-
-    def read(self, size: int = -1) -> bytes:
+    def read(self, *_: object) -> bytes:
         """Raise BodyWanted."""
         raise BodyWanted
 
-    readline = readlines = readall = readinto = __next__ = read  # type: ignore[assignment]
+    readline = readlines = __iter__ = read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a view has answered."""
+    """A complete response."""
 
     status: int
     headers: list[tuple[bytes, bytes]]
     body: bytes | IO[bytes]
 
     async def send_by(self, send: ASGISendCallable) -> None:
-        """Send it, piece by piece; the file is closed whatever happens."""
-        try:
-            await send({"type": "http.response.start", "status": self.status, "headers": self.headers})
-            if isinstance(self.body, bytes):
-                await _send_bytes(self.body, send)
-            else:
-                await _send_file(self.body, send)
-        finally:
-            self.close()
+        """Send the response in pieces, and close its file in any case."""
+        if isinstance(self.body, bytes):
+            await self._send_start(send)
+            await _send_bytes(self.body, send)
+            return
+        with closing(self.body):
+            await self._send_start(send)
+            await _send_file(self.body, send)
 
-    def close(self) -> None:
-        """Let go of its file."""
-        if not isinstance(self.body, bytes):
-            self.body.close()
+    async def _send_start(self, send: ASGISendCallable) -> None:
+        await send({"type": "http.response.start", "status": self.status, "headers": self.headers})
 
 
 class Views:
-    """The WSGI application, and the threads in which it answers."""
+    """The WSGI application and its threads."""
 
     def __init__(self, app: WsgiApp, *, threads: int) -> None:
         self._app = app
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="WSGI")
 
-    async def answer(self, scope: HTTPScope, body: IO[bytes], **more: Any) -> Answer | None:
-        """Return what the views answer; None where they want the body and it is an UnreceivedBody.
-
-        `more` is added to what the views are told of the request.
-        """
-        environ = {**_environ(scope, body), **more}
+    async def answer(self, environ: Environ) -> Answer | None:
+        """Return the response; None if the application reads an UnreceivedBody."""
         run = copy_context().run
         return await asyncio.get_running_loop().run_in_executor(self._threads, run, self._answer, environ)
 
@@ -93,12 +83,16 @@ class Views:
             head[:] = status, headers
 
         try:
-            pieces = self._app(environ, start_response)
+            response = self._app(environ, start_response)
         except BodyWanted:
-            # The handler was left before it could say so: connections are given back by it.
+            # The handler did not get to send it; it returns the thread's database connection.
             request_finished.send(sender=WSGIHandler)
             return None
-        body = pieces.file if isinstance(pieces, SentFile) else _collected(pieces)
+        if isinstance(response, SentFile):
+            close_old_connections()  # the response itself is closed later, outside of this thread
+            body: bytes | IO[bytes] = response.file
+        else:
+            body = _collect(response)
         status, headers = head
         encoded = [
             (name.lower().encode("latin-1"), value.strip().encode("latin-1")) for name, value in headers
@@ -107,32 +101,24 @@ class Views:
 
 
 class SentFile:
-    """What Django wraps a file in that it would have the server send (PEP 3333, `wsgi.file_wrapper`)."""
+    """A file that the server is to send (PEP 3333, `wsgi.file_wrapper`)."""
 
     def __init__(self, file: IO[bytes], block_size: int = _PIECE_BYTES) -> None:
         self.file = file
 
 
-def _collected(pieces: Iterable[bytes]) -> bytes | IO[bytes]:
-    """Return all pieces together, in a file if they are many, and close what made them."""
-    held: list[bytes] = []
-    size_bytes = 0
-    file: IO[bytes] | None = None
+def _collect(response: Iterable[bytes]) -> bytes | IO[bytes]:
+    """Return the whole body of a response, and close the response."""
     try:
-        for piece in pieces:
-            held.append(piece)
-            size_bytes += len(piece)
-            if size_bytes > _IN_MEMORY_BYTES and len(held) > 1:
-                file = file or tempfile.TemporaryFile()  # noqa: SIM115  # whoever sends it closes it
-                file.writelines(held)
-                held, size_bytes = [], _IN_MEMORY_BYTES
+        if not getattr(response, "streaming", False):
+            return b"".join(response)
+        file = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES)  # noqa: SIM115  # closed once it is sent
+        for piece in response:
+            file.write(piece)
+        file.seek(0)
+        return file
     finally:
-        getattr(pieces, "close", lambda: None)()
-    if file is None:
-        return held[0] if len(held) == 1 else b"".join(held)
-    file.writelines(held)
-    file.seek(0)
-    return file
+        getattr(response, "close", lambda: None)()
 
 
 async def _send_bytes(body: bytes, send: ASGISendCallable) -> None:
@@ -147,8 +133,8 @@ async def _send_file(file: IO[bytes], send: ASGISendCallable) -> None:
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def _environ(scope: HTTPScope, body: IO[bytes]) -> Environ:
-    """Return what PEP 3333 has a WSGI application told of a request."""
+def environ_of(scope: HTTPScope, body: object) -> Environ:
+    """Return the WSGI environment of a request (PEP 3333)."""
     host, port = scope.get("server") or ("localhost", 80)
     environ: Environ = {
         "REQUEST_METHOD": scope["method"],

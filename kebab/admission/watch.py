@@ -1,7 +1,7 @@
-"""Looks after a web process once a second: at its clients' connections, and whether its turns come back.
+"""A watchdog thread of a web process, for its turns and its clients' connections.
 
-A thread that never ends keeps its turn. Once all turns of a kind are kept so, the process tells that it isn't
-ready, and later ends, for its parent to start another.
+A thread that hangs keeps its turn. When all turns of a workspace or of the process are kept that way, the
+process is not ready; if that lasts, it exits and its parent starts another.
 """
 
 import logging
@@ -28,7 +28,7 @@ _LOOK_S: Final = 1.0
 
 
 class Watch:
-    """Looks in a thread of its own, from `start` to `stop`."""
+    """Check turns and connections once a second, from `start` to `stop`."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class Watch:
         *,
         end: Callable[[], None] = lambda: os._exit(Exit.UNHEALTHY),
     ) -> None:
-        """`turns` are those of threads, by what is told of them; `end` ends the process."""
+        """`turns` are named as in metrics and logs; `end` ends the process."""
         self._turns = turns
         self._guard = guard
         self._end = end
@@ -46,20 +46,20 @@ class Watch:
 
     @property
     def is_stalled(self) -> bool:
-        """Whether the process can't answer some kind of requests, and ought to get none."""
+        """Return whether some kind of request can no longer be answered here."""
         return any(each.stalled_s > STALLED_S for each in self._turns.values())
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop looking."""
+        """Stop the thread."""
         self._ended.set()
         self._thread.join()
 
     def look(self) -> None:
-        """Look once."""
+        """Check once."""
         for kind, turns in self._turns.items():
             LENT.set(turns.n_lent, kind)
             STALLED.set(turns.stalled_s, kind)
@@ -73,5 +73,5 @@ class Watch:
         while not self._ended.wait(_LOOK_S):
             try:
                 self.look()
-            except Exception:  # it must look again, whatever there was
-                logger.exception("what a web process looks after could not be looked at")
+            except Exception:  # the watchdog outlives any fault of one check
+                logger.exception("turns and connections could not be checked")

@@ -1,7 +1,7 @@
 """What `/healthz`, `/readyz` and `/metrics` answer, to whoever serves them."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -27,16 +27,10 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-_closed = Problem(
+_CLOSED: Final = Problem(
     status=401,
     code="metrics_closed",
     detail="From another machine metrics are read with KEBAB_METRICS_TOKEN as a bearer token.",
-)
-_CLOSED: Final = Reply(
-    body=json.dumps(problem_document(_closed)).encode(),
-    content_type=PROBLEM_TYPE,
-    status=_closed.status,
-    headers={"WWW-Authenticate": "Bearer"},
 )
 
 _hindrances: dict[str, Callable[[], bool]] = {"draining": lambda: draining.is_draining()}
@@ -61,7 +55,8 @@ def ready() -> Reply:
     checks |= {name: Standing.FAILED for name, is_hindered in _hindrances.items() if is_hindered()}
     failed = [name for name, standing in checks.items() if standing is Standing.FAILED]
     if failed:
-        return _not_ready(failed, checks)
+        problem = Problem(status=503, code="not_ready", detail=f"Not ready: {', '.join(failed)}.")
+        return _refusal(problem, {"Retry-After": str(_RETRY_AFTER_S)}, checks=checks)
     said = "degraded" if Standing.DEGRADED in checks.values() else "ready"
     return Reply(body=json.dumps({"status": said, "checks": checks}).encode())
 
@@ -69,15 +64,14 @@ def ready() -> Reply:
 def measured(peer: str, *, authorization: str, is_forwarded: bool) -> Reply:
     """Give all metrics to who may read them; those of single workspaces to the operator alone."""
     if not may_read(peer, authorization=authorization, is_forwarded=is_forwarded):
-        return _CLOSED
+        return _refusal(_CLOSED, {"WWW-Authenticate": "Bearer"})
     return Reply(body=scraper().text(is_operator=is_operator(authorization)), content_type=CONTENT_TYPE)
 
 
-def _not_ready(failed: Sequence[str], checks: Mapping[str, Standing]) -> Reply:
-    problem = Problem(status=503, code="not_ready", detail=f"Not ready: {', '.join(failed)}.")
+def _refusal(problem: Problem, headers: Mapping[str, str], **more: object) -> Reply:
     return Reply(
-        body=json.dumps({**problem_document(problem), "checks": checks}).encode(),
+        body=json.dumps({**problem_document(problem), **more}).encode(),
         content_type=PROBLEM_TYPE,
         status=problem.status,
-        headers={"Retry-After": str(_RETRY_AFTER_S)},
+        headers=headers,
     )

@@ -12,20 +12,20 @@ from kebab.api.errors import RateLimited
 from kebab.limits.client import client_network
 from kebab.limits.limiter import limiter
 
-#: What a request says of itself that has been counted; no header can become this.
-COUNTED = "kebab.counted"
+# What a request says of itself that has been counted; no header can become this.
+_COUNTED = "kebab.counted"
 
 
 def is_counted(request: HttpRequest) -> bool:
     """Whether the request has been counted under anybody."""
-    return COUNTED in request.META
+    return _COUNTED in request.META
 
 
 def count_request(request: HttpRequest, name: str) -> None:
     """Count a request of a caller, whose name no other has, unless it has been. Raises RateLimited."""
     if is_counted(request):
         return
-    request.META[COUNTED] = True
+    request.META[_COUNTED] = True
     count(written(settings.KEBAB_RATE_LIMIT), "requests", name, said="You ask too often.")
 
 
@@ -34,7 +34,7 @@ def count_bad_token(request: HttpRequest) -> None:
 
     It is called after a token has failed, so that a good one is taken from any address at any time.
     """
-    request.META[COUNTED] = True
+    request.META[_COUNTED] = True
     limit = written(settings.KEBAB_BAD_TOKEN_LIMIT)
     said = "Too many unknown, expired or revoked tokens came from this address."
     count(limit, "bad-tokens", client_network(request), said=said)

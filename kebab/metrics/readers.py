@@ -1,4 +1,4 @@
-"""Who may read how much there is to do here, and with what: somebody on this machine, and the operator."""
+"""Access to metrics: clients on this machine, and clients with the operator's token."""
 
 from hmac import compare_digest
 
@@ -8,9 +8,9 @@ from kebab.limits.client import parsed_address
 
 
 def may_read(peer: str, *, authorization: str, is_forwarded: bool) -> bool:
-    """Return whether who asks from the address `peer` may read metrics and versions.
+    """Return whether a client at the address `peer` may read metrics and versions.
 
-    What a proxy on this machine hands on comes from elsewhere (`is_forwarded`).
+    A request that a proxy forwards is not from this machine, whatever its peer is.
     """
     if settings.KEBAB_METRICS_OPEN or is_operator(authorization):
         return True
@@ -19,7 +19,7 @@ def may_read(peer: str, *, authorization: str, is_forwarded: bool) -> bool:
 
 
 def is_operator(authorization: str) -> bool:
-    """Return whether somebody brings the operator's token, who may read of single workspaces."""
+    """Return whether a request has the operator's token, which per-workspace series require."""
     scheme, _, token = authorization.partition(" ")
     expected = settings.KEBAB_METRICS_TOKEN
     is_bearer = bool(expected) and scheme.lower() == "bearer"

@@ -149,6 +149,15 @@ def make_folder(path: Path, mode: int) -> bool:
     return True
 
 
+def identity_of(path: Path) -> tuple[int, int] | None:
+    """Return device and inode, which are one however a file is reached; None if it can't be read."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
 def data_directory_hash(data_dir: Path) -> str:
     """Twelve hex digits that stand for the resolved path of a data directory."""
     return hashlib.blake2b(os.fsencode(data_dir.resolve()), digest_size=6).hexdigest()

@@ -1,7 +1,7 @@
-"""Folders where Kebab keeps what no source may read: its data, mirrors, blobs, archive and backups.
+"""Folders of Kebab's own that no source may read: data, mirrors, blobs, the archive, backups.
 
-Those of this node are known by its settings, and by device and inode, however they are reached. Those of
-another node, and backups, are known by a mark in them.
+Those of this node come from the settings and are compared by device and inode. Backups, and the folders of
+other nodes, are recognised by a mark file in them.
 """
 
 import logging
@@ -15,12 +15,12 @@ from django.conf import settings
 from django.core.files.storage import FileSystemStorage, default_storage
 
 from kebab.stack.blob_mark import MARK_NAME
-from kebab.stack.paths import DataDirectory, runtime_directory
+from kebab.stack.paths import DataDirectory, identity_of, runtime_directory
 
-#: The empty file that marks such a folder.
+#: The empty file that marks a private folder.
 MARK: Final = ".kebab-private"
 _MARKS: Final = (MARK, MARK_NAME)
-#: What to do about a root of sources that holds a private place.
+#: Advice about a root of sources that holds a private folder.
 REMEDY: Final = "no source reads it, but keep documents and Kebab's data apart."
 
 logger = logging.getLogger(__name__)
@@ -28,43 +28,42 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PrivatePlaces:
-    """The folders as they are now, each by its device and inode."""
+    """The private folders of this node, by device and inode."""
 
     identities: frozenset[tuple[int, int]]
-    #: Of the folder in one of them that sources may read.
+    #: The folder in the data directory that sources may read.
     demo: tuple[int, int] | None = None
 
     @classmethod
     def find(cls) -> Self:
-        """Look up those of this node; one that is not there is none."""
-        found = (_identity(folder) for folder in _folders())
-        demo = _identity(DataDirectory(settings.KEBAB_DATA_DIR).demo)
+        """Look up the folders of this node that exist."""
+        found = (identity_of(folder) for folder in _folders())
+        demo = identity_of(DataDirectory(settings.KEBAB_DATA_DIR).demo)
         return cls(frozenset(identity for identity in found if identity is not None), demo)
 
     def hold(self, path: Path) -> bool:
-        """Return whether `path`, whose links have been followed, is such a folder or lies in one."""
+        """Return whether `path`, its links resolved, is a private folder or lies in one."""
         for each in (path, *path.parents):
-            if self.demo is not None and _identity(each) == self.demo:
+            if self.demo is not None and identity_of(each) == self.demo:
                 return False
             if self.include(each):
                 return True
         return False
 
     def include(self, folder: Path) -> bool:
-        """Return whether `folder` itself is one."""
-        identity = _identity(folder)
-        if identity is None:
-            return False
-        return identity in self.identities or any(os.path.lexists(folder / mark) for mark in _MARKS)
+        """Return whether `folder` itself is private."""
+        if identity_of(folder) in self.identities:
+            return True
+        return any(os.path.lexists(folder / mark) for mark in _MARKS)
 
 
 def mark_private(folder: Path) -> None:
-    """Mark a folder, for whoever meets it on another machine. Raises OSError."""
+    """Mark a folder as private to every node. Raises OSError."""
     (folder / MARK).touch(mode=0o600)
 
 
 def prepare() -> None:
-    """Mark this node's folders for others that come to see them, and warn of roots of sources above them."""
+    """Mark the folders of this node that others may mount, and warn of roots that expose any."""
     for folder in (settings.KEBAB_DATA_DIR, settings.KEBAB_MIRROR_DIR, settings.KEBAB_WAL_ARCHIVE):
         if folder is not None and folder.is_dir():
             mark_private(folder)
@@ -73,7 +72,7 @@ def prepare() -> None:
 
 
 def exposed_places() -> list[tuple[Path, Path]]:
-    """Return the roots of folder sources that hold private places or lie in one, each with such a place."""
+    """Return each root of sources that holds a private folder or lies in one, with that folder."""
     places = [folder.resolve() for folder in _folders() if folder.is_dir()]
     return [
         (root, place)
@@ -93,11 +92,3 @@ def _folders() -> Iterator[Path]:
     location = DataDirectory(settings.KEBAB_DATA_DIR).postgres_location
     if location.exists():
         yield Path(location.read_text(encoding="utf-8").strip())
-
-
-def _identity(folder: Path) -> tuple[int, int] | None:
-    try:
-        status = folder.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino

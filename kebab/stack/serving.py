@@ -1,7 +1,5 @@
-"""Serving with granian, whose own threads read requests and send answers: no client holds up one of ours."""
+"""The web server: granian, in several processes that share a port and drain before they stop."""
 
-import copy
-import logging
 import multiprocessing
 import os
 import signal
@@ -10,14 +8,12 @@ from typing import Any, Final
 
 from granian.constants import HTTPModes, Interfaces, Loops
 from granian.http import HTTP1Settings
-from granian.log import LOGGING_CONFIG
 from granian.server import Server
 
 from kebab import draining
 from kebab.admission import limits
 
-APPLICATION: Final = "kebab.asgi:application"
-#: How the server is set up wherever the application is served, in tests too.
+#: Options that tests serve the application with, too.
 OPTIONS: Final[dict[str, Any]] = {
     "interface": Interfaces.ASGI,
     "http": HTTPModes.http1,
@@ -27,19 +23,16 @@ OPTIONS: Final[dict[str, Any]] = {
     "http1_settings": HTTP1Settings(
         header_read_timeout=limits.HEAD_S * 1000, max_buffer_size=limits.HEAD_BYTES
     ),
-    "log_access": False,
 }
 _GRACE_S: Final = 20
 
-logger = logging.getLogger(__name__)
-
 
 class WebServer(Server):
-    """Processes on one port; the parent restarts those that end, and has all drain before they do."""
+    """Serve in several processes, restart those that die, and drain all before the end."""
 
     def __init__(self, *, host: str, port: int, workers: int, drain_s: float) -> None:
         super().__init__(
-            APPLICATION,
+            "kebab.asgi:application",
             address=host,
             port=port,
             workers=workers,
@@ -47,14 +40,14 @@ class WebServer(Server):
             respawn_failed_workers=True,
             workers_kill_timeout=_GRACE_S,
             # Django's settings configure the loggers.
-            log_dictconfig={**copy.deepcopy(LOGGING_CONFIG), "loggers": {}, "handlers": {}, "formatters": {}},
+            log_dictconfig={"loggers": {}, "handlers": {}, "formatters": {}},
             **OPTIONS,
         )
         self._drain_s = drain_s
         self._is_stopping = False
 
     def signal_handler_interrupt(self, number: int, frame: Any) -> None:
-        """Drain before the end; SIGINT, and a second signal, are urgent."""
+        """Drain, then stop; SIGINT or a second signal stops at once."""
         if number == signal.SIGTERM and self._drain_s and not self._is_stopping:
             self._is_stopping = True
             self._tell(draining.DRAIN_SIGNAL)

@@ -1,13 +1,13 @@
 """The web process's application, served as it is in production, by a thread of the tests' own process."""
 
 import asyncio
-import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from granian.server.embed import Server
 
+from kebab.stack.reachability import serves
 from kebab.stack.serving import OPTIONS
 from tests.support.stack import eventually, free_port
 
@@ -18,6 +18,7 @@ def served() -> Iterator[str]:
     from kebab.asgi import application
 
     port = free_port()
+    url = f"http://127.0.0.1:{port}"
     loop = asyncio.new_event_loop()
     stopping = asyncio.Event()
 
@@ -31,15 +32,10 @@ def served() -> Iterator[str]:
     thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), name="server")
     thread.start()
     try:
-        eventually(lambda: _is_listening(port) or not thread.is_alive(), "the application is served")
+        eventually(lambda: serves(url) or not thread.is_alive(), "the application is served")
         assert thread.is_alive()
-        yield f"http://127.0.0.1:{port}"
+        yield url
     finally:
         loop.call_soon_threadsafe(stopping.set)
         thread.join()
         loop.close()
-
-
-def _is_listening(port: int) -> bool:
-    with socket.socket() as client:
-        return client.connect_ex(("127.0.0.1", port)) == 0

@@ -66,35 +66,28 @@ class Others:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """What web processes hold: turns, threads, bytes of memory, connections."""
+    """What web processes hold: turns, threads, bytes of memory."""
 
     turns: int
     threads: int
     memory_bytes: int
-    connections: int
 
 
 class WebProcesses:
     """The processes that serve a port."""
 
-    def __init__(self, url: str, pid: int, token: str = "") -> None:
+    def __init__(self, url: str, pid: int) -> None:
         """`pid` is the parent's."""
-        self._url, self._token = url, token
+        self._url = url
         self._processes = [child for child in psutil.Process(pid).children() if _serves(child)]
 
     def state(self) -> State:
         """Return what they hold now."""
-        headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
-        metrics = httpx.get(f"{self._url}/metrics", headers=headers, timeout=20).text
+        metrics = httpx.get(f"{self._url}/metrics", timeout=20).text
         return State(
             turns=round(sum(float(found) for found in _LENT.findall(metrics))),
             threads=sum(each.num_threads() for each in self._processes),
             memory_bytes=sum(each.memory_info().rss for each in self._processes),
-            connections=sum(
-                each_connection.status == psutil.CONN_ESTABLISHED and bool(each_connection.raddr)
-                for each in self._processes
-                for each_connection in each.net_connections("tcp")
-            ),
         )
 
     def wait_for_none(self, limit_s: float) -> None:

@@ -56,13 +56,16 @@ class StubViews:
         self.bodies = []
         self.may_begin = asyncio.Event()
 
-    async def answer(self, scope, body, **more):
+    async def answer(self, environ):
+        body, path = environ["wsgi.input"], environ["PATH_INFO"]
         if isinstance(body, UnreceivedBody):
+            environ["noted"] = True
             return None
         self.bodies.append(body.read())
-        self.inside[scope["path"]] += 1
+        self.environ = environ
+        self.inside[path] += 1
         await self.may_begin.wait()
-        self.inside[scope["path"]] -= 1
+        self.inside[path] -= 1
         return Answer(status=200, headers=[], body=b"")
 
 

@@ -81,6 +81,7 @@ async def test_view_has_no_turn_while_its_long_body_is_received_or_its_answer_se
         callers.ask("/w/a/x", parts=(b"all ", b"of it"), headers=LONG)
         await callers.settle()
         assert (turns.n_lent, views.bodies) == (1, [b"all of it"])
+        assert (views.environ["CONTENT_LENGTH"], views.environ["noted"]) == ("9", True)
 
         async def taking_nothing(scope, receive, send):
             await gate(scope, receive, lambda message: sent.wait())

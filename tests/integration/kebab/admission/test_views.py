@@ -1,13 +1,15 @@
 """The bridge from ASGI to the WSGI application: bodies in, whole answers out."""
 
+import asyncio
 import io
 import threading
 
 import pytest
 from django.core.signals import request_finished
+from django.db import connection
 
 from kebab.admission import views as bridge
-from kebab.admission.views import SentFile, UnreceivedBody, Views
+from kebab.admission.views import SentFile, UnreceivedBody, Views, environ_of
 
 pytestmark = pytest.mark.anyio
 SCOPE = {
@@ -31,7 +33,17 @@ SCOPE = {
 
 
 async def answer_of(app, body=b"", **more):
-    return await Views(app, threads=1).answer(SCOPE, io.BytesIO(body), **more)
+    return await Views(app, threads=1).answer(environ_of(SCOPE, io.BytesIO(body)) | more)
+
+
+class Streamed(list):
+    """What a streaming response of Django is to a server."""
+
+    streaming = True
+    is_closed = False
+
+    def close(self):
+        self.is_closed = True
 
 
 async def sent_by(answer):
@@ -74,7 +86,7 @@ async def test_answer_is_whole_before_it_is_sent_and_sent_in_pieces(monkeypatch)
     bodies = {
         b"": [b""],
         b"012345": [b"012345"],
-        b"0123456789": (piece for piece in (b"0123", b"456", b"", b"789")),
+        b"0123456789": Streamed((b"0123", b"456", b"", b"789")),
     }
     for expected, pieces in [*bodies.items(), (b"0123456789", SentFile(file))]:
         messages = await sent_by(
@@ -84,7 +96,7 @@ async def test_answer_is_whole_before_it_is_sent_and_sent_in_pieces(monkeypatch)
         assert b"".join(parts) == expected
         assert max(map(len, parts)) <= 4
         assert [message["more_body"] for message in messages[1:]] == [True] * (len(parts) - 1) + [False]
-    assert file.closed
+    assert file.closed and bodies[b"0123456789"].is_closed
 
 
 async def test_view_that_reads_what_is_not_there_is_left_with_its_connections_given_back():
@@ -103,8 +115,31 @@ async def test_view_that_reads_what_is_not_there_is_left_with_its_connections_gi
 
     request_finished.connect(note)
     try:
-        assert await Views(app, threads=1).answer(SCOPE, UnreceivedBody()) is None
+        assert await Views(app, threads=1).answer(environ_of(SCOPE, UnreceivedBody())) is None
     finally:
         request_finished.disconnect(note)
     assert left == ["ended"]
     assert [thread.name for thread in finished] == ["WSGI_0"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_thread_that_has_a_file_sent_keeps_no_connection(tmp_path):
+    file = tmp_path / "file"
+    file.write_bytes(b"content")
+    seen = []
+
+    def app(environ, start_response):
+        if environ["PATH_INFO"] != "/again":
+            connection.ensure_connection()
+        seen.append(connection.connection is not None)
+        start_response("200 OK", [])
+        return SentFile(file.open("rb"))
+
+    async def ask():
+        views = Views(app, threads=1)
+        for path in ("/", "/again"):
+            answer = await views.answer(environ_of({**SCOPE, "path": path}, io.BytesIO()))
+            assert b"".join(each.get("body", b"") for each in await sent_by(answer)) == b"content"
+
+    asyncio.run(ask())
+    assert seen == [True, False]

@@ -1,15 +1,19 @@
 """A web process looks after its turns and its clients' connections."""
 
+import asyncio
 import contextlib
+import json
 import socket
 from ipaddress import ip_network
 
 import pytest
 
-from kebab.admission import connections, turns
-from kebab.admission.connections import ConnectionGuard, close_connections
+from kebab import asgi
+from kebab.admission import connections, sending, turns
+from kebab.admission.connections import ConnectionGuard
 from kebab.admission.turns import Room, Turns
 from kebab.admission.watch import Watch
+from kebab.health import replies
 
 pytestmark = pytest.mark.anyio
 
@@ -24,7 +28,7 @@ def now(monkeypatch):
 
 async def test_process_whose_turns_do_not_come_back_is_not_ready_and_then_ends(now):
     lent, ended = Turns(Room(slots=4, waiting=0, wait_s=0.0)), []
-    watching = Watch({"views": lent}, ConnectionGuard(set), end=lambda: ended.append(True))
+    watching = Watch({"views": lent}, ConnectionGuard(()), end=lambda: ended.append(True))
 
     async def state(seconds):
         now[0] += seconds
@@ -71,14 +75,40 @@ def test_an_address_keeps_as_many_connections_as_it_may_have_and_those_with_requ
     monkeypatch.setattr(connections, "CONNECTIONS_OF_ADDRESS", 3)
     with clients(8) as ours:
         under_way = {client.getsockname() for client in ours[5:]}
-        assert ConnectionGuard(lambda: under_way).look() == 5
+        assert ConnectionGuard(under_way).look() == 5
         assert [is_closed(client) for client in ours] == [True] * 5 + [False] * 3
         settings.KEBAB_TRUSTED_PROXIES = [ip_network("127.0.0.0/8")]
     with clients(8):
-        assert ConnectionGuard(set).look() == 0
+        assert ConnectionGuard(()).look() == 0
 
 
-def test_a_connection_is_closed_by_its_other_end():
+def test_a_connection_that_was_given_up_is_closed_once():
+    guard = ConnectionGuard(())
     with clients(2) as ours:
-        assert close_connections({ours[0].getsockname()}) == 1
+        guard.give_up(ours[0].getsockname())
+        assert (guard.look(), guard.look()) == (1, 0)
         assert [is_closed(client) for client in ours] == [True, False]
+
+
+async def test_web_process_whose_turns_are_stalled_says_so_when_it_is_asked(monkeypatch):
+    monkeypatch.setattr(replies, "look_at_all", dict)
+    assert replies.ready().status == 200
+    monkeypatch.setattr(asgi._answering_turns, "_full_since", {None: float("-inf")})
+    assert (replies.ready().status, json.loads(replies.ready().body)["checks"]) == (503, {"turns": "failed"})
+
+
+async def test_client_that_takes_nothing_is_given_up(monkeypatch):
+    monkeypatch.setattr(sending, "SENDING_S", 0.0)
+    given_up, sent = [], []
+
+    async def take(message):
+        sent.append(message)
+        if message["body"] == b"second":
+            await asyncio.get_running_loop().create_future()
+
+    send = sending.limit_sending(take, lambda: given_up.append(True))
+    await send({"type": "http.response.body", "body": b"whole"})
+    assert given_up == []
+    with pytest.raises(sending.SendTimeout):
+        await send({"type": "http.response.body", "body": b"second", "more_body": True})
+    assert given_up == [True]
