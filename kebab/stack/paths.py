@@ -72,8 +72,13 @@ class DataDirectory:
 
     @property
     def demo(self) -> Path:
-        """What the demonstration shows: the one folder here that sources may read."""
+        """What the demonstration shows; sources may read it."""
         return self.path / "demo"
+
+    @property
+    def bench(self) -> Path:
+        """Text made up to be measured with; sources may read it."""
+        return self.path / "bench"
 
     @property
     def run(self) -> Path:

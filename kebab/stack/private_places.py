@@ -6,7 +6,7 @@ other nodes, are recognised by a mark file in them.
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
@@ -31,20 +31,19 @@ class PrivatePlaces:
     """The private folders of this node, by device and inode."""
 
     identities: frozenset[tuple[int, int]]
-    #: The folder in the data directory that sources may read.
-    demo: tuple[int, int] | None = None
+    #: The folders in the data directory that sources may read.
+    readable: frozenset[tuple[int, int]] = frozenset()
 
     @classmethod
     def find(cls) -> Self:
         """Look up the folders of this node that exist."""
-        found = (identity_of(folder) for folder in _folders())
-        demo = identity_of(DataDirectory(settings.KEBAB_DATA_DIR).demo)
-        return cls(frozenset(identity for identity in found if identity is not None), demo)
+        data = DataDirectory(settings.KEBAB_DATA_DIR)
+        return cls(_identities(_folders()), _identities((data.demo, data.bench)))
 
     def hold(self, path: Path) -> bool:
         """Return whether `path`, its links resolved, is a private folder or lies in one."""
         for each in (path, *path.parents):
-            if self.demo is not None and identity_of(each) == self.demo:
+            if identity_of(each) in self.readable:
                 return False
             if self.include(each):
                 return True
@@ -80,6 +79,11 @@ def exposed_places() -> list[tuple[Path, Path]]:
         for place in places
         if place.is_relative_to(root) or root.is_relative_to(place)
     ]
+
+
+def _identities(folders: Iterable[Path]) -> frozenset[tuple[int, int]]:
+    found = (identity_of(folder) for folder in folders)
+    return frozenset(identity for identity in found if identity is not None)
 
 
 def _folders() -> Iterator[Path]:

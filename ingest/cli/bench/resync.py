@@ -1,14 +1,12 @@
 """How long a sync takes when nothing has changed in 10,000 files."""
 
-import tempfile
 from pathlib import Path
 
-from django.conf import settings
 from rich.console import Console
 
 from ingest.cli.bench.figures import Figure
 from ingest.cli.bench.ingestion import ingest_folder, resync_s
-from ingest.cli.scratch import scratch_workspace
+from ingest.cli.scratch import scratch_folder, scratch_workspace
 from kebab.people.models import Workspace
 from search.models import Document
 
@@ -26,11 +24,10 @@ def resync_figure(workspace: Workspace, folder: Path, console: Console, *, files
         seconds = resync_s(workspace, folder, "bench")
         note = f"{have:,} files in {seconds:.2f} s"
         return _figure(files, seconds * files / have, note)
-    with tempfile.TemporaryDirectory(dir=settings.KEBAB_DATA_DIR, prefix="bench-") as made:
-        write_files(Path(made), files)
-        with scratch_workspace("bench-resync") as scratch:
-            ingest_folder(scratch, Path(made), "bench", console)
-            seconds = resync_s(scratch, Path(made), "bench")
+    with scratch_folder() as made, scratch_workspace("bench-resync") as scratch:
+        write_files(made, files)
+        ingest_folder(scratch, made, "bench", console)
+        seconds = resync_s(scratch, made, "bench")
     return _figure(files, seconds, "of a few words each: nothing of an unchanged file is read")
 
 

@@ -4,17 +4,20 @@ import shutil
 import subprocess
 import sys
 import tarfile
+from importlib import metadata
 from io import BytesIO
 from pathlib import Path
 
 import pytest
 from django.db.migrations.loader import MigrationLoader
+from packaging.requirements import Requirement
 
 from tests.support.paths import ROOT
 from tests.support.stack import Stack
 
 # The tag, and its commit where tags were not fetched.
 _FIRST_RELEASE = ("v0.1.0", "b4752f8")
+_PACKAGES = "packages"
 _LEFT_OUT = shutil.ignore_patterns(".git", ".venv", ".kebab", "tests", "__pycache__", ".*_cache")
 _COLUMN = """
 from django.db import migrations, models
@@ -38,10 +41,10 @@ class Migration(migrations.Migration):
 
 
 class VersionedStack(Stack):
-    """A stack that runs the code below `code`."""
+    """A stack that runs the code below `code`, with the packages beside it before the installed ones."""
 
     def __init__(self, code: Path, data_dir: Path, **environment: str) -> None:
-        super().__init__(data_dir, **environment)
+        super().__init__(data_dir, PYTHONPATH=str(code / _PACKAGES), **environment)
         self._manage = code / "manage.py"
 
     def start(self, *arguments: str, **streams: object) -> "subprocess.Popen[bytes]":
@@ -64,15 +67,35 @@ class VersionedStack(Stack):
 
 
 def first_release(folder: Path) -> Path:
-    """Unpack the code of the first release into `folder`; skips the test where the history isn't there."""
+    """Unpack the first release into `folder`, with the packages that it had and this version has not.
+
+    Skips the test where the history isn't there.
+    """
     for name in _FIRST_RELEASE:
         command = ["git", "-C", str(ROOT), "archive", "--format=tar", name]
         found = subprocess.run(command, capture_output=True, check=False)
         if found.returncode == 0:
             with tarfile.open(fileobj=BytesIO(found.stdout)) as archive:
                 archive.extractall(folder, filter="data")
+            _install_missing(folder / "requirements.txt", folder / _PACKAGES)
             return folder
     pytest.skip("the first release is not in this clone; run: git fetch --unshallow --tags")
+
+
+def _install_missing(requirements: Path, folder: Path) -> None:
+    lines = (line.partition("#")[0].strip() for line in requirements.read_text().splitlines())
+    missing = [line for line in lines if line and not _is_installed(Requirement(line))]
+    command = [sys.executable, "-m", "pip", "--quiet", "install", "--no-deps", "--target", str(folder)]
+    subprocess.run([*command, *missing], check=True)
+
+
+def _is_installed(requirement: Requirement) -> bool:
+    if requirement.marker is not None and not requirement.marker.evaluate():
+        return True
+    try:
+        return metadata.version(requirement.name) in requirement.specifier
+    except metadata.PackageNotFoundError:
+        return False
 
 
 def next_release(folder: Path) -> Path:

@@ -104,8 +104,9 @@ def test_a_source_whose_folder_became_kebabs_own_is_read_no_more(workspace, root
     assert not Document.objects.in_workspace(workspace).exists()
 
 
-def test_what_the_demonstration_shows_is_read(workspace, root):
-    folder = root / "data" / "demo"
+@pytest.mark.parametrize("name", ["demo", "bench"])
+def test_text_that_kebab_writes_to_show_or_to_measure_is_read(workspace, root, name):
+    folder = root / "data" / name
     folder.mkdir()
     (folder / "guide.md").write_text("# Guide\n\nA wombat digs.\n")
     (folder / "out.md").symlink_to(root / "data" / "notes.md")

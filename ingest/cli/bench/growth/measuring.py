@@ -1,6 +1,5 @@
 """A workspace that grows: filled to each size through the ordinary pipeline, and measured there."""
 
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from ingest.cli.bench.growth.vectors import Filled, fill_vectors
 from ingest.cli.bench.ingestion import ingest_folder, warm_up
 from ingest.cli.bench.machine import memory_figures
 from ingest.cli.bench.searching import WARM_UP, heading_queries, search_all, stack_client
-from ingest.cli.scratch import scratch_workspace
+from ingest.cli.scratch import scratch_folder, scratch_workspace
 from kebab.people.models import Workspace
 from kebab.stack.state import running_state
 from search import node
@@ -68,13 +67,13 @@ def grown(growth: Growth, url: str, say: Say) -> dict[str, Any]:
         raise EmbedderUnavailable("Growth is measured with vectors; set KEBAB_EMBEDDER to an embedder.")
     text = GrowingText(growth.folder)
     with (
-        tempfile.TemporaryDirectory(dir=settings.KEBAB_DATA_DIR, prefix="growth-") as folder,
+        scratch_folder() as folder,
         scratch_workspace("bench-growth") as workspace,
     ):
         warm_up(workspace)
         growing = _Growing(
             workspace=workspace,
-            writer=TextWriter(text, Path(folder)),
+            writer=TextWriter(text, folder),
             embedder=embedder,
             space=ensure_live_space(workspace, embedder.space),
             tables_before=tables_bytes(),

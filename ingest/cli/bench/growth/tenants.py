@@ -2,7 +2,6 @@
 
 import random
 import secrets
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from ingest.cli.bench.growth.measuring import as_json, memory_mb, tables_bytes
 from ingest.cli.bench.growth.texts import GrowingText, TextWriter
 from ingest.cli.bench.growth.vectors import make_up
 from ingest.cli.bench.searching import search_s, stack_client
+from ingest.cli.scratch import scratch_folder
 from ingest.cli.targets import IngestRequest, request_ingest
 from ingest.models import OPEN_STATES, Job
 from ingest.tasks import end_spaces_task, release_expired_task, request_due_syncs_task, sweep_task
@@ -78,10 +78,10 @@ def many_tenants(tenants: Tenants, url: str, say: Say) -> dict[str, Any]:
         raise EmbedderUnavailable("Growth is measured with vectors; set KEBAB_EMBEDDER to an embedder.")
     before = tables_bytes()
     with (
-        tempfile.TemporaryDirectory(dir=settings.KEBAB_DATA_DIR, prefix="tenants-") as folder,
+        scratch_folder() as folder,
         _workspaces(tenants.number, say) as workspaces,
     ):
-        rate = _ingested(tenants, workspaces, Path(folder), say)
+        rate = _ingested(tenants, workspaces, folder, say)
         say("Vectors ...")
         _fill_vectors(workspaces, embedder)
         with connection.cursor() as cursor:
