@@ -1,11 +1,13 @@
-"""Plays one attack while others ask, and tells what they noticed and what is left."""
+"""Attacks played one at a time while others ask, or in turn for as long as a load lasts."""
 
+import threading
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from tests.drills.front_door.others import Noticed, Others, State, WebProcesses
-from tests.drills.front_door.rude import Attack, Target
+from tests.drills.front_door.rude import ATTACKS, Attack, Target
 
 _DURING_S = 3.0
 _LEAST = 40
@@ -48,3 +50,27 @@ def play(attack: Attack, target: Target, others: Others, processes: WebProcesses
     processes.wait_for_none(RECOVERY_S)
     time.sleep(RECOVERY_S)
     return Played(name=attack.__name__, before=before, noticed=noticed, after=processes.state())
+
+
+@contextmanager
+def attacking_in_turn(targets: Sequence[Target]) -> Iterator[None]:
+    """Play all attacks on the targets, again and again, three seconds each and three apart."""
+    ended = threading.Event()
+
+    def run() -> None:
+        while True:
+            for attack in ATTACKS:
+                for target in targets:
+                    with ExitStack() as stack:
+                        attack(target, stack)
+                        ended.wait(_DURING_S)
+                    if ended.wait(_DURING_S):
+                        return
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

@@ -34,6 +34,7 @@ class Options:
     minutes: float
     settle_minutes: float
     overload_s: float
+    attacked: bool
     sizes: tuple[int, ...]
     seed: int
     embedder: str
@@ -66,7 +67,7 @@ def _run(stack: Stack, options: Options) -> int:
     _say(f"Filling {len(options.sizes)} workspaces ...")
     with acting_everywhere():
         places = fill(stack, options.text, options.sizes, _say)
-    stages = Stages(stack, places, seed=options.seed, say=_say)
+    stages = Stages(stack, places, attacked=options.attacked, seed=options.seed, say=_say)
     found = asyncio.run(
         stages.play(
             clients=_CAPACITY_CLIENTS,
@@ -101,6 +102,9 @@ def _parsed(arguments: Sequence[str]) -> Options:
     parser.add_argument("--minutes", type=float, default=30.0, help="how long the steady load lasts")
     parser.add_argument(
         "--settle-minutes", type=float, default=_SETTLE_MINUTES, help="how long it lasts before that"
+    )
+    parser.add_argument(
+        "--attacked", action="store_true", help="let clients misbehave on sockets during the steady load"
     )
     parser.add_argument("--overload-s", type=float, default=120.0, help="how long the overload lasts")
     parser.add_argument(

@@ -12,6 +12,7 @@ from ingest.cli.bench.searching import heading_queries
 from ingest.models import OPEN_STATES, Job
 from kebab.people.models import Scope, Workspace
 from kebab.people.tokens import mint_token
+from kebab.stack.paths import DataDirectory
 from search.models import Chunk, Document
 from tests.drills.load.traffic import Place, ring_path, ring_paths
 from tests.support.stack import Stack, eventually
@@ -32,7 +33,7 @@ def fill(stack: Stack, text_folder: Path, sizes: Sequence[int], say: Say) -> lis
 
 def _made(stack: Stack, slug: str, size: int, text: GrowingText, say: Say) -> Workspace:
     say(f"  {slug}: {size:,} chunks")
-    folder = TextWriter(text, stack.data_dir / "load" / slug).write(size * _BYTES_A_CHUNK)
+    folder = TextWriter(text, DataDirectory(stack.data_dir).bench / slug).write(size * _BYTES_A_CHUNK)
     done = stack.run(
         "ingest", str(folder), "--workspace", slug, "--create", "--source", "text", "--json", limit_s=1_800
     )

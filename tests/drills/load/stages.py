@@ -5,10 +5,13 @@ import contextlib
 import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
 
+from tests.drills.front_door.playing import attacking_in_turn
+from tests.drills.front_door.rude import Target
 from tests.drills.load.arrivals import Heard, one_after_the_other, when_due
 from tests.drills.load.gauges import Gauges
 from tests.drills.load.growth import growing, taken
@@ -20,6 +23,8 @@ STEADY, OVERLOAD = 0.7, 3.0
 #: How much of the best useful throughput has to be left when too much is asked.
 USEFUL_AT_LEAST = 0.9
 _BUCKETS = 60
+#: A file of 3.9 MB that anybody may ask for.
+_LARGE = "/static/drf_spectacular_sidecar/redoc/bundles/redoc.standalone.js.map"
 
 Say = Callable[[str], None]
 
@@ -27,8 +32,10 @@ Say = Callable[[str], None]
 class Stages:
     """One stack under one mixture of traffic."""
 
-    def __init__(self, stack: Stack, places: Sequence[Place], *, seed: int, say: Say) -> None:
+    def __init__(self, stack: Stack, places: Sequence[Place], *, attacked: bool, seed: int, say: Say) -> None:
+        """With `attacked`, clients misbehave at the level of sockets while the steady load lasts."""
         self._stack = stack
+        self._attacked = _targets(stack, places[0]) if attacked else ()
         self._traffic = Traffic(places, seed)
         self._seed = seed
         self._say = say
@@ -77,15 +84,22 @@ class Stages:
         gauges = Gauges()
         watching = asyncio.create_task(gauges.watch(self._stack, settings.REDIS_URL))
         try:
-            heard = await when_due(
-                self._stack.url, self._traffic.draw, per_s=per_s, length_s=length_s, seed=self._seed
-            )
+            with attacking_in_turn(self._attacked) if self._attacked else contextlib.nullcontext():
+                heard = await when_due(
+                    self._stack.url, self._traffic.draw, per_s=per_s, length_s=length_s, seed=self._seed
+                )
         finally:
             watching.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await watching
         self._say(f"{STEADY:.0%} of it, {per_s:.0f} requests/s for {length_s:.0f} s: {_told(heard)}")
         return heard, gauges
+
+
+def _targets(stack: Stack, place: Place) -> tuple[Target, Target]:
+    """Return what somebody attacks who has not signed in, and somebody with a token."""
+    anybody = Target(port=stack.port, large=_LARGE, source="127.0.0.3")
+    return anybody, replace(anybody, token=place.token)
 
 
 def _overload(heard: Heard, best: float) -> list[str]:
