@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from kebab import tracing
-from kebab.metrics.instruments import LONG_SECONDS, Counter, Histogram
+from kebab.observability import tracing
+from kebab.observability.metrics.instruments import LONG_SECONDS, Counter, Histogram
 
 ITEMS = Counter("kebab_ingest_items_total", "Items that came to their end.", "outcome", "reason")
 CHUNKS = Counter("kebab_ingest_chunks_total", "Chunks of documents that were written.")

@@ -4,14 +4,14 @@ import uuid
 
 from celery import shared_task
 
-from ingest.jobs.hints import hint_due_jobs
-from ingest.jobs.request import request_embedding
-from ingest.jobs.retention import release_expired, release_forgotten
-from ingest.jobs.run import run_job
-from ingest.jobs.schedule import request_due_syncs
+from ingest.jobs.queue.hints import hint_due_jobs
+from ingest.jobs.queue.request import request_embedding
+from ingest.jobs.queue.retention import release_expired, release_forgotten
+from ingest.jobs.queue.run import run_job
+from ingest.jobs.queue.schedule import request_due_syncs
 from ingest.metrics import SWEEPS
-from kebab import failpoints
-from kebab.tenancy.acting import acting_everywhere, acting_in
+from kebab.runtime import failpoints
+from kebab.tenancy.current_workspace import acting_everywhere, acting_in
 from search.vectors.lifecycle import workspaces_with_ended_spaces
 
 

@@ -3,25 +3,25 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ingest.blobs import needed_blob_names
+from ingest.blob_cleanup import needed_blob_names
 from ingest.chunking.types import LEAST_TOKENS, MAX_TOKENS
 from ingest.connectors.git.credentials import seal_again
-from ingest.connectors.git.place import remove_repositories
+from ingest.connectors.git.local_copy import remove_repositories
 from ingest.errors import IngestError
-from ingest.jobs import standing
-from ingest.jobs.cutting import CHUNK_TOKENS
-from kebab.api.errors import register_error_tree
-from kebab.api.permissions import Need
-from kebab.committed import once_committed
-from kebab.health.checks import CheckResult, imported, register_check
-from kebab.keeping.blobs import register_blob_names
+from ingest.jobs.items.chunk_size import CHUNK_TOKENS
+from ingest.jobs.queue import queue_metrics
+from kebab.backup.blobs import register_blob_names
+from kebab.database.on_commit import once_committed
+from kebab.http.api.errors import register_error_tree
+from kebab.http.api.permissions import Need
+from kebab.observability.health.checks import CheckResult, imported, register_check
 from kebab.pages.tabs import Tab, register_tab
 from kebab.people import deletion
-from kebab.people.access import Access
+from kebab.people.access.caller import Access
 from kebab.people.models import Role, Scope, Workspace
-from kebab.people.preferences import describe_preference, register_preference
-from kebab.people.setting_guards import SettingsChange, register_follower, register_guard
-from kebab.stack import preparation
+from kebab.people.workspace_settings.hooks import SettingsChange, register_follower, register_guard
+from kebab.people.workspace_settings.registry import describe_preference, register_preference
+from kebab.stack import init_steps
 
 _EVALUATE = Need(role=Role.ADMIN, scope=Scope.MANAGE)
 _READ = Need(role=Role.VIEWER, scope="any")
@@ -43,8 +43,8 @@ def register() -> None:
     register_tab(Tab(label="Sources", route="sources", need=_READ, place=30))
     register_tab(Tab(label="Jobs", route="jobs", need=_READ, place=40))
     deletion.register(_remove_what_is_not_a_row)
-    standing.register()
-    preparation.register("credentials of sources", _seal_again)
+    queue_metrics.register()
+    init_steps.register("credentials of sources", _seal_again)
     register_blob_names(needed_blob_names)
     _register_checks()
 
@@ -55,15 +55,15 @@ def _seal_again() -> None:
 
 def _register_checks() -> None:
     register_check("embedding", _check_vectors)
-    register_check("jobs", imported("ingest.job_checks.check_jobs"))
-    deep = imported("ingest.blob_checks.check_all_blobs")
-    register_check("blobs", imported("ingest.blob_checks.check_blobs"), thorough=deep)
-    register_check("rows", imported("ingest.leftover_checks.check_rows"))
-    register_check("leftovers", imported("ingest.leftover_checks.check_leftovers"))
+    register_check("jobs", imported("ingest.checks.jobs.check_jobs"))
+    deep = imported("ingest.checks.blobs.check_all_blobs")
+    register_check("blobs", imported("ingest.checks.blobs.check_blobs"), thorough=deep)
+    register_check("rows", imported("ingest.checks.leftovers.check_rows"))
+    register_check("leftovers", imported("ingest.checks.leftovers.check_leftovers"))
 
 
 def _check_vectors(repair: bool) -> Iterable[CheckResult]:
-    from ingest.jobs.request import request_embedding  # it brings parsers and the whole search along
+    from ingest.jobs.queue.request import request_embedding  # it brings parsers and the whole search along
     from search.vectors.checks import check_coverage
 
     return check_coverage(repair, request_embedding)
@@ -74,13 +74,13 @@ def _remove_what_is_not_a_row(workspace: Workspace) -> None:
 
 
 def _try_in_a_copy(change: SettingsChange) -> Mapping[str, Any]:
-    from ingest.gate import guard_indexing  # it brings parsers and the whole search along
+    from ingest.quality_gate.gate import guard_indexing  # it brings parsers and the whole search along
 
     return guard_indexing(change)
 
 
 def _index_anew(access: Access, workspace: Workspace, changed: frozenset[str]) -> None:
-    from ingest.gate import follow_indexing  # as above
+    from ingest.quality_gate.gate import follow_indexing  # as above
 
     follow_indexing(access, workspace, changed)
 

@@ -15,10 +15,10 @@ from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallab
 from django.conf import settings
 from django.core.asgi import get_asgi_application
 
-from kebab import draining
-from kebab.arenas import share_arenas
-from kebab.ending import end
-from kebab.stack.lifeline import tie_to_spawner
+from kebab.runtime import draining
+from kebab.runtime.malloc import share_arenas
+from kebab.runtime.shutdown import end
+from kebab.stack.supervisor.lifeline import tie_to_spawner
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kebab.settings")
 share_arenas()
@@ -26,20 +26,20 @@ tie_to_spawner()
 draining.begin_on_signal()
 _streams = get_asgi_application()
 
-from kebab import tracing  # noqa: E402  # Django is set up first
-from kebab.admission.bodies import HeldBytes, is_short  # noqa: E402
-from kebab.admission.connections import ConnectionGuard, Peer  # noqa: E402
-from kebab.admission.gate import Gate, GateOfViews  # noqa: E402
-from kebab.admission.refusals import refuse_upgrade  # noqa: E402
-from kebab.admission.sending import SendTimeout, limit_sending  # noqa: E402
-from kebab.admission.spellings import in_query  # noqa: E402
-from kebab.admission.turns import Room, Turns  # noqa: E402
-from kebab.admission.views import Views  # noqa: E402
-from kebab.admission.watch import Watch  # noqa: E402
-from kebab.health import probes  # noqa: E402
-from kebab.health.replies import register_hindrance  # noqa: E402
-from kebab.identified import answer_identified  # noqa: E402
-from kebab.metrics.store import begin  # noqa: E402
+from kebab.http.admission.connections import ConnectionGuard, Peer  # noqa: E402
+from kebab.http.admission.fair_queue import Room, Turns  # noqa: E402
+from kebab.http.admission.gate import Gate, GateOfViews  # noqa: E402
+from kebab.http.admission.refusals import refuse_upgrade  # noqa: E402
+from kebab.http.admission.request_bodies import HeldBytes, is_short  # noqa: E402
+from kebab.http.admission.request_patterns import in_query  # noqa: E402
+from kebab.http.admission.send_timeout import SendTimeout, limit_sending  # noqa: E402
+from kebab.http.admission.watchdog import Watch  # noqa: E402
+from kebab.http.admission.wsgi_bridge import Views  # noqa: E402
+from kebab.http.request_id import answer_identified  # noqa: E402
+from kebab.observability import tracing  # noqa: E402  # Django is set up first
+from kebab.observability.health import probes  # noqa: E402
+from kebab.observability.health.responses import register_hindrance  # noqa: E402
+from kebab.observability.metrics.store import begin  # noqa: E402
 from kebab.wsgi import application as _wsgi  # noqa: E402
 
 begin("web")

@@ -7,7 +7,7 @@ from celery import Celery, signals
 # Django's system checks import every view, which a worker never serves; `make check` runs them.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "true")
 
-app = Celery("kebab", task_cls="kebab.hint_request:HintTask")
+app = Celery("kebab", task_cls="kebab.tasks.base:HintTask")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 

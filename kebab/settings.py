@@ -13,15 +13,15 @@ import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
 from kebab.accounts.configuration import checked_rate, mail_settings, networks, oidc_issuer, site_url
-from kebab.api import configuration
+from kebab.admin import theme
 from kebab.environment import at_least_one, claim, folder, header_text, items, keys, text, whole_number
-from kebab.logs import logging_settings
-from kebab.operating import appearance
-from kebab.queues import celery_settings
-from kebab.stack import addresses, secrets
-from kebab.stack.blob_storage import blob_storage
+from kebab.http.api import framework_settings
+from kebab.observability.log_config import logging_settings
 from kebab.stack.paths import DataDirectory
-from kebab.tenancy.postgres.presence import LINE, SERVER_LINE
+from kebab.stack.servers import addresses, secrets
+from kebab.stack.storage.blob_storage import blob_storage
+from kebab.tasks.queues import celery_settings
+from kebab.tenancy.postgres.availability import LINE, SERVER_LINE
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DEBUG = claim("KEBAB_DEBUG", False)
@@ -113,7 +113,7 @@ KEBAB_STATEMENT_TIMEOUT_MS = whole_number("KEBAB_STATEMENT_TIMEOUT_MS", 30_000)
 SECRET_KEY = _secret_key()
 # What was signed under these stays good; see docs/operations/rotate.md.
 SECRET_KEY_FALLBACKS = items("KEBAB_SECRET_KEY_FALLBACKS")
-# The first seals credentials of sources, all of them open what was sealed; see kebab/sealing.py.
+# The first seals credentials of sources, all of them open what was sealed; see kebab/encryption.py.
 KEBAB_ENCRYPTION_KEYS = _encryption_keys()
 DATABASES = _databases()
 REDIS_URL = text("REDIS_URL") or addresses.redis_url(KEBAB_DATA_DIR, KEBAB_RUNTIME_DIR)
@@ -190,7 +190,7 @@ KEBAB_EXACT_SCAN_LIMIT = whole_number("KEBAB_EXACT_SCAN_LIMIT", 400_000)
 # Memory of PostgreSQL's for building one, which takes some 1,600 bytes a vector of 384 numbers.
 KEBAB_INDEX_MEMORY_BYTES = at_least_one("KEBAB_INDEX_MEMORY_BYTES", 1_000_000_000)
 KEBAB_LEASE_S = at_least_one("KEBAB_LEASE_S", 45)
-# Set by drills alone; see kebab/failpoints.py.
+# Set by drills alone; see kebab/runtime/failpoints.py.
 KEBAB_FAILPOINT = text("KEBAB_FAILPOINT")
 KEBAB_WITHOUT = frozenset(items("KEBAB_WITHOUT"))
 
@@ -238,7 +238,7 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = False
-FORMAT_MODULE_PATH = "kebab.operating.formats"
+FORMAT_MODULE_PATH = "kebab.admin.formats"
 STATIC_URL = "static/"
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
@@ -246,11 +246,11 @@ APPEND_SLASH = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = KEBAB_UPLOAD_LIMIT_BYTES + 1_000_000
 
 INSTALLED_APPS = [
-    "kebab.operating",
-    # Its other configuration would put a site of its own in the place of kebab.operating.site.
+    "kebab.admin",
+    # Its other configuration would put a site of its own in the place of kebab.admin.site.
     "unfold.apps.BasicAppConfig",
     "unfold.contrib.filters",
-    # The other would import every app's admin in each process; `kebab.operating.site` does where it is shown.
+    # The other would import every app's admin in each process; `kebab.admin.site` does where it is shown.
     "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -268,8 +268,8 @@ INSTALLED_APPS = [
     "kebab.accounts",
     "kebab.people",
     "kebab.stack",
-    "kebab.api",
-    "kebab.health",
+    "kebab.http.api",
+    "kebab.observability.health",
     "kebab.pages",
     "django_htmx",
     "search",
@@ -277,12 +277,12 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "kebab.identified.IdentifyRequests",
+    "kebab.http.request_id.IdentifyRequests",
     "kebab.tenancy.middleware.ActNowhere",
-    "kebab.metrics.requests.MeasureRequests",
-    "kebab.headers.SecurityHeaders",
+    "kebab.observability.metrics.requests.MeasureRequests",
+    "kebab.http.security_headers.SecurityHeaders",
     "django.middleware.security.SecurityMiddleware",
-    "kebab.compression.CompressStaticFiles",
+    "kebab.http.compression.CompressStaticFiles",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -291,7 +291,7 @@ MIDDLEWARE = [
     "kebab.tenancy.middleware.ActInAdmin",
     "django.contrib.messages.middleware.MessageMiddleware",
     "kebab.accounts.middleware.AuditAddress",
-    "kebab.limits.middleware.LimitPages",
+    "kebab.http.rate_limits.middleware.LimitPages",
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -323,11 +323,11 @@ AUTH_PASSWORD_VALIDATORS = [
         "OPTIONS": {"min_length": 12},
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
-    {"NAME": "kebab.accounts.passwords.DressedUpPasswordValidator"},
+    {"NAME": "kebab.accounts.password_validators.DressedUpPasswordValidator"},
 ]
 # The first hashes; the second still checks passwords that were set before, and they are hashed anew then.
 PASSWORD_HASHERS = [
-    "kebab.accounts.hashing.ArgonHasher",
+    "kebab.accounts.hashers.ArgonHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
 PASSWORD_RESET_TIMEOUT = 2 * 3600
@@ -363,10 +363,13 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _HTTPS else None
 
 # --- Admin ------------------------------------------------------------------------------------------------
-UNFOLD = appearance.UNFOLD
+UNFOLD = theme.UNFOLD
 
 # --- REST framework ---------------------------------------------------------------------------------------
-REST_FRAMEWORK, SPECTACULAR_SETTINGS = configuration.REST_FRAMEWORK, configuration.SPECTACULAR_SETTINGS
+REST_FRAMEWORK, SPECTACULAR_SETTINGS = (
+    framework_settings.REST_FRAMEWORK,
+    framework_settings.SPECTACULAR_SETTINGS,
+)
 
 # --- Celery: a message only wakes a worker (docs/decisions/0001) ------------------------------------------
 globals().update(celery_settings(REDIS_URL))

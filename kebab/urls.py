@@ -5,8 +5,8 @@ from typing import Any
 from django.urls import include, path
 from drf_spectacular.views import SpectacularSwaggerSplitView
 
-from kebab.api.document import DocumentView
-from kebab.operating.site import site
+from kebab.admin.site import site
+from kebab.http.api.openapi_document import DocumentView
 
 api = [
     path("", include("kebab.people.api.urls")),
@@ -15,22 +15,22 @@ api = [
 ]
 
 urlpatterns = [
-    path("", include("kebab.health.urls")),
+    path("", include("kebab.observability.health.urls")),
     path("", include("kebab.accounts.urls")),
     path("", include("kebab.people.pages.urls")),
     path("", include("search.pages.urls")),
     path("", include("ingest.pages.urls")),
-    path("", include("ingest.pages.evaluation_urls")),
+    path("", include("ingest.pages.evaluation.urls")),
     path("api/v1/", include(api)),
     path("api/schema/", DocumentView.as_view(), name="schema"),
     path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),
     path("admin/", site.urls),
 ]
 
-handler400 = "kebab.api.problems.bad_request"
-handler403 = "kebab.api.problems.permission_denied"
-handler404 = "kebab.api.problems.page_not_found"
-handler500 = "kebab.api.problems.server_error"
+handler400 = "kebab.http.api.problems.bad_request"
+handler403 = "kebab.http.api.problems.permission_denied"
+handler404 = "kebab.http.api.problems.page_not_found"
+handler500 = "kebab.http.api.problems.server_error"
 
 
 def mcp_endpoint() -> Any:

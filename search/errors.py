@@ -14,7 +14,7 @@ CorpusError
 from collections.abc import Sequence
 from typing import ClassVar
 
-from kebab.api.errors import FieldError
+from kebab.http.api.errors import FieldError
 
 
 class CorpusError(Exception):

@@ -8,9 +8,9 @@ from django.db.models.functions import Coalesce
 
 from kebab.cli.listings import register_listing
 from kebab.people.models import Group, Workspace
+from search.access.restrictions import readers_of, with_readers
 from search.libraries.library import versions_of
 from search.models import Chunk, ChunkVector, Document, EmbeddingSpace, Source, SpaceState
-from search.readers import readers_of, with_readers
 
 SOURCE_COLUMNS = (
     "key",

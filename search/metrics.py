@@ -5,8 +5,8 @@ from time import perf_counter
 from types import TracebackType
 from typing import TypeVar
 
-from kebab import tracing
-from kebab.metrics.instruments import LONG_SECONDS, Counter, Histogram
+from kebab.observability import tracing
+from kebab.observability.metrics.instruments import LONG_SECONDS, Counter, Histogram
 from search.retrieval.errors import EmbedderUnavailable, LegTimeout
 from search.retrieval.types import Candidate, SearchResult
 

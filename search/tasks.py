@@ -6,12 +6,12 @@ from celery import shared_task
 from django.conf import settings
 
 from kebab.people.models import Workspace
-from kebab.tenancy.acting import acting_everywhere
-from search.changelog import prune_changes
-from search.insight.keeping import prune_queries
+from kebab.tenancy.current_workspace import acting_everywhere
+from search.corpus.changelog import prune_changes
 from search.mirror.errors import MirrorBusy
 from search.mirror.files import MirrorFiles
-from search.mirror.sync import sync_mirror
+from search.mirror.sync.sync import sync_mirror
+from search.query_log.storage import prune_queries
 
 
 @shared_task(name="search.sync_mirror")
@@ -39,7 +39,7 @@ def prune_changes_task() -> None:
 @shared_task(name="search.prune_answers")
 def prune_answers_task() -> None:
     """Delete answers that are older than their workspaces keep them."""
-    from search.answers.keeping import prune_answers  # it brings the whole search along
+    from search.answers.history import prune_answers  # it brings the whole search along
 
     with acting_everywhere():
         prune_answers()

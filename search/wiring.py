@@ -5,39 +5,41 @@ from typing import Any
 
 from django.core import checks as system_checks
 
-from kebab import ending
-from kebab.api.errors import register_error_tree
-from kebab.api.permissions import Need
-from kebab.committed import once_committed
-from kebab.health.checks import CheckResult, imported, register_check
+from kebab.database.on_commit import once_committed
+from kebab.http.api.errors import register_error_tree
+from kebab.http.api.permissions import Need
+from kebab.observability.health.checks import CheckResult, imported, register_check
 from kebab.pages.tabs import Tab, register_tab
 from kebab.people import deletion
+from kebab.people.access.report import register_explainer
 from kebab.people.groups import register_source_counter
 from kebab.people.models import Role, Scope, Workspace
-from kebab.people.preferences import register_preference
-from kebab.people.setting_guards import SettingsChange, register_guard
-from kebab.people.simulator import register_explainer
-from kebab.stack import preparation, reports
-from search import access_report, checks, embedder_checks, node, standing
-from search.blobs import drop_all_blobs
-from search.cursors import forget_lists
-from search.embedding import allowed_embedders
+from kebab.people.workspace_settings.hooks import SettingsChange, register_guard
+from kebab.people.workspace_settings.registry import register_preference
+from kebab.runtime import shutdown
+from kebab.stack import init_steps, status_sections
+from search.access import report
+from search.access.restrictions import count_restricted
+from search.corpus.blobs import drop_all_blobs
+from search.embedders import checks as embedder_checks
+from search.embedders.configured import allowed_embedders
+from search.engine.cursors import forget_lists
 from search.errors import CorpusError
-from search.insight.keeping import KEPT_DAYS as QUERIES_KEPT_DAYS
-from search.insight.keeping import REVIEW
-from search.insight.noting import write_noted_queries
-from search.mirror.lexical import BREADCRUMB_WEIGHT
-from search.mirror.snapshot import STEMMING
+from search.mirror import checks, lag_metrics, local_mirrors
+from search.mirror.query.lexical import BREADCRUMB_WEIGHT
+from search.mirror.sync.snapshot import STEMMING
 from search.models import EmbeddingSpace
-from search.readers import count_restricted
+from search.query_log.recorder import write_noted_queries
+from search.query_log.storage import KEPT_DAYS as QUERIES_KEPT_DAYS
+from search.query_log.storage import REVIEW
 from search.rerank import checks as rerank_checks
-from search.retrieval.cap import PRE_RERANK_MAX_PER_FILE
-from search.retrieval.convex import VECTOR_SHARE
 from search.retrieval.errors import SearchError
-from search.retrieval.fusion import RRF_K
+from search.retrieval.fusion.convex import VECTOR_SHARE
+from search.retrieval.fusion.document_cap import PRE_RERANK_MAX_PER_FILE
+from search.retrieval.fusion.rrf import RRF_K
 from search.retrieval.staleness import STALE_AFTER_DAYS
 from search.retrieval.types import DEFAULT_K, DEFAULT_SNIPPET_CHARS, MAX_K, Fusion
-from search.setting_words import describe_settings
+from search.setting_labels import describe_settings
 from search.vectors.index import drop_index_beside
 
 SCORE_GATE = 0.05
@@ -69,32 +71,32 @@ def register() -> None:
     register_tab(Tab(label="Insight", route="insight", need=REVIEW, place=50))
     register_tab(Tab(label="Ask", route="ask", need=_ASK, place=20))
     register_guard(_ask_golden_queries)
-    ending.register(write_noted_queries)
+    shutdown.register(write_noted_queries)
     deletion.register(_remove_what_is_not_a_row)
-    register_explainer(access_report.explain)
+    register_explainer(report.explain)
     register_source_counter(count_restricted)
-    preparation.register("embedding model", embedder_checks.prepare_models)
-    preparation.register("reranker", rerank_checks.refuse_wrong_settings)
-    preparation.register("answers", _refuse_wrong_answer_settings)
+    init_steps.register("embedding model", embedder_checks.prepare_models)
+    init_steps.register("reranker", rerank_checks.refuse_wrong_settings)
+    init_steps.register("answers", _refuse_wrong_answer_settings)
     system_checks.register(rerank_checks.check_settings)
     system_checks.register(embedder_checks.check_settings)
     system_checks.register(_check_answer_settings)
-    register_check("change log", imported("search.log_checks.check_log"))
+    register_check("change log", imported("search.mirror.log_checks.check_log"))
     register_check("mirrors", checks.check_mirrors, thorough=checks.check_all_mirrors)
     register_check("embedding", checks.check_coverage)
     register_check("vector indexes", imported("search.vectors.index_checks.check_vector_indexes"))
     register_check(
         "vector codes",
-        imported("search.vectors.codes_checks.check_codes"),
-        thorough=imported("search.vectors.codes_checks.check_all_codes"),
+        imported("search.vectors.quantised_checks.check_codes"),
+        thorough=imported("search.vectors.quantised_checks.check_all_codes"),
     )
-    register_check("statistics", imported("search.statistics.check_statistics"))
+    register_check("statistics", imported("search.corpus.table_statistics.check_statistics"))
     register_check("models", checks.check_models)
     register_check("embedders", embedder_checks.check_embedders)
     register_check("reranker", rerank_checks.check_reranker)
     register_check("answers", _check_answers)
-    reports.register("mirrors", checks.mirror_rows)
-    standing.register()
+    status_sections.register("mirrors", checks.mirror_rows)
+    lag_metrics.register()
 
 
 def _ask_golden_queries(change: SettingsChange) -> Mapping[str, Any]:
@@ -106,19 +108,19 @@ def _ask_golden_queries(change: SettingsChange) -> Mapping[str, Any]:
 
 
 def _check_answers(repair: bool) -> CheckResult:
-    from search.answers.checks import check_model  # as above
+    from search.answers.model.checks import check_model  # as above
 
     return check_model(repair)
 
 
 def _refuse_wrong_answer_settings() -> None:
-    from search.answers.checks import refuse_wrong_settings  # as above
+    from search.answers.model.checks import refuse_wrong_settings  # as above
 
     refuse_wrong_settings()
 
 
 def _check_answer_settings(**options: Any) -> list[system_checks.CheckMessage]:
-    from search.answers.checks import check_settings  # as above
+    from search.answers.model.checks import check_settings  # as above
 
     return check_settings(**options)
 
@@ -129,7 +131,7 @@ def _remove_what_is_not_a_row(workspace: Workspace) -> None:
     What can't be reached then, as an object store that is away, is found by `kebab doctor`.
     """
     workspace_id = workspace.pk  # by the commit the deleted instance has none
-    once_committed(node.mirror_files(workspace_id).remove_all)
+    once_committed(local_mirrors.mirror_files(workspace_id).remove_all)
     once_committed(drop_all_blobs, workspace_id)
     once_committed(forget_lists, workspace_id)
     # Within the transaction it would lock the vectors of all workspaces until the last row is deleted.

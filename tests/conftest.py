@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kebab.tenancy.acting import acting_everywhere
+from kebab.tenancy.current_workspace import acting_everywhere
 from tests.support.browsing import browser, open_page  # noqa: F401  fixtures
 from tests.support.database import close_owner_connection, replace_flush
 
@@ -25,7 +25,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
     With KEBAB_TEST_PARTS its large tables are cut into so many parts.
     """
     if parts := int(os.environ.get("KEBAB_TEST_PARTS", "0")):
-        from search.partitions import cut_tables
+        from search.corpus.partitions import cut_tables
 
         with django_db_blocker.unblock(), acting_everywhere():
             cut_tables(parts, memory_bytes=64 * 2**20, progress=lambda words, more: None)
@@ -98,15 +98,15 @@ def _static_files_are_found_once() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _servers_run_already() -> None:
     """Commands called in this process use the servers of the suite and start none."""
-    from kebab.stack import temporary
+    from kebab.stack.servers import borrowed_servers
 
-    temporary._needs_nothing = lambda stack, roles: True
+    borrowed_servers._needs_nothing = lambda stack, roles: True
 
 
 @pytest.fixture(autouse=True)
 def _role() -> Iterator[None]:
     """Importing `kebab.asgi` makes this process a web process; the next test finds it a command again."""
-    from kebab import role
+    from kebab.runtime import role
 
     yield
     role._role = role.VERB
@@ -115,11 +115,11 @@ def _role() -> Iterator[None]:
 @pytest.fixture
 def mirrors(tmp_path: Path, settings: object) -> Iterator[Path]:
     """Give a node's mirror folder of the test's own."""
-    from search import node
+    from search.mirror import local_mirrors
 
     settings.KEBAB_MIRROR_DIR = tmp_path / "mirrors"  # type: ignore[attr-defined]
     yield settings.KEBAB_MIRROR_DIR  # type: ignore[attr-defined]
-    node.reader_pool().close()
+    local_mirrors.reader_pool().close()
 
 
 @pytest.fixture
@@ -187,11 +187,12 @@ def _patience_with_searches() -> None:
     """A search may take longer here than users wait: many tests share a machine."""
     from django.conf import settings
 
-    from search import cursor_store, node, overtaking
+    from search.engine import consistency, cursor_store
+    from search.mirror import local_mirrors
 
     settings.KEBAB_LEG_LIMIT_MS = 60_000
     cursor_store._LIMIT_S = 5.0
-    node._FIRST_MIRROR_S = overtaking._LIMIT_S = 30.0
+    local_mirrors._FIRST_MIRROR_S = consistency._LIMIT_S = 30.0
     # Cancelled, it would also end the transaction that such a test is.
     settings.KEBAB_SEARCH_STATEMENT_LIMIT_MS = 30_000
 
@@ -200,7 +201,7 @@ def _patience_with_searches() -> None:
 def _parsers() -> Iterator[None]:
     """The parsing processes are shared by all tests, and end with them."""
     yield
-    from ingest.jobs.parsing import digester_pool  # needs Django, which is set up by now
+    from ingest.jobs.items.parser_pool import digester_pool  # needs Django, which is set up by now
 
     if digester_pool.cache_info().currsize:
         digester_pool().close()

@@ -7,11 +7,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from ingest.embedding_changes import build_space, retire_space, return_to_former, switch_to_built
-from ingest.reembedding import embedding_status
-from kebab.api.permissions import Need
-from kebab.api.serializers import StrictSerializer, strict_body
-from kebab.api.views import WorkspaceView
+from ingest.services.embedding import build_space, retire_space, return_to_former, switch_to_built
+from ingest.services.model_change import embedding_status
+from kebab.http.api.permissions import Need
+from kebab.http.api.serializers import StrictSerializer, strict_body
+from kebab.http.api.views import WorkspaceView
 from kebab.people.models import Role, Scope
 from search.models import SpaceState
 

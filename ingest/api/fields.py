@@ -8,9 +8,9 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from kebab.api.errors import InvalidRequest
-from kebab.api.fields import ShortListField
-from kebab.api.parsers import parse_json
+from kebab.http.api.errors import InvalidRequest
+from kebab.http.api.fields import ShortListField
+from kebab.http.api.parsers import parse_json
 from kebab.people.models.workspace import SLUG
 from kebab.uuids import as_uuid
 

@@ -7,8 +7,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from ingest.api.job_serializers import AskedJobSerializer
-from ingest.api.reading import (
+from ingest.api.jobs.serializers import AskedJobSerializer
+from ingest.api.querysets import (
     check_kept_answer,
     job_answer,
     named_sources,
@@ -16,12 +16,12 @@ from ingest.api.reading import (
     readable_quarantine,
 )
 from ingest.models import Unreadable
-from ingest.quarantine_changes import forget_quarantined, retry_quarantined
-from kebab.api.idempotency import idempotent
-from kebab.api.pagination import KeysetPage, PageQuery
-from kebab.api.permissions import Need
-from kebab.api.schema import page_of
-from kebab.api.views import WorkspaceView
+from ingest.services.quarantine import forget_quarantined, retry_quarantined
+from kebab.http.api.idempotency import idempotent
+from kebab.http.api.openapi_schema import page_of
+from kebab.http.api.pagination import KeysetPage, PageQuery
+from kebab.http.api.permissions import Need
+from kebab.http.api.views import WorkspaceView
 from kebab.people.models import Role, Scope
 
 _READ = Need(role=Role.VIEWER, scope="any")

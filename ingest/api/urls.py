@@ -2,25 +2,32 @@
 
 from django.urls import URLPattern
 
-from ingest.api.documents import DocumentsView, OneDocumentView
+from ingest.api.documents.views import DocumentsView, OneDocumentView
 from ingest.api.embedding import (
     EmbeddingRollbackView,
     EmbeddingSwitchView,
     EmbeddingView,
     OneSpaceView,
 )
-from ingest.api.eval_gate import EvalGateView
-from ingest.api.eval_runs import (
+from ingest.api.evaluation.gate import EvalGateView
+from ingest.api.evaluation.runs import (
     EvalRunComparisonView,
     EvalRunsView,
     EvalRunTopicsView,
     EvalRunTrecView,
     OneEvalRunView,
 )
-from ingest.api.jobs import JobCancelView, JobEventsView, JobItemsView, JobRetryView, JobsView, OneJobView
+from ingest.api.jobs.views import (
+    JobCancelView,
+    JobEventsView,
+    JobItemsView,
+    JobRetryView,
+    JobsView,
+    OneJobView,
+)
 from ingest.api.quarantine import OneQuarantinedView, QuarantineRetryView, QuarantineView
-from ingest.api.sources import OneSourceView, SourcesView, SourceSyncView, SourceVersionsView
-from kebab.api.urls import below_workspace
+from ingest.api.sources.views import OneSourceView, SourcesView, SourceSyncView, SourceVersionsView
+from kebab.http.api.urls import below_workspace
 
 _SOURCE = "/sources/<uuid:source_id>"
 _JOB = "/jobs/<uuid:job_id>"

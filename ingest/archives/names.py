@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from ingest.connectors.walk_rules import SkipReason
-from search.paths import MAX_PATH_BYTES
+from search.corpus.paths import MAX_PATH_BYTES
 
 #: unpacked here, the longest suffix first
 UNPACKED: Final = (".tar.bz2", ".tar.gz", ".tar.xz", ".tbz2", ".tbz", ".tgz", ".txz", ".tar", ".zip")

@@ -13,7 +13,7 @@ from ingest.archives.errors import ArchiveBroken, ArchiveRefused
 from ingest.archives.limits import Budget
 from ingest.archives.types import PIECE_BYTES, Member, MemberKind, Stream, read_whole
 from ingest.connectors.walk_rules import SkipReason
-from search.paths import MAX_PATH_BYTES
+from search.corpus.paths import MAX_PATH_BYTES
 
 #: Headers of one member: names, times, extended attributes.
 MAX_HEADER_BYTES: Final = 256 * 1024

@@ -7,21 +7,21 @@ from django.conf import settings
 from django.db import transaction
 
 from ingest.connectors.types import ItemContent
-from ingest.jobs.drafting import document_draft, parser_overrides
-from ingest.jobs.embed import batches
+from ingest.jobs.items.drafts import document_draft, parser_overrides
+from ingest.jobs.kinds.embed import batches
 from ingest.parsers.errors import IngestParseError, ParseRefused, Quarantined
 from ingest.sandbox.pool import DigesterPool
 from ingest.sandbox.types import Digest, Submission
 from kebab.people.models import Workspace
-from search import node
 from search.corpus import Place, ensure_source, ensure_version, replace_document
-from search.embedding import configured_embedder
+from search.corpus.content_ids import content_hash
+from search.embedders.configured import configured_embedder
 from search.evaluation.beir import JudgedDocument
-from search.identifiers import content_hash
+from search.mirror import local_mirrors
 from search.models import Source, SourceKind, SourceVersion
-from search.vectors.fill import store_vectors
+from search.vectors.backfill import store_vectors
 from search.vectors.index import ensure_index
-from search.vectors.scanning import prepare_codes
+from search.vectors.quantised_index import prepare_codes
 from search.vectors.spaces import ensure_live_space, note_languages
 
 _SOURCE = "judged"
@@ -59,7 +59,7 @@ class Loader:
                         self._write(submitted, outcome, loaded)
                         advance()
         self._workspace.refresh_from_db()
-        node.wait_for_seq(self._workspace.pk, self._workspace.head_seq, limit_s=_SEARCHABLE_LIMIT_S)
+        local_mirrors.wait_for_seq(self._workspace.pk, self._workspace.head_seq, limit_s=_SEARCHABLE_LIMIT_S)
         return loaded
 
     def _submissions(self, documents: Iterable[JudgedDocument]) -> Iterator[Submission]:

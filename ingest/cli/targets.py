@@ -14,16 +14,16 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.text import slugify
 
-from ingest.archive_uploads import ArchiveUpload, accept_archive, archive_folder, check_archive
 from ingest.archives.names import is_archive
-from ingest.cli.readers import groups_named, reader_facts
 from ingest.cli.sites import SiteTarget, is_site_address, site_target
+from ingest.cli.source_readers import groups_named, reader_facts
 from ingest.connectors.git.address import GitAddress, check_address, file_url, is_git_address, read_address
 from ingest.errors import AddressNotAllowed
 from ingest.models import Job
-from ingest.source_changes import restate_source, sync_source
-from ingest.sources import UPLOADS, git_config
-from ingest.uploads import Upload, accept_upload
+from ingest.services.archive_uploads import ArchiveUpload, accept_archive, archive_folder, check_archive
+from ingest.services.source_definition import UPLOADS, git_config
+from ingest.services.sources import restate_source, sync_source
+from ingest.services.uploads import Upload, accept_upload
 from kebab.cli.errors import CliError, Exit
 from kebab.cli.parser import given_path, is_utf8
 from kebab.people import audit
@@ -31,8 +31,8 @@ from kebab.people.models import Workspace
 from kebab.people.models.workspace import SLUG
 from kebab.people.operator import the_operator
 from search.corpus import find_or_make_source
+from search.corpus.paths import normalise_path
 from search.models import Source, SourceKind
-from search.paths import normalise_path
 
 _MAX_KEY_CHARS = 63
 

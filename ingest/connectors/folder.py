@@ -9,7 +9,7 @@ from ingest.connectors.errors import ListingFailed
 from ingest.connectors.tree import FileFacts, printable, walk_tree
 from ingest.connectors.types import Entry
 from ingest.connectors.walk_rules import SkipReason, WalkRules
-from kebab.stack.private_places import PrivatePlaces
+from kebab.stack.storage.private_places import PrivatePlaces
 
 
 def walk_folder(root: Path, rules: WalkRules | None = None) -> Iterator[Entry]:

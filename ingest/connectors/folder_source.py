@@ -12,7 +12,7 @@ from ingest.connectors.folder import walk_folder
 from ingest.connectors.project_file import ProjectFile, read_project_file
 from ingest.connectors.types import Entry, ItemContent
 from ingest.connectors.walk_rules import MAX_FILE_BYTES, WalkRules
-from kebab.stack.private_places import PrivatePlaces
+from kebab.stack.storage.private_places import PrivatePlaces
 
 #: A pipe is opened without waiting for somebody who writes into it.
 _OPEN: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC

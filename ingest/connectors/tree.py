@@ -17,7 +17,7 @@ from ingest.connectors.walk_rules import (
     SkipReason,
     WalkRules,
 )
-from search.paths import has_unseen_character
+from search.corpus.paths import has_unseen_character
 
 #: An archive or a git tree may have them all the same; a path with one leads elsewhere.
 _NO_NAMES = frozenset({"", ".", ".."})

@@ -6,18 +6,18 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from ingest.api.jobs import JobsView
-from ingest.api.reading import one_job, readable_jobs
-from ingest.job_changes import cancel_job, retry_job
-from ingest.jobs.quarantine import KILLED, REASON
-from ingest.jobs.report import ingest_report
-from ingest.jobs.request import can_retry
+from ingest.api.jobs.views import JobsView
+from ingest.api.querysets import one_job, readable_jobs
+from ingest.jobs.items.quarantine import KILLED, REASON
+from ingest.jobs.queue.report import ingest_report
+from ingest.jobs.queue.request import can_retry
 from ingest.models import OPEN_STATES, READS_DOCUMENTS, Job, JobState
-from ingest.pages.reports import Report, report_of
+from ingest.pages.job_report import Report, report_of
 from ingest.pages.rights import CHANGE, READ, may
 from ingest.progress import eta_s, items_per_s
-from kebab.pages.lists import list_page
+from ingest.services.jobs import cancel_job, retry_job
 from kebab.pages.page import Act, WorkspacePage
+from kebab.pages.pagination import list_page
 from kebab.people.models import Workspace
 
 _TAB = "jobs"

@@ -5,13 +5,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from ingest.api.quarantine import QuarantineView
-from ingest.api.reading import named_sources, one_quarantined, readable_quarantine
-from ingest.jobs.quarantine import KILLED, REASON
+from ingest.api.querysets import named_sources, one_quarantined, readable_quarantine
+from ingest.jobs.items.quarantine import KILLED, REASON
 from ingest.pages.rights import CHANGE, may
-from ingest.quarantine_changes import forget_quarantined, retry_quarantined
-from ingest.reasons import explanations
-from kebab.pages.lists import list_page
+from ingest.services.quarantine import forget_quarantined, retry_quarantined
+from ingest.skip_messages import explanations
 from kebab.pages.page import Act, WorkspacePage
+from kebab.pages.pagination import list_page
 from kebab.people.models import Workspace
 from search.models import SourceKind
 

@@ -1,9 +1,9 @@
 """What a page asks of its visitor is what the API asks for the same thing."""
 
-from ingest.api.sources import SourcesView
-from kebab.api.errors import Forbidden
-from kebab.api.permissions import Need
-from kebab.people.access import Access
+from ingest.api.sources.views import SourcesView
+from kebab.http.api.errors import Forbidden
+from kebab.http.api.permissions import Need
+from kebab.people.access.caller import Access
 
 #: Seeing sources, jobs and the quarantine.
 READ = SourcesView.required["GET"]

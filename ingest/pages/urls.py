@@ -4,9 +4,9 @@ from django.urls import path
 
 from ingest.pages.jobs import JobCancel, JobPage, JobRetry, JobsPage
 from ingest.pages.quarantine import QuarantineDelete, QuarantinePage, QuarantineRetry
-from ingest.pages.source_editing import EditSourcePage, NewSourcePage
-from ingest.pages.sources import SourceDelete, SourcePage, SourcesPage, SourceSync
-from ingest.pages.uploading import UploadPage
+from ingest.pages.sources.edit import EditSourcePage, NewSourcePage
+from ingest.pages.sources.views import SourceDelete, SourcePage, SourcesPage, SourceSync
+from ingest.pages.upload import UploadPage
 
 _SOURCE = "w/<str:slug>/sources/<uuid:source_id>"
 _JOB = "w/<str:slug>/jobs/<uuid:job_id>"

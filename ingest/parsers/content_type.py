@@ -14,11 +14,11 @@ from ingest.parsers.file_types import (
     office_type,
     type_by_name,
 )
-from ingest.parsers.office_package import ZIP_START, kind_of
-from ingest.parsers.ole import OLE_START, ole_refusal
+from ingest.parsers.office.ole import OLE_START, ole_refusal
+from ingest.parsers.office.package import ZIP_START, kind_of
 from ingest.parsers.text_kinds import text_kind
 from ingest.parsers.types import FileType
-from search.charset import MARKS, wide_charset
+from search.documents.charset import MARKS, wide_charset
 
 HEAD_BYTES = 4096
 #: what is said of bytes that nothing is known of

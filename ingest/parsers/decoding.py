@@ -2,7 +2,7 @@
 
 import re
 
-from search.charset import REPLACEMENT, charset_of
+from search.documents.charset import REPLACEMENT, charset_of
 
 UNSAFE = re.compile("[\x00\ud800-\udfff]")
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from ingest.parsers.office_package import OfficeKind
+from ingest.parsers.office.package import OfficeKind
 from ingest.parsers.types import FileType, Media
 
 MARKDOWN: Final = frozenset({"md", "markdown", "mdx", "mdown", "mkd", "mdc"})

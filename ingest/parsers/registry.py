@@ -7,32 +7,32 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Final
 
-from ingest.parsers.code import parse_code
 from ingest.parsers.content_type import identify
-from ingest.parsers.docx import parse_docx
-from ingest.parsers.email import parse_email
+from ingest.parsers.data.notebook import parse_notebook
+from ingest.parsers.data.structured import parse_log, parse_structured
+from ingest.parsers.data.table import parse_table
+from ingest.parsers.data.transcript import parse_transcript
 from ingest.parsers.errors import ParseRefused, SandboxUnavailable
-from ingest.parsers.failures import where_it_failed
+from ingest.parsers.failure_log import where_it_failed
 from ingest.parsers.file_types import type_by_name
-from ingest.parsers.html import parse_html
-from ingest.parsers.image import parse_image
+from ingest.parsers.images.image import parse_image
+from ingest.parsers.images.ocr import is_ocr_installed
+from ingest.parsers.images.svg import parse_svg
 from ingest.parsers.language import UNDETERMINED, language_of
-from ingest.parsers.mail_source import parse_mail_source
-from ingest.parsers.markdown import parse_markdown
-from ingest.parsers.notebook import parse_notebook
-from ingest.parsers.ocr import is_ocr_installed
-from ingest.parsers.office_text import parse_office_text
+from ingest.parsers.mail.parse import parse_email
+from ingest.parsers.mail.source import parse_mail_source
+from ingest.parsers.markup.html import parse_html
+from ingest.parsers.markup.markdown import parse_markdown
+from ingest.parsers.markup.rst import parse_rst
+from ingest.parsers.office.docx import parse_docx
+from ingest.parsers.office.pptx import parse_pptx
+from ingest.parsers.office.text import parse_office_text
+from ingest.parsers.office.xlsx import parse_xlsx
 from ingest.parsers.pdf.parse import parse_pdf
-from ingest.parsers.pptx import parse_pptx
-from ingest.parsers.rst import parse_rst
-from ingest.parsers.structured import parse_log, parse_structured
-from ingest.parsers.svg import parse_svg
-from ingest.parsers.table import parse_table
+from ingest.parsers.syntax.code import parse_code
 from ingest.parsers.text import parse_text
 from ingest.parsers.titles import title_of
-from ingest.parsers.transcript import parse_transcript
 from ingest.parsers.types import FileType, Outline, ParsedDocument
-from ingest.parsers.xlsx import parse_xlsx
 
 logger = logging.getLogger(__name__)
 

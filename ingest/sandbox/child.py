@@ -20,15 +20,15 @@ from typing import BinaryIO
 from ingest.chunking.chunker import Chunker
 from ingest.chunking.types import chunker_version
 from ingest.parsers.errors import ParseRefused, SandboxUnavailable
-from ingest.parsers.failures import where_it_failed
+from ingest.parsers.failure_log import where_it_failed
 from ingest.parsers.progress import progress_told_to
 from ingest.parsers.registry import parse, parser_version_for
 from ingest.parsers.types import ParsedDocument
 from ingest.sandbox.frames import GOING_ON, Header, frame_start, read_frame
-from ingest.sandbox.overrides import with_overrides, with_title
+from ingest.sandbox.stated_fields import with_overrides, with_title
 from ingest.sandbox.types import Overrides, chunk_to_wire
-from kebab.stack.lifeline import die_with_parent
-from search.embedders.tokenizer import TokenCounter
+from kebab.stack.supervisor.lifeline import die_with_parent
+from search.embedders.minilm.tokenizer import TokenCounter
 
 logger = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from typing import Any, Self
 from ingest.parsers.errors import IngestParseError, SandboxUnavailable
 from ingest.sandbox.digester import Digester
 from ingest.sandbox.types import Digest, DigestLimits, Submission
-from kebab import tracing
-from kebab.threads import ContextThreads
+from kebab.observability import tracing
+from kebab.runtime.context_executor import ContextThreads
 
 #: documents in hand per process, and bytes of content in hand altogether
 LOOK_AHEAD = 16

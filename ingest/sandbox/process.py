@@ -15,7 +15,7 @@ import ingest
 from ingest.parsers.errors import ParserDied, SandboxUnavailable
 from ingest.sandbox.frames import GOING_ON, FrameError, Header, HeaderReader, frame_start
 from ingest.sandbox.types import DigestLimits
-from search.identifiers import content_hash
+from search.corpus.content_ids import content_hash
 
 logger = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from django.http import HttpRequest
 
 from kebab.accounts.oidc.adapters import links_of
 from kebab.accounts.sessions import end_sessions
-from kebab.operating.acts import Act, note, offer
+from kebab.admin.actions import Act, note, offer
 from kebab.people.models import User
 
 

@@ -7,7 +7,7 @@ from django.core.validators import validate_email
 
 from kebab.people.audit import record_person
 from kebab.people.models import User
-from kebab.tenancy.acting import acting_everywhere
+from kebab.tenancy.current_workspace import acting_everywhere
 
 #: The actor of what anybody may do who knows no more than an address: it is what was done to, not who did it.
 NOBODY: Final = "nobody"

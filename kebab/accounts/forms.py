@@ -7,8 +7,8 @@ from django.contrib.auth.forms import AuthenticationForm, SetPasswordForm
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
-from kebab.accounts.passwords import MAX_PASSWORD_CHARS
-from kebab.accounts.signing_in import user_by_password
+from kebab.accounts.password_validators import MAX_PASSWORD_CHARS
+from kebab.accounts.sign_in import user_by_password
 from kebab.people.models import User
 
 

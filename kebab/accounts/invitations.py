@@ -9,11 +9,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
 from kebab.accounts.forms import JoinForm
-from kebab.accounts.links import forget_link, held_secret, link_gone
 from kebab.accounts.oidc.provider import oidc_is_configured
-from kebab.accounts.signing_in import sign_in
-from kebab.api.errors import Conflict, NotFound
-from kebab.people.invitations import (
+from kebab.accounts.secret_links import forget_link, held_secret, link_gone
+from kebab.accounts.sign_in import sign_in
+from kebab.http.api.errors import Conflict, NotFound
+from kebab.people.invitations.lifecycle import (
     accept_as_new_user,
     accept_invitation,
     find_invitation,

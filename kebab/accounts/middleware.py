@@ -5,7 +5,7 @@ from collections.abc import Callable
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from kebab.limits.client import client_address
+from kebab.http.rate_limits.client_address import client_address
 from kebab.people.audit import acting_from
 
 

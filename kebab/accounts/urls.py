@@ -4,8 +4,8 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 from kebab.accounts.invitations import INVITATION_COOKIE, InvitationPage
-from kebab.accounts.links import OpenLink
 from kebab.accounts.oidc.views import FromProvider, ToProvider
+from kebab.accounts.secret_links import OpenLink
 from kebab.accounts.views import (
     RESET_COOKIE,
     AskReset,

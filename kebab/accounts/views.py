@@ -20,13 +20,13 @@ from django.views.generic import FormView, TemplateView
 
 from kebab.accounts import audit
 from kebab.accounts.forms import AskResetForm, ChangePasswordForm, NewPasswordForm, SignInForm
-from kebab.accounts.links import forget_link, held_secret, link_gone
 from kebab.accounts.oidc.provider import oidc_is_configured
-from kebab.accounts.reset import mail_link_later, user_of_link
-from kebab.accounts.signing_in import sign_in, sign_out
-from kebab.limits.rules import count_mail, may_mail
+from kebab.accounts.password_reset import mail_link_later, user_of_link
+from kebab.accounts.secret_links import forget_link, held_secret, link_gone
+from kebab.accounts.sign_in import sign_in, sign_out
+from kebab.http.rate_limits.rules import count_mail, may_mail
+from kebab.http.site_address import site_address
 from kebab.people.models import User
-from kebab.site_address import site_address
 
 RESET_COOKIE = "kebab_reset"
 

@@ -7,8 +7,8 @@ from typing import Any, TextIO
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from kebab.api.errors import Problem
-from kebab.cli.console import plain, write_json
+from kebab.cli.output import plain, write_json
+from kebab.http.api.errors import Problem
 from kebab.stack.errors import StackError
 
 
@@ -53,9 +53,9 @@ def report(error: BaseException, stream: TextIO, *, as_json: bool) -> Exit | Non
         return Exit.ERROR
     if not settings.configured:  # what knows further errors asks the settings, and would fail as they did
         return None
-    from kebab.api.problems import (
-        problem_of,
-    )  # it brings the REST framework along: 0.3 s of each verb's start
+    from kebab.http.api.problems import (
+        problem_of,  # it brings the REST framework along: 0.3 s of each verb's start
+    )
 
     problem = problem_of(error)
     if problem is None:

@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 
 from django.core.management.base import CommandError, CommandParser
 
-from kebab.api.errors import Problem
 from kebab.cli.errors import CliError, Exit, tell
+from kebab.http.api.errors import Problem
 
 _DURATION = re.compile(r"\A([1-9][0-9]{0,4})([dhm])\Z")
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}

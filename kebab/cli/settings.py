@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kebab.cli.errors import CliError
-from kebab.people.preferences import clean_preferences
+from kebab.people.workspace_settings.registry import clean_preferences
 
 
 def settings_of(told: Sequence[str]) -> dict[str, Any]:

@@ -14,14 +14,14 @@ from django.views import View
 from django.views.decorators.cache import never_cache
 from django_htmx.http import HttpResponseClientRefresh
 
-from kebab.api.errors import Problem
-from kebab.api.permissions import Need
-from kebab.api.problems import problem_of
-from kebab.metrics.problems import count_problem
+from kebab.http.api.errors import Problem
+from kebab.http.api.permissions import Need
+from kebab.http.api.problems import problem_of
+from kebab.observability.metrics.refusals import count_problem
 from kebab.pages.tabs import tabs_of
-from kebab.people.access import Access, access_of
+from kebab.people.access.caller import Access, access_of
 from kebab.people.models import Role, Workspace
-from kebab.tenancy.acting import acting_in
+from kebab.tenancy.current_workspace import acting_in
 
 logger = logging.getLogger(__name__)
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from django.urls import reverse
 
-from kebab.api.errors import Forbidden
-from kebab.api.permissions import Need
-from kebab.people.access import Access
+from kebab.http.api.errors import Forbidden
+from kebab.http.api.permissions import Need
+from kebab.people.access.caller import Access
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

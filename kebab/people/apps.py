@@ -11,6 +11,6 @@ class PeopleConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the tabs."""
-        from kebab.people.pages import wiring
+        from kebab.people.pages import tabs
 
-        wiring.register()
+        tabs.register()

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from kebab.people.access import Access
+from kebab.people.access.caller import Access
 from kebab.people.models import AuditEvent, Workspace
 from kebab.people.models.invitation import OPERATOR_PREFIX
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from django.db import connection, transaction
 
 from kebab.people import audit
-from kebab.people.access import Access
+from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
 
 _hooks: list[Callable[[Workspace], None]] = []

@@ -12,9 +12,9 @@ from django.db import IntegrityError, models, transaction
 from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from kebab.api.errors import Conflict, FieldError, InvalidRequest, NotFound, Unprocessable
+from kebab.http.api.errors import Conflict, FieldError, InvalidRequest, NotFound, Unprocessable
 from kebab.people import audit
-from kebab.people.access import Access
+from kebab.people.access.caller import Access
 from kebab.people.models import Group, GroupMember, Membership, TokenGroup, Workspace
 
 MAX_NAME_CHARS = 100

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.utils import timezone
 
-from kebab.api.errors import Conflict, NotFound
+from kebab.http.api.errors import Conflict, NotFound
 from kebab.people import audit
-from kebab.people.access import Access
+from kebab.people.access.caller import Access
 from kebab.people.groups import groups_of
 from kebab.people.models import ApiToken, Group, Scope
 from kebab.people.revocation import revoke_token

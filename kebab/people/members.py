@@ -4,9 +4,9 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from kebab.api.errors import Conflict, Forbidden, NotFound, Unprocessable
+from kebab.http.api.errors import Conflict, Forbidden, NotFound, Unprocessable
 from kebab.people import audit
-from kebab.people.access import Access, with_groups
+from kebab.people.access.caller import Access, with_groups
 from kebab.people.models import Membership, Role, User, Workspace
 
 

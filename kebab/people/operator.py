@@ -7,9 +7,9 @@ from typing import Any
 from django.db.models.signals import post_save
 
 from kebab.people import audit
-from kebab.people.access import Access, Caller, operator_access
+from kebab.people.access.caller import Access, Caller, operator_access
 from kebab.people.models import User, Workspace
-from kebab.tenancy.acting import acting_everywhere
+from kebab.tenancy.current_workspace import acting_everywhere
 
 
 def operating_caller() -> Caller:

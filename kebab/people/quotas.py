@@ -7,9 +7,9 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from kebab.api.errors import InvalidRequest, NotFound
+from kebab.http.api.errors import InvalidRequest, NotFound
 from kebab.people import audit
-from kebab.people.access import Access
+from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
 
 

@@ -14,9 +14,9 @@ from django.db import transaction
 from django.db.models import OuterRef, Q, QuerySet, TextField
 from django.utils import timezone
 
+from kebab.database.compiled_queries import Slot, Statement, compiled, loaded
 from kebab.people.models import ApiToken, Group, Scope, TokenGroup, User, Workspace
-from kebab.statements import Slot, Statement, compiled, loaded
-from kebab.tenancy.acting import acting_everywhere, acting_in
+from kebab.tenancy.current_workspace import acting_everywhere, acting_in
 
 _FORM = re.compile(r"\Akbb_([a-z2-7]{12})_([A-Za-z0-9_-]{43})\Z")
 # A token in use writes its row at most this often.

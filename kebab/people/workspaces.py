@@ -6,13 +6,13 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from kebab.api.errors import Conflict, InvalidRequest, NotFound
+from kebab.http.api.errors import Conflict, InvalidRequest, NotFound
 from kebab.people import audit
-from kebab.people.access import Access, Caller
+from kebab.people.access.caller import Access, Caller
 from kebab.people.models import Membership, Role, User, Workspace
 from kebab.people.models.workspace import SLUG
-from kebab.people.preferences import merged
-from kebab.people.setting_guards import differing, examine, follow, proposed_workspace
+from kebab.people.workspace_settings.hooks import differing, examine, follow, proposed_workspace
+from kebab.people.workspace_settings.registry import merged
 
 MAX_NAME_CHARS = 200
 

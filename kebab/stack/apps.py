@@ -12,7 +12,9 @@ class StackConfig(AppConfig):
 
     def ready(self) -> None:
         """Have metrics tell of servers and processes, and each start mark the folders that are private."""
-        from kebab.stack import preparation, private_places, standing
+        from kebab.stack import init_steps
+        from kebab.stack.servers import server_metrics
+        from kebab.stack.storage import private_places
 
-        standing.register()
-        preparation.register("private folders", private_places.prepare)
+        server_metrics.register()
+        init_steps.register("private folders", private_places.prepare)

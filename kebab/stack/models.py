@@ -43,7 +43,7 @@ class StackProcess(models.Model):
 
 
 class BlobStore(models.Model):
-    """The one store of documents' bytes that belongs to this database; see kebab/stack/blob_mark.py."""
+    """The one blob store that belongs to this database; see kebab/stack/storage/blob_mark.py."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
     mark = models.CharField(max_length=64)

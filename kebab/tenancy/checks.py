@@ -8,8 +8,8 @@ from django.core import checks
 from django.db import connection, connections
 from django.db.models import Model
 
-from kebab.health.checks import CheckResult, failed, repaired, warning, well
-from kebab.tenancy.rebuilding import rebuild_walls
+from kebab.observability.health.checks import CheckResult, failed, repaired, warning, well
+from kebab.tenancy.rls_repair import rebuild_walls
 from kebab.tenancy.roles import OWNER, application_role
 
 #: What `check_walls` is called.

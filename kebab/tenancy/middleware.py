@@ -6,7 +6,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from kebab.tenancy.acting import acting_everywhere, acting_nowhere
+from kebab.tenancy.current_workspace import acting_everywhere, acting_nowhere
 
 # As in kebab.urls; the whole request, for its pages are made after their views have returned.
 _ADMIN = "/admin/"

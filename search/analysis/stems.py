@@ -8,7 +8,7 @@ from typing import Final
 
 import Stemmer
 
-from search.retrieval.scripts import fold
+from search.retrieval.text.unicode_scripts import fold
 
 #: Names the libraries that the terms of a text depend on.
 ANALYSIS_VERSION = f"snowball {Stemmer.version()}, unicode {unicodedata.unidata_version}"

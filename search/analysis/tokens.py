@@ -5,8 +5,8 @@ from itertools import accumulate
 from typing import Any
 
 from search.analysis.words import UNSTEMMED, Part, borders_of, parts_of, whole_terms, without_symbols
-from search.retrieval.scripts import ASCII_RUN, RUN, is_unspaced, signs_of
-from search.retrieval.stopwords import language_of
+from search.retrieval.query.stopwords import language_of
+from search.retrieval.text.unicode_scripts import ASCII_RUN, RUN, is_unspaced, signs_of
 
 #: What stands at one position of a text, as FTS5 takes it: UTF-8 byte offsets of start and end, the main
 #: term, then others that are found at the same position.

@@ -6,7 +6,7 @@ from operator import add
 from typing import Any
 
 from search.analysis.stems import OWN, stem, stem_in
-from search.retrieval.scripts import fold, is_unspaced, signs_of
+from search.retrieval.text.unicode_scripts import fold, is_unspaced, signs_of
 
 #: Offsets of start and end in the UTF-8 of its run, the main term, then others found at the same position.
 Part = tuple[Any, ...]

@@ -3,7 +3,7 @@
 question → search → cutoff → gates → passages → model, or the passages' best sentences → markers → answer
 """
 
-from search.answers.answering import answer_events, answer_question
+from search.answers.answer import answer_events, answer_question
 from search.answers.request import DEFAULT_HITS, MAX_HITS, MAX_QUESTION_CHARS, AnswerRequest
 from search.answers.types import (
     Answer,

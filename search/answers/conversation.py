@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kebab.api.errors import NotFound
-from kebab.people.access import Caller
+from kebab.http.api.errors import NotFound
+from kebab.people.access.caller import Caller
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
 from search.analysis import STEMMED
-from search.answers.frame import EarlierTurn
-from search.answers.keeping import documents_behind, turns_of
+from search.answers.history import documents_behind, turns_of
+from search.answers.prompt import EarlierTurn
 from search.models import KeptAnswer
-from search.retrieval.match import index_terms, parse_query
+from search.retrieval.query.match import index_terms, parse_query
 
 #: So many turns a model is told of, and so much of what was answered in each.
 MAX_TURNS: Final = 3

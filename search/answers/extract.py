@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from search.analysis import Analysis
-from search.answers.gates import Weighed, coverage, covered
+from search.answers.answerability import Weighed, coverage, covered
 from search.answers.markers import marker, tamed, without_markers, without_unseen
 from search.answers.passages import Passage, terms_of
 

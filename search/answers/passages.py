@@ -7,24 +7,24 @@ from typing import Final
 import apsw
 
 from kebab.people.models import Workspace
-from kebab.people.preferences import preference
 from kebab.people.reader import Reader
+from kebab.people.workspace_settings.registry import preference
+from search.access.scope import Scope
 from search.analysis import STEMMED, Analysis
-from search.answers.gates import LOOKED_AT, Evidence, Weighed, coverage, refusal, weigh
+from search.answers.answerability import LOOKED_AT, Evidence, Weighed, coverage, refusal, weigh
 from search.answers.request import AnswerRequest
 from search.answers.types import AnswerHit, AnswerReason
-from search.context.counting import counting
+from search.context.budget import counting
 from search.context.request import BudgetUnit
-from search.embedders.weights import MODEL
-from search.engine import mirror_reading, scope_from, search_in
+from search.embedders.minilm.weights import MODEL
+from search.engine.readback import read_passages
+from search.engine.search import mirror_reading, scope_from, search_in
 from search.mirror import schema
 from search.mirror.errors import MirrorError
-from search.readback import read_passages
 from search.rerank import configured_reranker
-from search.retrieval.channels import QueryChannels
-from search.retrieval.match import parse_query
+from search.retrieval.query.channels import QueryChannels
+from search.retrieval.query.match import parse_query
 from search.retrieval.types import Mode, SearchHit, SearchQuery, SearchResult
-from search.scope import Scope
 
 #: Tokens of passages where no model limits them.
 EXTRACTIVE_TOKENS: Final = 8_000

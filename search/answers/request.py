@@ -4,10 +4,10 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Final
 
-from search.retrieval.cutoff import MAX_K
 from search.retrieval.errors import InvalidQuery
-from search.retrieval.filters import SearchFilters
-from search.retrieval.storable import storable
+from search.retrieval.fusion.cutoff import MAX_K
+from search.retrieval.query.filters import SearchFilters
+from search.retrieval.text.cleaning import storable
 from search.retrieval.types import Mode
 
 MAX_QUESTION_CHARS: Final = 4_000

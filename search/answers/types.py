@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from search.retrieval.citation import Citation
-from search.retrieval.filters import TrustLevel
+from search.retrieval.query.filters import TrustLevel
 from search.retrieval.types import Mode
 
 

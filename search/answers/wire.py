@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Final
 
-from search.answers.rechecking import CheckedCitation
+from search.answers.citation_check import CheckedCitation
 from search.answers.types import Answer, AnswerCitation, AnswerHit, Usage
 from search.retrieval.wire import Wire, citation_to_wire, time_to_wire
 

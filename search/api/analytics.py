@@ -7,13 +7,13 @@ from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from kebab.api.serializers import StrictSerializer
-from kebab.api.views import WorkspaceView
+from kebab.http.api.serializers import StrictSerializer
+from kebab.http.api.views import WorkspaceView
 from search.api.search import json_response
-from search.insight.figures import DEFAULT_DAYS, DEFAULT_LISTED, MAX_DAYS, MAX_LISTED, analytics
-from search.insight.keeping import REVIEW
-from search.insight.wire import analytics_to_wire
-from search.wire.schemas import inlined_schema
+from search.query_log.statistics import DEFAULT_DAYS, DEFAULT_LISTED, MAX_DAYS, MAX_LISTED, analytics
+from search.query_log.storage import REVIEW
+from search.query_log.wire import analytics_to_wire
+from search.wire_schemas import inlined_schema
 
 
 class AnalyticsQuery(StrictSerializer):

@@ -8,16 +8,16 @@ from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
-from kebab.api.permissions import Need
-from kebab.api.problems import logged_problem, problem_document
-from kebab.api.serializers import strict_body, validated
-from kebab.api.views import WorkspaceView
+from kebab.http.api.permissions import Need
+from kebab.http.api.problems import logged_problem, problem_document
+from kebab.http.api.serializers import strict_body, validated
+from kebab.http.api.views import WorkspaceView
 from kebab.people.models import Role, Scope
 from search.api.query import TYPED_TEXT, BulkBody, SearchBody, answer
 from search.api.search import json_response
 from search.retrieval.errors import OutOfTime
 from search.retrieval.wire import BULK_VERSION, result_to_wire
-from search.wire.schemas import inlined_schema
+from search.wire_schemas import inlined_schema
 
 
 class BulkSearchView(WorkspaceView):

@@ -7,7 +7,7 @@ from django.http import FileResponse, HttpResponseBase
 from django.utils.cache import get_conditional_response
 from rest_framework.request import Request
 
-from search.blobs import open_blob
+from search.corpus.blobs import open_blob
 from search.models import Document
 
 _TEXT = re.compile(r"text/[a-z0-9][a-z0-9.+-]*")

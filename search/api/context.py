@@ -9,13 +9,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kebab.api.views import WorkspaceView
+from kebab.http.api.views import WorkspaceView
 from search.api.libraries import PLAIN_TEXT, READ, FormatFields, LibraryIdField
 from search.libraries.context import DEFAULT_TOKENS, MAX_TOKENS, gather_context
 from search.libraries.formats import snippets_text
 from search.libraries.library import choose_library
 from search.libraries.wire import context_to_wire
-from search.wire.schemas import inlined_schema
+from search.wire_schemas import inlined_schema
 
 
 class ContextQuery(FormatFields):

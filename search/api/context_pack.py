@@ -9,12 +9,12 @@ from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from kebab.api.fields import ShortListField
-from kebab.api.permissions import Need
-from kebab.api.serializers import StrictSerializer, strict_body
-from kebab.api.views import WorkspaceView
+from kebab.http.api.fields import ShortListField
+from kebab.http.api.permissions import Need
+from kebab.http.api.serializers import StrictSerializer, strict_body
+from kebab.http.api.views import WorkspaceView
 from kebab.people.models import Role, Scope, Workspace
-from kebab.people.preferences import preference
+from kebab.people.workspace_settings.registry import preference
 from search.api.query import (
     AwaitedSeqField,
     ChannelFields,
@@ -38,10 +38,10 @@ from search.context import (
 )
 from search.context.wire import pack_to_wire
 from search.rerank import configured_reranker
-from search.retrieval.cap import TOP_M
 from search.retrieval.expansion import NEIGHBOUR_STEPS
+from search.retrieval.fusion.document_cap import TOP_M
 from search.retrieval.types import Fusion, Mode
-from search.wire.schemas import inlined_schema
+from search.wire_schemas import inlined_schema
 
 MAX_TERMS = 100
 MAX_TERM_CHARS = 1_000

@@ -11,14 +11,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kebab.api.pagination import KeysetPage, PageQuery
-from kebab.api.permissions import Need
-from kebab.api.schema import page_of
-from kebab.api.serializers import StrictSerializer
-from kebab.api.views import WorkspaceView
+from kebab.http.api.openapi_schema import page_of
+from kebab.http.api.pagination import KeysetPage, PageQuery
+from kebab.http.api.permissions import Need
+from kebab.http.api.serializers import StrictSerializer
+from kebab.http.api.views import WorkspaceView
 from kebab.people.models import Role, Scope
 from search.api.content import content_response
-from search.api.reading import chunk_in_context, chunks_of, one_document, with_bytes
+from search.api.querysets import chunk_in_context, chunks_of, one_document, with_bytes
 from search.api.serializers import ChunkInContextSerializer, ChunkSerializer, DocumentSerializer
 
 MAX_CONTEXT = 20

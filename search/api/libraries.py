@@ -9,9 +9,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kebab.api.permissions import Need
-from kebab.api.serializers import StrictSerializer
-from kebab.api.views import WorkspaceView
+from kebab.http.api.permissions import Need
+from kebab.http.api.serializers import StrictSerializer
+from kebab.http.api.views import WorkspaceView
 from kebab.people.models import Role, Scope
 from search.libraries import find, snippets
 from search.libraries.formats import libraries_text
@@ -19,8 +19,8 @@ from search.libraries.ids import MAX_ID_CHARS
 from search.libraries.library import choose_library
 from search.libraries.wire import libraries_to_wire, snippets_to_wire
 from search.models.source import MAX_TAG_CHARS
-from search.retrieval.filters import ChunkKind
-from search.wire.schemas import inlined_schema
+from search.retrieval.query.filters import ChunkKind
+from search.wire_schemas import inlined_schema
 
 READ = Need(role=Role.VIEWER, scope=Scope.SEARCH)
 PLAIN_TEXT = "text/plain; charset=utf-8"

@@ -9,19 +9,19 @@ from typing import Any, ClassVar, TypeVar
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from kebab.api.errors import FieldError
-from kebab.api.fields import ShortListField, TypedTextField
-from kebab.api.serializers import StrictSerializer
-from kebab.people.access import Access
+from kebab.http.api.errors import FieldError
+from kebab.http.api.fields import ShortListField, TypedTextField
+from kebab.http.api.serializers import StrictSerializer
+from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
-from kebab.people.preferences import preference
-from search.engine import search
-from search.insight.noting import note_query
+from kebab.people.workspace_settings.registry import preference
+from search.engine.pages import next_page
+from search.engine.search import search
 from search.models import Door
-from search.paging import next_page
-from search.retrieval.channels import QueryChannels
+from search.query_log.recorder import note_query
 from search.retrieval.errors import InvalidFilter, InvalidQuery
-from search.retrieval.filters import ChunkKind, Media, SearchFilters, TrustLevel
+from search.retrieval.query.channels import QueryChannels
+from search.retrieval.query.filters import ChunkKind, Media, SearchFilters, TrustLevel
 from search.retrieval.types import Fusion, Mode, SearchQuery, SearchResult
 
 MAX_SNIPPET_CHARS = 10_000

@@ -8,11 +8,11 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from kebab.api.errors import NotFound
-from kebab.api.schema import KebabSchema
-from kebab.api.serializers import StrictSerializer, strict_query
-from kebab.api.views import OnlyFormat
-from search.wire.schemas import load_schema, schema_names
+from kebab.http.api.errors import NotFound
+from kebab.http.api.openapi_schema import KebabSchema
+from kebab.http.api.serializers import StrictSerializer, strict_query
+from kebab.http.api.views import OnlyFormat
+from search.wire_schemas import load_schema, schema_names
 
 _KEEP_S = 3_600
 

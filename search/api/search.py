@@ -8,13 +8,13 @@ from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
-from kebab.api.permissions import Need
-from kebab.api.serializers import strict_body
-from kebab.api.views import WorkspaceView
+from kebab.http.api.permissions import Need
+from kebab.http.api.serializers import strict_body
+from kebab.http.api.views import WorkspaceView
 from kebab.people.models import Role, Scope
 from search.api.query import TYPED_TEXT, FilterFields, SearchBody, SearchParameters, answer
 from search.retrieval.wire import result_to_wire
-from search.wire.schemas import inlined_schema
+from search.wire_schemas import inlined_schema
 
 _READ = Need(role=Role.VIEWER, scope=Scope.SEARCH)
 _FILTERS = frozenset(FilterFields().fields)

@@ -5,10 +5,10 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from kebab.api.fields import HexIdField
+from kebab.http.api.fields import HexIdField
 from search.models import Chunk, Document, MediaKind, Trust
 from search.retrieval.wire import citation_to_wire
-from search.wire.schemas import inlined_schema
+from search.wire_schemas import inlined_schema
 
 
 class DocumentSerializer(serializers.Serializer[Document]):

@@ -8,12 +8,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kebab.api.permissions import Need
-from kebab.api.serializers import StrictSerializer
-from kebab.api.views import WorkspaceView
+from kebab.http.api.permissions import Need
+from kebab.http.api.serializers import StrictSerializer
+from kebab.http.api.views import WorkspaceView
 from kebab.people.models import Role, Scope
-from search.suggest import DEFAULT_LIMIT, MAX_LIMIT, Suggestions, suggest
-from search.wire.schemas import inlined_schema
+from search.engine.suggest import DEFAULT_LIMIT, MAX_LIMIT, Suggestions, suggest
+from search.wire_schemas import inlined_schema
 
 SUGGEST_VERSION = "suggest_response.v1"
 _READ = Need(role=Role.VIEWER, scope=Scope.SEARCH)

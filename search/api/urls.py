@@ -2,21 +2,21 @@
 
 from django.urls import path
 
-from kebab.api.urls import below_workspace
+from kebab.http.api.urls import below_workspace
 from search.api.analytics import AnalyticsView
-from search.api.answers import AnswerCheckView, AnswersView, AskView, OneAnswerView
+from search.api.answers.views import AnswerCheckView, AnswersView, AskView, OneAnswerView
 from search.api.bulk import BulkSearchView
 from search.api.context import ContextView
 from search.api.context_pack import ContextPackView
 from search.api.documents import ChunkView, DocumentChunksView, DocumentContentView
-from search.api.eval_topics import (
+from search.api.evaluation.feedback import FeedbackView
+from search.api.evaluation.topics import (
     EvalTopicExportView,
     EvalTopicSetsView,
     EvalTopicsOfFeedbackView,
     EvalTopicsView,
     OneEvalTopicView,
 )
-from search.api.feedback import FeedbackView
 from search.api.libraries import LibrarySearchView, SnippetSearchView
 from search.api.schemas import WireSchemaView
 from search.api.search import SearchView

@@ -6,22 +6,23 @@ from pathlib import Path
 from django.utils import timezone
 
 import kebab
-from kebab.keeping.holding import deletions_in_workspace_held
+from kebab.backup.deletion_lock import deletions_in_workspace_held
 from kebab.people.models import Workspace
-from kebab.people.preferences import preference
-from search.bundles.blob_rows import blob_pieces
-from search.bundles.corpus_rows import chunk_bodies, documents_of, state_of
-from search.bundles.layout import FORMAT
-from search.bundles.manifest import Manifest, write_manifest
+from kebab.people.workspace_settings.registry import preference
+from search.bundles.format.draft import BundleWriter, compressed, draft_of, new_bundle
+from search.bundles.format.layout import FORMAT
+from search.bundles.format.manifest import Manifest, write_manifest
+from search.bundles.format.seal import RowDigest, index_digest
+from search.bundles.format.values import packed_json
 from search.bundles.progress import Progress
-from search.bundles.seal import RowDigest, index_digest
-from search.bundles.small_rows import Numbers, row_of, write_small_sections
-from search.bundles.values import packed_json
-from search.bundles.vector_rows import vector_rows
-from search.bundles.writing import BundleWriter, compressed, draft_of, new_bundle
-from search.mirror import schema, snapshot
-from search.mirror.apply import Applier
-from search.mirror.lexical import index_version
+from search.bundles.rows.blobs import blob_pieces
+from search.bundles.rows.documents import chunk_bodies, documents_of, state_of
+from search.bundles.rows.small_sections import Numbers, row_of, write_small_sections
+from search.bundles.rows.vectors import vector_rows
+from search.mirror import schema
+from search.mirror.query.lexical import index_version
+from search.mirror.sync import snapshot
+from search.mirror.sync.apply import Applier
 from search.models import ChunkVector, Document, EmbeddingSpace
 from search.vectors.lifecycle import filled_spaces
 from search.vectors.spaces import live_form

@@ -6,10 +6,10 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from kebab.cli.console import plain
+from kebab.cli.output import plain
 from search.answers import Answer, AnswerCitation, AnswerReason, AnswerState
 from search.answers.markers import marker
-from search.retrieval.gather import without_leg
+from search.retrieval.fusion.run_legs import without_leg
 
 _WHY = {
     AnswerReason.NO_CHUNKS: "Nothing was found.",

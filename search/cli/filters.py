@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from django.core.management.base import CommandParser
 
-from search.retrieval.filters import TrustLevel
+from search.retrieval.query.filters import TrustLevel
 
 _REPEATED: Final = {
     "tag": "documents with this tag",

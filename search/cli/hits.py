@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from kebab.cli.console import plain, table
+from kebab.cli.output import plain, table
 from search.retrieval.types import LexicalTotal, RetrievalDetail, SearchHit, SearchResult
 
 # A line break inside a snippet would break the indentation; one space for each keeps the offsets.

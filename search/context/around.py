@@ -9,10 +9,10 @@ from typing import Final
 
 from django.db.models import Q
 
-from search.context.standing import standing_chunks
+from search.access.scope import Scope
+from search.context.chunk_queries import standing_chunks
 from search.models import Chunk
 from search.retrieval.expansion import Follow
-from search.scope import Scope
 
 #: So many chunks to each side of a hit are looked at, and so many under its breadcrumb parent are taken.
 REACH: Final = 20

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
+from search.access.scope import Scope
+from search.context.assembly import too_small, write_found
 from search.context.by_file import hits_by_file
-from search.context.finding import LEADING, LEADING_BY_FILE, found_around
+from search.context.candidates import LEADING, LEADING_BY_FILE, found_around
 from search.context.request import ContextRequest
 from search.context.types import ContextPack
-from search.context.writing import too_small, write_found
-from search.engine import milliseconds_since, scope_from, search_in
+from search.engine.search import milliseconds_since, scope_from, search_in
 from search.retrieval.expansion import Reached
 from search.retrieval.types import SearchResult
-from search.scope import Scope
 
 
 def build_context_pack(

@@ -5,14 +5,14 @@ from dataclasses import replace
 from typing import Final
 
 from kebab.people.models import Workspace
+from search.access.scope import Scope
 from search.context.request import ContextRequest
-from search.engine import search_in
-from search.retrieval.by_file import FoundList, FoundPassage, rank_files, spread
-from search.retrieval.channels import without_syntax
-from search.retrieval.code_paths import weight_of_path
+from search.engine.search import search_in
+from search.retrieval.code.paths import weight_of_path
 from search.retrieval.expansion import Reached
+from search.retrieval.fusion.file_ranking import FoundList, FoundPassage, rank_files, spread
+from search.retrieval.query.channels import without_syntax
 from search.retrieval.types import SearchHit, SearchQuery, SearchResult
-from search.scope import Scope
 
 #: Candidates of each search.
 WINDOW: Final = 200

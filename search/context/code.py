@@ -8,10 +8,10 @@ from kebab.people.reader import Reader
 from search.context.build import build_context_pack
 from search.context.request import Budget, BudgetUnit, ContextRequest, ResponseMode, Surroundings
 from search.context.types import ContextPack
-from search.retrieval.cap import TOP_M
-from search.retrieval.channels import build_channels, distinct_terms, without_syntax
-from search.retrieval.code_paths import path_globs
-from search.retrieval.filters import SearchFilters
+from search.retrieval.code.paths import path_globs
+from search.retrieval.fusion.document_cap import TOP_M
+from search.retrieval.query.channels import build_channels, distinct_terms, without_syntax
+from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import SearchQuery
 
 CODE_BUDGET: Final = Budget(unit=BudgetUnit.TOKENS, total=8_000)
@@ -32,7 +32,7 @@ class CodeRequest:
     #: Path patterns, as `path_globs` reads them: a file has to fit one of these, and none of those below.
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    #: Programming languages, by any name that `search.retrieval.code_languages` knows.
+    #: Programming languages, by any name that `search.retrieval.code.languages` knows.
     languages: tuple[str, ...] = ()
     response_mode: ResponseMode = ResponseMode.TEXT
     #: Of what `search.context.text_format.pack_text` writes of the pack.

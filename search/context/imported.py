@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from search.access.scope import Scope
+from search.context.chunk_queries import Place, imported_documents, standing_chunks
 from search.context.imports import IMPORT_LANGUAGES, SOURCE_ROOT, Import, imports_of
-from search.context.standing import Place, imported_documents, standing_chunks
 from search.models import Chunk
 from search.retrieval.expansion import Follow
-from search.scope import Scope
 
 #: Imports are read from so many first chunks of a file, and from the hit itself.
 HEAD_CHUNKS: Final = 6

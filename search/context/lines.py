@@ -4,8 +4,8 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from typing import BinaryIO, Final
 
-from search.blobs import open_blob
-from search.lines import read_lines
+from search.corpus.blobs import open_blob
+from search.documents.line_window import read_lines
 
 #: A longer line is not shown whole: what was found of it is, as passages.
 MAX_LINE_CHARS: Final = 4_000

@@ -5,12 +5,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from search.context.standing import standing_chunks
+from search.access.scope import Scope
+from search.context.chunk_queries import standing_chunks
 from search.context.text_format import OVERVIEW_TITLE, SEPARATOR, outline_text
 from search.context.types import OutlinedFile, Overview, Symbol
 from search.models import Chunk
 from search.retrieval.citation import citation_from_span
-from search.scope import Scope
 
 #: Of a file; where it has more, what was found and the outermost stand for the others.
 MAX_SYMBOLS: Final = 12

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, NoReturn
 
-from search.retrieval.channels import build_channels, distinct_terms
 from search.retrieval.errors import InvalidQuery, shown
 from search.retrieval.expansion import NEIGHBOUR_STEPS
+from search.retrieval.query.channels import build_channels, distinct_terms
 from search.retrieval.types import SearchQuery
 
 MAX_BUDGET: Final = 1_000_000

@@ -6,7 +6,7 @@ from typing import Literal
 from search.context.request import BudgetUnit, ResponseMode
 from search.retrieval.citation import Citation
 from search.retrieval.expansion import Reached, ReachedBy
-from search.retrieval.filters import TrustLevel
+from search.retrieval.query.filters import TrustLevel
 from search.retrieval.types import Mode, RerankOutcome
 
 #: `estimate`: tokens where the default model's tokenizer is not installed, on the high side.

@@ -4,9 +4,9 @@ import uuid
 from collections.abc import Sequence, Set
 from typing import Any
 
+from search.corpus.bulk_insert import insert_rows
+from search.corpus.content_ids import chunk_ids, embed_hash
 from search.corpus.drafts import ChunkDraft, DocumentDraft
-from search.identifiers import chunk_ids, embed_hash
-from search.insertion import insert_rows
 from search.models import Chunk, ChunkVector, Document, EmbeddingSpace
 from search.vectors.lifecycle import not_ended
 

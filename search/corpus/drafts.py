@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from kebab.people.models import Workspace
-from search.identifiers import document_id
+from search.corpus.content_ids import document_id
 from search.models import Source, SourceVersion
 
 

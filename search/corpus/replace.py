@@ -11,7 +11,7 @@ from typing import Any, Literal
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from search.changelog import append_changes
+from search.corpus.changelog import append_changes
 from search.corpus.chunk_rows import replace_chunks
 from search.corpus.drafts import DocumentDraft, Place
 from search.models import Document

@@ -13,14 +13,14 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from kebab.outgoing.addresses import names_its_address
-from kebab.outgoing.endpoint import JsonEndpoint
-from kebab.outgoing.errors import AddressRefused, OutOfTime, RequestFailed, StatusRefused
-from kebab.threads import ContextThreads
-from search.breaker import Breaker
-from search.embedders.answers import BadAnswer, WrongDimension, vectors_of
+from kebab.http_client.addresses import names_its_address
+from kebab.http_client.endpoint import JsonEndpoint
+from kebab.http_client.errors import AddressRefused, OutOfTime, RequestFailed, StatusRefused
+from kebab.runtime.context_executor import ContextThreads
 from search.embedders.base import SpaceIdentity
+from search.embedders.response_parser import BadAnswer, WrongDimension, vectors_of
 from search.embedders.spec import USUAL_MAX_TOKENS, EmbedderSpec
+from search.endpoints.circuit_breaker import Breaker
 from search.retrieval.errors import EmbedderUnavailable
 
 logger = logging.getLogger(__name__)

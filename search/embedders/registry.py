@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from search.embedders import spec as forms
-from search.embedders.absent import AbsentEmbedder
 from search.embedders.base import Embedder
-from search.embedders.hashing import HashEmbedder
+from search.embedders.hash_embedder import HashEmbedder
+from search.embedders.null_embedder import AbsentEmbedder
 from search.embedders.spec import EmbedderSpec, parse_spec
 from search.retrieval.errors import EmbedderUnavailable
 
@@ -49,7 +49,7 @@ def make_embedder(
 
 def _make_minilm(wanted: EmbedderSpec, given: Surroundings) -> Embedder:
     # onnxruntime takes some 30 MB: a process without the default model does without it.
-    from search.embedders.minilm import MiniLmEmbedder
+    from search.embedders.minilm.embedder import MiniLmEmbedder
 
     return MiniLmEmbedder(given.models_dir, threads=given.threads)
 
@@ -63,7 +63,7 @@ def _make_absent(wanted: EmbedderSpec, given: Surroundings) -> Embedder:
 
 
 def _make_fast(wanted: EmbedderSpec, given: Surroundings) -> Embedder:
-    from search.embedders.fast import FastEmbedder
+    from search.embedders.fastembed_model import FastEmbedder
 
     return FastEmbedder(wanted, cache_dir=given.models_dir / "fastembed", threads=given.threads)
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
-from search.embedders.known import Traits, traits_of
-from search.embedders.weights import MODEL
+from search.embedders.minilm.weights import MODEL
+from search.embedders.model_catalogue import Traits, traits_of
 
 DEFAULT: Final = "default"
 NONE: Final = "none"

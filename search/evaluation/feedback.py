@@ -9,18 +9,18 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from kebab.api.errors import NotFound
-from kebab.people.access import Access
+from kebab.http.api.errors import NotFound
+from kebab.people.access.caller import Access
+from search.access.querysets import documents_of, sources_of
+from search.access.restrictions import hidden_from
+from search.corpus.content_ids import place_key, query_key
 from search.evaluation.judged import MAX_TOPICS, JudgedTopic, Qrel
 from search.evaluation.topic_sets import Kept, keep_topics, visible_topics, with_judgements
-from search.identifiers import place_key, query_key
 from search.models import Feedback, Topic, TopicOrigin
 from search.models.evaluation import MAX_TOPIC_CHARS
-from search.readers import hidden_from
 from search.retrieval.citation import parse_uri
 from search.retrieval.errors import InvalidQuery
-from search.retrieval.storable import is_storable
-from search.rights import documents_of, sources_of
+from search.retrieval.text.cleaning import is_storable
 
 #: The set that topics from feedback are of.
 FEEDBACK_SET = "feedback"

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from search.retrieval.errors import InvalidFilter, shown
-from search.retrieval.filters import SearchFilters
+from search.retrieval.query.filters import SearchFilters
 
 _NAMES = tuple(each.name for each in fields(SearchFilters))
 _ONE_VALUE = ("trust_min", "ingested_after")

@@ -9,19 +9,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from kebab.people.access import Access, operator_access
+from kebab.people.access.caller import Access, operator_access
 from kebab.people.models import Workspace
-from kebab.people.preferences import preference, ranking_preferences
 from kebab.people.reader import OPERATOR, Reader
-from kebab.tenancy.acting import acting_in
-from search import node
-from search.engine import scope_from, search, search_in
+from kebab.people.workspace_settings.registry import preference, ranking_preferences
+from kebab.tenancy.current_workspace import acting_in
+from search.engine.search import scope_from, search, search_in
 from search.errors import GateOutOfTime
 from search.evaluation.comparison import MeasureComparison, compare
 from search.evaluation.judged import JudgedTopic
 from search.evaluation.runs import carry_out, end_run, open_run, values_of
 from search.evaluation.settings import RunSettings
 from search.evaluation.topic_sets import judged_topics
+from search.mirror import local_mirrors
 from search.models import EmbeddingSpace, Run, RunState
 from search.models.evaluation import GOLDEN
 from search.retrieval.types import SearchQuery, SearchResult
@@ -40,7 +40,7 @@ _MIRROR_LIMIT_S = 600.0
 #: As whom the runs are kept: nobody who signs in, so that who reads everything alone sees them.
 ACTOR = "quality gate"
 
-#: As `search.engine.search` is called.
+#: As `search.engine.search.search` is called.
 Ask = Callable[..., SearchResult]
 #: Called after each step of something that takes long; may raise to end it.
 Advance = Callable[[], None]
@@ -184,7 +184,7 @@ def _run_settings(workspace: Workspace, *, rerank: bool = False) -> RunSettings:
 def _await_mirror(workspace: Workspace) -> None:
     """Have this node, which may have no mirror of it yet, find all of the workspace by its words."""
     head_seq = Workspace.objects.values_list("head_seq", flat=True).get(pk=workspace.pk)
-    node.wait_for_seq(workspace.pk, head_seq, limit_s=_MIRROR_LIMIT_S)
+    local_mirrors.wait_for_seq(workspace.pk, head_seq, limit_s=_MIRROR_LIMIT_S)
 
 
 def _asked(workspace: Workspace, topics: Sequence[JudgedTopic], state: State, advance: Advance) -> Run:

@@ -3,15 +3,15 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from kebab.api.errors import FieldError
-from kebab.people.access import Access
+from kebab.http.api.errors import FieldError
+from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
-from kebab.people.preferences import ranking_preferences
-from kebab.people.setting_guards import SettingsChange
+from kebab.people.workspace_settings.hooks import SettingsChange
+from kebab.people.workspace_settings.registry import ranking_preferences
+from search.access.restrictions import hidden_from
 from search.errors import GateOutOfTime, GoldenQueriesWorse
 from search.evaluation.gate import Advance, Verdict, golden_topics, judge, settings_state, space_state
 from search.models import EmbeddingSpace
-from search.readers import hidden_from
 from search.rerank import configured_reranker
 
 #: `none` switches the vector leg off at once; another embedder changes nothing before its space is live.

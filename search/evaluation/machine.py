@@ -10,7 +10,12 @@ import psutil
 from django.conf import settings
 
 import kebab
-from kebab.health.versions import pgvector_version, postgres_version, show_version, sqlite_version
+from kebab.observability.health.versions import (
+    pgvector_version,
+    postgres_version,
+    show_version,
+    sqlite_version,
+)
 
 _MB = 1_000_000
 

@@ -11,7 +11,7 @@ from django.conf import settings
 
 import kebab
 from kebab.people.models import Workspace
-from kebab.people.preferences import preferences
+from kebab.people.workspace_settings.registry import preferences
 from search.evaluation.beir import JudgedSet
 from search.evaluation.judged import JudgedTopic
 from search.evaluation.machine import machine

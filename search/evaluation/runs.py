@@ -13,11 +13,13 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce, Now
 
-from kebab.api.errors import Conflict, NotFound
+from kebab.http.api.errors import Conflict, NotFound
 from kebab.people import audit
-from kebab.people.access import Access
+from kebab.people.access.caller import Access
 from kebab.people.reader import Reader
-from search.engine import search
+from search.access.querysets import sources_of
+from search.access.restrictions import hidden_from
+from search.engine.search import search
 from search.evaluation.comparison import Comparison, compare
 from search.evaluation.filters import filters_of
 from search.evaluation.formats.trec import write_run
@@ -25,14 +27,12 @@ from search.evaluation.judged import DocumentName, JudgedTopic, Qrel, TopicColle
 from search.evaluation.metrics import DEFAULT_MEASURES, check_measures
 from search.evaluation.record import topics_record
 from search.evaluation.results import RunResult, TopicResult, ranked_names
-from search.evaluation.running import Asker, Asking
+from search.evaluation.run_topics import Asker, Asking
 from search.evaluation.settings import RunSettings
 from search.models import Run, RunState, RunTopic
 from search.models.evaluation import MAX_RUN_NAME_CHARS
-from search.readers import hidden_from
 from search.retrieval.errors import InvalidComparison, InvalidJudgedSet, SearchError
-from search.retrieval.storable import storable
-from search.rights import sources_of
+from search.retrieval.text.cleaning import storable
 
 _BATCH = 500
 _OPEN = (RunState.QUEUED, RunState.RUNNING)

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kebab.people.models import Workspace
-from kebab.people.preferences import clean_preferences, ranking_preferences
-from kebab.people.setting_guards import proposed_workspace
+from kebab.people.workspace_settings.hooks import proposed_workspace
+from kebab.people.workspace_settings.registry import clean_preferences, ranking_preferences
 from search.evaluation.filters import filters_of
 from search.evaluation.judged import JudgedTopic
 from search.retrieval.errors import InvalidQuery, InvalidRunSetting, shown

@@ -13,17 +13,17 @@ from dataclasses import dataclass, replace
 from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from kebab.api.errors import Conflict, NotFound
+from kebab.http.api.errors import Conflict, NotFound
 from kebab.people import audit
-from kebab.people.access import Access
+from kebab.people.access.caller import Access
+from search.access.querysets import documents_of, sources_of
+from search.access.restrictions import hidden_from
+from search.corpus.content_ids import place_key, query_key
 from search.errors import UnknownSource
 from search.evaluation.judged import MAX_TOPICS, JudgedTopic, Qrel, TopicCollection, check_set_name
-from search.identifiers import place_key, query_key
 from search.models import Document, Judgement, Topic, TopicOrigin
 from search.models.evaluation import GOLDEN
-from search.readers import hidden_from
 from search.retrieval.errors import InvalidJudgedSet, shown
-from search.rights import documents_of, sources_of
 
 _BATCH = 1_000
 

@@ -5,8 +5,8 @@ from typing import Final
 
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
-from search.embedders.tokenizer import TokenCounter
-from search.engine import search
+from search.embedders.minilm.tokenizer import TokenCounter
+from search.engine.search import search
 from search.libraries.formats import SEPARATOR, rules_text, snippet_text
 from search.libraries.library import ChosenLibrary
 from search.libraries.snippets import FoundSnippets, LibrarySnippet, filters_of, found_snippets

@@ -9,14 +9,14 @@ from django.db.models import Case, F, FloatField, Q, QuerySet, Value, When
 
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
-from search.engine import search
+from search.access.querysets import sources_of
+from search.engine.search import search
 from search.libraries.library import Version, versions_of
+from search.libraries.prefix_match import plain_terms
 from search.libraries.snippets import has_every_term
-from search.libraries.typed import plain_terms
 from search.models import Source
-from search.retrieval.filters import SearchFilters
+from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import Mode, SearchQuery
-from search.rights import sources_of
 
 DEFAULT_LIMIT: Final = 10
 MAX_LIMIT: Final = 50

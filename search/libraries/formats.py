@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from search.libraries.find import FoundLibrary
 from search.libraries.snippets import LibrarySnippet
-from search.retrieval.filters import ChunkKind
+from search.retrieval.query.filters import ChunkKind
 
 NO_LIBRARIES = "No libraries found matching your search."
 DEFAULT_BRANCH = "default branch"

@@ -6,13 +6,13 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef
 
-from kebab.api.errors import NotFound
+from kebab.http.api.errors import NotFound
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
+from search.access.querysets import sources_of
 from search.libraries.ids import Reference, read_references
-from search.libraries.tags import newest_first
+from search.libraries.version_tags import newest_first
 from search.models import Document, Source, SourceVersion
-from search.rights import sources_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

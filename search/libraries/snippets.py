@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
-from search.engine import search
-from search.libraries.begun import begun_word
+from search.engine.search import search
+from search.libraries.last_word import begun_word
 from search.libraries.library import ChosenLibrary
-from search.libraries.typed import plain_terms, typed_expression
+from search.libraries.prefix_match import plain_terms, typed_expression
 from search.models import Chunk
 from search.retrieval.citation import Citation
 from search.retrieval.errors import InvalidQuery
-from search.retrieval.filters import ChunkKind, SearchFilters
+from search.retrieval.query.filters import ChunkKind, SearchFilters
 from search.retrieval.types import Mode, SearchHit, SearchQuery, SearchResult
 
 DEFAULT_LIMIT = 20

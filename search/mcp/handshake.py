@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from kebab.lengths import stated_bytes
+from kebab.http.content_length import stated_bytes
 
 SESSION_HEADER: Final = "Mcp-Session-Id"
 _VERSION_HEADER: Final = "MCP-Protocol-Version"

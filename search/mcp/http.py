@@ -13,20 +13,20 @@ from django.http import HttpRequest, HttpResponse
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from rest_framework.exceptions import NotAuthenticated
 
-from kebab.api.authentication import TokenAuthentication
-from kebab.api.errors import Forbidden, Problem
-from kebab.api.problems import logged_problem, respond
-from kebab.headers import response_headers
-from kebab.limits.client import client_network
-from kebab.limits.rules import count_request
-from kebab.metrics.requests import count_answer
-from kebab.people.access import Access, Caller, token_access
-from kebab.tenancy.acting import acting_nowhere
-from search.mcp.giving_up import given_up, name_of_call
+from kebab.http.api.authentication import TokenAuthentication
+from kebab.http.api.errors import Forbidden, Problem
+from kebab.http.api.problems import logged_problem, respond
+from kebab.http.rate_limits.client_address import client_network
+from kebab.http.rate_limits.rules import count_request
+from kebab.http.security_headers import response_headers
+from kebab.observability.metrics.requests import count_answer
+from kebab.people.access.caller import Access, Caller, token_access
+from kebab.tenancy.current_workspace import acting_nowhere
+from search.mcp.cancellation import given_up, name_of_call
+from search.mcp.fair_threads import Lane, Lanes
 from search.mcp.handshake import Message, Receive, given_up_by, new_session, session_of
 from search.mcp.server import Context, mcp_server
 from search.mcp.threads import in_thread
-from search.mcp.turns import Lane, Lanes
 
 #: What counts of requests call the address.
 ROUTE: Final = "mcp"

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from kebab.api.errors import InvalidRequest
-from kebab.people.access import Access
-from kebab.tenancy.acting import acting_in
-from search.mcp.documents import (
+from kebab.http.api.errors import InvalidRequest
+from kebab.people.access.caller import Access
+from kebab.tenancy.current_workspace import acting_in
+from search.mcp.tools.documents import (
     MOST_LINES,
     MOST_PASSAGES,
     LineRange,
@@ -17,7 +17,7 @@ from search.mcp.documents import (
     passages_at,
     passages_of,
 )
-from search.mcp.tools import READ
+from search.mcp.tools.registry import READ
 from search.models import Document
 from search.retrieval.citation import Citation
 

@@ -27,21 +27,21 @@ from mcp_types import (
 )
 
 from kebab import __version__
-from kebab.admission.refusals import counted_problem
-from kebab.admission.turns import Refused
-from kebab.api.errors import Problem
-from kebab.api.problems import logged_problem
-from kebab.people.access import Access
-from search.mcp import tools
-from search.mcp.arguments import input_schema
-from search.mcp.calls import Call
-from search.mcp.documents import SCHEME
-from search.mcp.giving_up import unless_given_up
+from kebab.http.admission.fair_queue import Refused
+from kebab.http.admission.refusals import counted_problem
+from kebab.http.api.errors import Problem
+from kebab.http.api.problems import logged_problem
+from kebab.people.access.caller import Access
+from search.mcp.call_context import Call
+from search.mcp.cancellation import unless_given_up
+from search.mcp.fair_threads import Lane
 from search.mcp.resources import ListedDocument, list_resources, read_resource
 from search.mcp.threads import answer_in_thread
-from search.mcp.turns import Lane
+from search.mcp.tools import registry
+from search.mcp.tools.arguments import input_schema
+from search.mcp.tools.documents import SCHEME
 from search.retrieval.errors import shown
-from search.retrieval.storable import storable
+from search.retrieval.text.cleaning import storable
 
 INSTRUCTIONS: Final = (
     "Kebab searches a team's shared knowledge. Each passage has a citation, like guides/install.md#L7-L12:"
@@ -99,19 +99,19 @@ class _Answers:
 
     async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
         """Call a tool. What can't be done is told in the result, where the model reads it."""
-        tool = tools.TOOLS.get(params.name)
+        tool = registry.TOOLS.get(params.name)
         if tool is None:
-            known = ", ".join(tools.TOOLS)
+            known = ", ".join(registry.TOOLS)
             raise MCPError(INVALID_PARAMS, f"There is no tool {shown(params.name)}; there are: {known}.")
         given = params.arguments or {}
 
-        def work(call: Call) -> tools.ToolAnswer:
-            return tools.answer_call(tool, given, call)
+        def work(call: Call) -> registry.ToolAnswer:
+            return registry.answer_call(tool, given, call)
 
         try:
             answer = await self._run(context, work, is_long=tool.is_long)
         except Refused as reason:
-            answer = tools.ToolAnswer(text=tools.told(counted_problem(reason)), is_error=True)
+            answer = registry.ToolAnswer(text=registry.told(counted_problem(reason)), is_error=True)
         return CallToolResult(
             content=[TextContent(text=answer.text)], is_error=answer.is_error, _meta=_UNTRUSTED
         )
@@ -164,14 +164,14 @@ def _refusal(error: Exception) -> MCPError:
 
 
 def _error(problem: Problem) -> MCPError:
-    return MCPError(INTERNAL_ERROR if problem.status >= 500 else INVALID_PARAMS, tools.told(problem))
+    return MCPError(INTERNAL_ERROR if problem.status >= 500 else INVALID_PARAMS, registry.told(problem))
 
 
 def _schema_of(name: str) -> dict[str, Any] | None:
     return next((tool.input_schema for tool in _LISTED if tool.name == name), None)
 
 
-def _listed(tool: tools.Tool) -> Tool:
+def _listed(tool: registry.Tool) -> Tool:
     return Tool(
         name=tool.name,
         title=tool.title,
@@ -197,7 +197,7 @@ def _resource(document: ListedDocument) -> Resource:
     )
 
 
-_LISTED: Final = tuple(map(_listed, tools.TOOLS.values()))
+_LISTED: Final = tuple(map(_listed, registry.TOOLS.values()))
 _TEMPLATES: Final = (
     ResourceTemplate(
         name="document",

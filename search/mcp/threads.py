@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.db import connection
 
-from kebab.people.access import Access
-from search.mcp.calls import Call, CallStopped
-from search.mcp.turns import Lane
+from kebab.people.access.caller import Access
+from search.mcp.call_context import Call, CallStopped
+from search.mcp.fair_threads import Lane
 
 # Longer than this a client that has gone may not hold up the thread that tells it how far its call is.
 _TELLING_LIMIT_S = 5.0

@@ -2,7 +2,7 @@
 
 from django.db import migrations, models
 
-from kebab.tenancy.expanding import AddIndexBeside
+from kebab.tenancy.migration_operations import AddIndexBeside
 
 
 class Migration(migrations.Migration):

@@ -12,10 +12,10 @@ import apsw
 
 from search.analysis import STEMMED, Analysis, register_tokenizer
 from search.mirror import schema
-from search.mirror.bm25 import register_bm25
 from search.mirror.errors import MirrorAbsent, MirrorBusy, MirrorDamaged, MirrorOutdated
 from search.mirror.files import MirrorFiles
 from search.mirror.postings import RecentCollections
+from search.mirror.query.bm25 import register_bm25
 
 # How many idle readers a process keeps open, over all workspaces.
 _IDLE_READERS = 64

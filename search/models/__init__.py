@@ -2,11 +2,11 @@
 
 from search.models import lookups  # noqa: F401  registers them
 from search.models.answer import AnswerDocument, KeptAnswer
-from search.models.asked import AskedQuery, Door
 from search.models.change import Change
 from search.models.chunk import Chunk
 from search.models.document import Document, MediaKind, Trust
 from search.models.evaluation import Feedback, Judgement, Run, RunState, RunTopic, Topic, TopicOrigin
+from search.models.query_log import AskedQuery, Door
 from search.models.source import (
     Source,
     SourceKind,

@@ -55,7 +55,7 @@ class Source(models.Model):
     key = models.CharField(max_length=63, validators=[SLUG])
     kind = models.CharField(max_length=10, choices=SourceKind.choices)
     config = models.JSONField(default=dict, blank=True)
-    # What it is read with, encrypted by kebab.sealing; never part of `config`, which everybody sees.
+    # What it is read with, encrypted by kebab.encryption; never part of `config`, which everybody sees.
     sealed_credentials = models.TextField(blank=True, default="", db_default="", editable=False)
     title = models.CharField(max_length=MAX_TITLE_CHARS, blank=True)
     description = models.TextField(blank=True)

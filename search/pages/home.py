@@ -11,14 +11,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.text import slugify
 
-from kebab.api.errors import Problem
-from kebab.api.pagination import KeysetPage
+from kebab.http.api.errors import Problem
+from kebab.http.api.pagination import KeysetPage
 from kebab.pages.page import Page, told
-from kebab.people.access import Access, Caller, caller_of, member_access, readable_memberships
+from kebab.people.access.caller import Access, Caller, caller_of, member_access, readable_memberships
 from kebab.people.pages.form_page import tell
 from kebab.people.workspaces import MAX_NAME_CHARS, create_workspace
-from kebab.tenancy.acting import acting_everywhere, acting_in
-from search.rights import documents_of, sources_of
+from kebab.tenancy.current_workspace import acting_everywhere, acting_in
+from search.access.querysets import documents_of, sources_of
 
 #: How many workspaces are shown at once: each is counted by itself.
 CARDS = 24

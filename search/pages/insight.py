@@ -7,13 +7,13 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 
-from kebab.api.errors import InvalidRequest
+from kebab.http.api.errors import InvalidRequest
 from kebab.pages.page import WorkspacePage
 from kebab.pages.plots import Axes, Plot, Point, bar_plot, line_plot
 from kebab.people.models import Workspace
-from search.insight.figures import DEFAULT_DAYS, Analytics, AskedText, analytics
-from search.insight.keeping import REVIEW
-from search.insight.standing import mirror_standing, space_standings
+from search.index_status import mirror_standing, space_standings
+from search.query_log.statistics import DEFAULT_DAYS, Analytics, AskedText, analytics
+from search.query_log.storage import REVIEW
 
 _DAYS = (7, 30, 90)
 

@@ -4,13 +4,13 @@ from django.templatetags.static import static
 from django.urls import path
 from django.views.generic import RedirectView
 
-import kebab.api.urls  # noqa: F401  # registers the converter of document ids
-from search.pages.ask_urls import urlpatterns as asking
-from search.pages.further import MoreHits, Vote
+import kebab.http.api.urls  # noqa: F401  # registers the converter of document ids
+from search.pages.ask.urls import urlpatterns as asking
+from search.pages.document.views import DocumentChunksPage, DocumentPage, DocumentPicture, DocumentSheet
 from search.pages.home import HomePage, WorkspacesPage
 from search.pages.insight import InsightPage
-from search.pages.searching import CountedFilters, SearchPage
-from search.pages.views import DocumentChunksPage, DocumentPage, DocumentPicture, DocumentSheet
+from search.pages.search.more import MoreHits, Vote
+from search.pages.search.views import CountedFilters, SearchPage
 
 urlpatterns = [
     # What browsers ask for by themselves on pages that name no icon, like the admin's.

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core import checks
 
-from kebab.health.checks import CheckResult, CheckStatus
+from kebab.observability.health.checks import CheckResult, CheckStatus
 from search.rerank.configured import make_scorer
 from search.rerank.options import NONE, RerankOptions, problems
 from search.retrieval.errors import RerankerUnavailable

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from django.conf import settings
 
-from kebab.threads import ContextThreads
-from search.breaker import Breaker
+from kebab.runtime.context_executor import ContextThreads
+from search.endpoints.circuit_breaker import Breaker
 from search.rerank.guarded import GuardedReranker
 from search.rerank.local import LocalScorer
 from search.rerank.options import LOCAL, NONE, RerankOptions, problems
 from search.rerank.scorer import Scorer
 from search.retrieval.errors import RerankerUnavailable
-from search.retrieval.rerank import Reranker
+from search.retrieval.fusion.rerank import Reranker
 
 
 @cache

@@ -3,11 +3,11 @@
 import time
 from collections.abc import Callable, Sequence
 
-from kebab.outgoing.endpoint import JsonEndpoint
-from kebab.outgoing.errors import AddressRefused, OutOfTime, RequestFailed, StatusRefused
+from kebab.http_client.endpoint import JsonEndpoint
+from kebab.http_client.errors import AddressRefused, OutOfTime, RequestFailed, StatusRefused
 from search.rerank.options import RerankOptions
+from search.rerank.payloads import SHAPES, Shape
 from search.rerank.scorer import out_of_time
-from search.rerank.shapes import SHAPES, Shape
 from search.retrieval.errors import RerankerUnavailable
 
 # Refused for what was asked, not for who asks or how often: the next question may be answered.

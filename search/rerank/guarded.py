@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from concurrent.futures import Executor
 
-from kebab import tracing
-from search.breaker import Breaker
+from kebab.observability import tracing
+from search.endpoints.circuit_breaker import Breaker
 from search.rerank.scorer import Scorer, out_of_time
-from search.retrieval.rerank import checked_scores
+from search.retrieval.fusion.rerank import checked_scores
 
 #: Characters of a query, and of a passage, that are read; a cross-encoder reads some 2,000 of both together.
 MAX_QUERY_CHARS = 1_000

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from search.endpoint_options import Problem, literal_hosts, wrong_endpoint
-from search.rerank.shapes import SHAPES
+from search.endpoints.options import Problem, literal_hosts, wrong_endpoint
+from search.rerank.payloads import SHAPES
 
 NONE: Final = "none"
 LOCAL: Final = "local"

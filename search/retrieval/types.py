@@ -7,12 +7,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal, NamedTuple, NoReturn, Protocol, runtime_checkable
 
-from search.retrieval.channels import QueryChannels
 from search.retrieval.citation import Citation
 from search.retrieval.errors import InvalidQuery, shown
-from search.retrieval.filters import SearchFilters, TrustLevel
-from search.retrieval.snippet import Highlight
-from search.retrieval.storable import storable
+from search.retrieval.query.channels import QueryChannels
+from search.retrieval.query.filters import SearchFilters, TrustLevel
+from search.retrieval.text.cleaning import storable
+from search.retrieval.text.snippet import Highlight
 
 DEFAULT_K = 10
 MAX_K = 1_000

@@ -7,12 +7,12 @@ from datetime import datetime
 
 from django.db import connection, models, transaction
 
-from kebab.health.asking import ask
-from kebab.health.checks import CheckResult, failed, repaired, warning, well
+from kebab.observability.health.checks import CheckResult, failed, repaired, warning, well
+from kebab.observability.health.slow_query import ask
 from kebab.people.models import Workspace
-from kebab.tenancy.acting import acting_in
+from kebab.tenancy.current_workspace import acting_in
+from search.embedders.configured import wanted_name
 from search.embedders.spec import NONE
-from search.embedding import wanted_name
 from search.models import EmbeddingSpace, SpaceState
 
 # One pass over the chunks of all workspaces, and one over their vectors. Right is a vector that searches may

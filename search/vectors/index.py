@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import connection
 from psycopg import Connection
 
-from kebab.tenancy.owner import NotTheOwner, owner_connection
+from kebab.tenancy.owner_connection import NotTheOwner, owner_connection
 from kebab.tenancy.partitions.layout import LEAVES, table_of
 from search.models import ChunkVector, EmbeddingSpace
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from django.conf import settings
 from psycopg import sql
 
-from kebab.health.asking import ask
-from kebab.health.checks import CheckResult, failed, repaired, warning, well
-from kebab.tenancy.owner import owner_connection
+from kebab.observability.health.checks import CheckResult, failed, repaired, warning, well
+from kebab.observability.health.slow_query import ask
+from kebab.tenancy.owner_connection import owner_connection
 from search.models import EmbeddingSpace, SpaceState
 from search.vectors.index import ensure_index
 

@@ -9,17 +9,17 @@ from functools import cached_property, lru_cache
 import numpy as np
 from django.db import OperationalError
 
+from search.access.scope import Scope
 from search.embedders.base import Embedder
-from search.language import knows_language
+from search.embedders.query_language import knows_language
 from search.metrics import stage
 from search.retrieval.errors import EmbedderUnavailable, LegTimeout
-from search.retrieval.match import parse_query
-from search.retrieval.score import vector_score
+from search.retrieval.fusion.score_scales import vector_score
+from search.retrieval.query.match import parse_query
 from search.retrieval.types import Candidate
-from search.scope import Scope
 from search.vectors.nearest import QueryPoint, nearest_chunks
-from search.vectors.placed import MOST_PLACED, vectors_of
 from search.vectors.spaces import REMEDY, LiveSpace, mismatch
+from search.vectors.vector_rows import MOST_PLACED, vectors_of
 
 logger = logging.getLogger(__name__)
 

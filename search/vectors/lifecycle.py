@@ -19,7 +19,7 @@ from kebab.people.models import Workspace
 from search.embedders.base import SpaceIdentity
 from search.errors import SpaceConflict
 from search.models import EmbeddingSpace, SpaceState
-from search.vectors.fill import count_without_vector
+from search.vectors.backfill import count_without_vector
 from search.vectors.spaces import identity_fields, is_made_by
 
 logger = logging.getLogger(__name__)

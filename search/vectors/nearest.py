@@ -1,7 +1,7 @@
 """The chunks nearest to a query vector, in a workspace's live space, under filters.
 
 PostgreSQL compares few vectors with the query. Of more, this process finds those that may be among the
-nearest (`search.vectors.codes`) and PostgreSQL compares these: the answer is the same. From
+nearest (`search.vectors.quantised`) and PostgreSQL compares these: the answer is the same. From
 `KEBAB_EXACT_SCAN_LIMIT` on a space has an HNSW index (`search.vectors.index`), which misses some; its scan
 iterates until enough rows pass the filters. Where a way stops short of `limit`, all vectors are compared, so
 that a filter never makes the list shorter while matches exist.
@@ -20,14 +20,14 @@ from django.db.models import BigIntegerField, F, FloatField, QuerySet, UUIDField
 from django.db.models.functions import Cast
 from pgvector.django import CosineDistance, HalfVectorField
 
-from kebab.statements import Slot, Statement, compiled
+from kebab.database.compiled_queries import Slot, Statement, compiled
+from search.access.scope import Scope, chunks_in, slots
 from search.metrics import VECTOR_LEGS
 from search.models import ChunkVector, SourceVersion
-from search.scope import Scope, chunks_in, slots
-from search.vectors.codes import Chosen
-from search.vectors.placed import Place
-from search.vectors.scanning import codes_of_spaces
+from search.vectors.quantised import Chosen
+from search.vectors.quantised_index import codes_of_spaces
 from search.vectors.spaces import LiveSpace
+from search.vectors.vector_rows import Place
 
 # One and a half times the limit, at least this. For the best 100 of 176,009 chunks recall was 0.929 with 100,
 # 0.951 with 150, 0.960 with 200, 0.988 with 400, at 2.9, 3.7, 4.7 and 8.1 ms (p50, other work beside).
@@ -74,7 +74,7 @@ class Near(NamedTuple):
 
     chunk_id: str
     similarity: float
-    #: Where it lies, for `search.vectors.placed.vectors_of`; None if not asked for.
+    #: Where it lies, for `search.vectors.vector_rows.vectors_of`; None if not asked for.
     place: bytes | None
 
 

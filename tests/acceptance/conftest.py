@@ -21,7 +21,7 @@ import sys
 from kebab.people.operator import operating_caller
 from kebab.people.tokens import mint_token
 from kebab.people.workspaces import create_workspace
-from kebab.tenancy.acting import acting_everywhere
+from kebab.tenancy.current_workspace import acting_everywhere
 with acting_everywhere():
     for slug in {slugs}:
         workspace = create_workspace(operating_caller(), slug)

@@ -6,8 +6,8 @@ import sys
 import pytest
 import redis
 
-from kebab.stack import addresses, secrets
-from kebab.stack.addresses import redis_client_url
+from kebab.stack.servers import addresses, secrets
+from kebab.stack.servers.addresses import redis_client_url
 from tests.support.stack import MANAGE, Stack, eventually, temporary_directory
 
 pytestmark = pytest.mark.slow

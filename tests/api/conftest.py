@@ -4,7 +4,7 @@ import pytest
 import redis
 from django.conf import settings as django_settings
 
-from kebab.stack.addresses import redis_client_url
+from kebab.stack.servers.addresses import redis_client_url
 from tests.support.actors import token_client
 from tests.support.api import address
 from tests.support.schemas import check_every_response

@@ -3,7 +3,7 @@
 import pytest
 from django.db import connection
 
-from kebab.tenancy.acting import acting_everywhere
+from kebab.tenancy.current_workspace import acting_everywhere
 from tests.api.mcp.serving import served
 from tests.pages.every_page.ground import prepared_ground
 

@@ -14,8 +14,8 @@ from ingest.models import Job
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Membership, Role, User
 from kebab.people.operator import the_operator
-from kebab.tenancy.acting import acting_everywhere
-from search import node
+from kebab.tenancy.current_workspace import acting_everywhere
+from search.mirror import local_mirrors
 from tests.api.mcp.serving import served
 from tests.pages.every_page.visiting import overflow
 from tests.pages.search.shelf import index, shelve
@@ -74,7 +74,7 @@ def quay(django_db_setup, django_db_blocker, tmp_path_factory):
         try:
             yield Quay(cookie=session_cookie(owner, url), url=url, doc_id=document.doc_id.hex)
         finally:
-            node.reader_pool().close()
+            local_mirrors.reader_pool().close()
             for workspace in spaces:
                 delete_workspace(the_operator(workspace))
             owner.delete()

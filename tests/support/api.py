@@ -10,18 +10,18 @@ from typing import Any
 from django.db import connection, transaction
 from django.test import override_settings
 
-from ingest.jobs.run import run_job
+from ingest.jobs.queue.run import run_job
 from ingest.models import Job, Unreadable
 from ingest.parsers.errors import Quarantined
 from ingest.parsers.registry import parser_version_for
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Workspace
 from kebab.people.operator import the_operator
-from search import node
-from search.embedding import configured_embedder, embedded_text
-from search.identifiers import content_hash
+from search.corpus.content_ids import content_hash
+from search.embedders.configured import configured_embedder, embedded_text
+from search.mirror import local_mirrors
 from search.models import SourceVersion
-from search.vectors.fill import chunks_without_vector, store_vectors
+from search.vectors.backfill import chunks_without_vector, store_vectors
 from search.vectors.spaces import ensure_live_space
 from tests.support.actors import make_workspace
 from tests.support.database import count_corpus
@@ -85,7 +85,7 @@ def committed(blocker: Any, mirrors: Path, write: Callable[[Workspace], object])
         write(workspace)
         embed(workspace)
         workspace.refresh_from_db()
-        node.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=20)
+        local_mirrors.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=20)
         count_corpus()
     yield workspace
     with blocker.unblock():

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from django.db import connection
 
-from kebab.tenancy.acting import acting_everywhere
+from kebab.tenancy.current_workspace import acting_everywhere
 
 Result = TypeVar("Result")
 

@@ -7,7 +7,7 @@ from typing import Any
 from ingest.chunking.types import ChunkDraft
 from kebab.people.models import Group, Workspace
 from search.corpus import DocumentDraft, Place, Written, ensure_source, ensure_version, replace_document
-from search.identifiers import content_hash
+from search.corpus.content_ids import content_hash
 from search.models import Source, SourceReader
 
 _numbers = count(1)

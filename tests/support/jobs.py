@@ -11,12 +11,12 @@ from typing import Any
 from django.core.files.storage import default_storage
 from django.db.models.functions import Now
 
-from ingest.jobs.report import ingest_report
-from ingest.jobs.request import request_document, request_embedding, request_sync
-from ingest.jobs.run import run_job
+from ingest.jobs.queue.report import ingest_report
+from ingest.jobs.queue.request import request_document, request_embedding, request_sync
+from ingest.jobs.queue.run import run_job
 from ingest.models import Job, JobKind
-from search.blobs import blob_name, keep_blob, list_blobs
 from search.corpus import ensure_source
+from search.corpus.blobs import blob_name, keep_blob, list_blobs
 from search.models import Chunk, Document, Source
 
 #: What no parser reads: the start of a Photoshop file.

@@ -4,16 +4,16 @@ from contextlib import nullcontext
 
 import pytest
 
-from search import node
-from search.mirror import snapshot
+from search.mirror import local_mirrors
+from search.mirror.sync import snapshot
 
 
 def sync_in_this_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have mirrors made where they are asked for, for no snapshot can begin in the test's transaction."""
 
     def build_mirror(workspace_id, *, limit_s):
-        return node._sync(workspace_id)
+        return local_mirrors._sync(workspace_id)
 
     monkeypatch.setattr(snapshot, "postgres_snapshot", nullcontext)
-    monkeypatch.setattr(node, "trigger_sync", lambda workspace_id: None)
-    monkeypatch.setattr(node, "build_mirror", build_mirror)
+    monkeypatch.setattr(local_mirrors, "trigger_sync", lambda workspace_id: None)
+    monkeypatch.setattr(local_mirrors, "build_mirror", build_mirror)

@@ -7,26 +7,26 @@ from typing import Any
 from django.db import transaction
 
 from kebab.people.models import Workspace
-from search import node
-from search.embedding import configured_embedder, embedded_text
-from search.engine import search
-from search.mirror.sync import sync_mirror
+from search.embedders.configured import configured_embedder, embedded_text
+from search.engine.search import search
+from search.mirror import local_mirrors
+from search.mirror.sync.sync import sync_mirror
 from search.models import EmbeddingSpace
-from search.retrieval.filters import SearchFilters
+from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import Mode, SearchQuery, SearchResult
-from search.vectors.fill import chunks_without_vector, store_vectors
+from search.vectors.backfill import chunks_without_vector, store_vectors
 from search.vectors.spaces import ensure_live_space
 
 
 def sync(workspace: Workspace) -> None:
     """Bring this node's mirror up to date."""
-    sync_mirror(node.mirror_files(workspace.pk), workspace.pk)
+    sync_mirror(local_mirrors.mirror_files(workspace.pk), workspace.pk)
 
 
 def finish_syncs() -> None:
     """Return when the syncs that searches triggered are done: all their threads have nothing else to do."""
-    all_idle = Barrier(node._SYNCS_AT_ONCE, timeout=30)
-    waiting = [node._sync_executor().submit(all_idle.wait) for _ in range(all_idle.parties)]
+    all_idle = Barrier(local_mirrors._SYNCS_AT_ONCE, timeout=30)
+    waiting = [local_mirrors._sync_executor().submit(all_idle.wait) for _ in range(all_idle.parties)]
     for each in waiting:
         each.result(30)
 

@@ -36,10 +36,10 @@ def servers() -> Iterator[None]:
     """Run the embedded Postgres and Redis until the session ends."""
     from django.conf import settings
 
-    from kebab.stack import addresses
     from kebab.stack.paths import DataDirectory
-    from kebab.stack.postgres import EmbeddedPostgres
-    from kebab.stack.redis import EmbeddedRedis
+    from kebab.stack.servers import addresses
+    from kebab.stack.servers.postgres import EmbeddedPostgres
+    from kebab.stack.servers.redis import EmbeddedRedis
 
     DataDirectory(settings.KEBAB_DATA_DIR).ensure()
     with EmbeddedPostgres(settings.KEBAB_DATA_DIR), EmbeddedRedis(settings.KEBAB_DATA_DIR):

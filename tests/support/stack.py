@@ -15,10 +15,10 @@ from pathlib import Path
 
 import psutil
 
-from kebab.stack.marks import ProcessMark
 from kebab.stack.paths import DataDirectory, runtime_directory
-from kebab.stack.reachability import serves
-from kebab.stack.state import StackState, running_state
+from kebab.stack.servers.reachability import serves
+from kebab.stack.supervisor.process_id import ProcessMark
+from kebab.stack.supervisor.state import StackState, running_state
 from tests.support.paths import ROOT
 
 MANAGE = ROOT / "manage.py"

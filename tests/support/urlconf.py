@@ -13,17 +13,17 @@ from rest_framework import serializers
 from rest_framework.permissions import AllowAny
 from rest_framework.response import Response
 
-from kebab.api import problems
-from kebab.api.errors import NotFound, TooLarge, register_error_tree
-from kebab.api.fields import FiniteFloatField
-from kebab.api.idempotency import idempotent
-from kebab.api.pagination import KeysetPage, PageQuery
-from kebab.api.parsers import StrictJSONParser, StrictMultiPartParser
-from kebab.api.permissions import Need
-from kebab.api.serializers import StrictSerializer, strict_body
-from kebab.api.urls import below_workspace
-from kebab.api.views import ApiView, WorkspaceView
-from kebab.operating.site import site
+from kebab.admin.site import site
+from kebab.http.api import problems
+from kebab.http.api.errors import NotFound, TooLarge, register_error_tree
+from kebab.http.api.fields import FiniteFloatField
+from kebab.http.api.idempotency import idempotent
+from kebab.http.api.pagination import KeysetPage, PageQuery
+from kebab.http.api.parsers import StrictJSONParser, StrictMultiPartParser
+from kebab.http.api.permissions import Need
+from kebab.http.api.serializers import StrictSerializer, strict_body
+from kebab.http.api.urls import below_workspace
+from kebab.http.api.views import ApiView, WorkspaceView
 from kebab.people import audit
 from kebab.people.models import AuditEvent, Role, Scope
 from search.retrieval.errors import EmbedderUnavailable
@@ -162,7 +162,7 @@ api = [
 ]
 
 urlpatterns = [
-    path("", include("kebab.health.urls")),
+    path("", include("kebab.observability.health.urls")),
     path("api/v1/", include(api)),
     path("plain", plain_page),
     path("defective", defective_page),

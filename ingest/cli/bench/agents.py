@@ -6,7 +6,7 @@ from typing import Final
 
 from ingest.cli.bench.clients import Asked
 from ingest.cli.bench.figures import Figure
-from ingest.cli.bench.searching import stack_client
+from ingest.cli.bench.search import stack_client
 from kebab.people.models import Workspace
 from search.evaluation.latency import Latencies
 

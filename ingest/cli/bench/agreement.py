@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from ingest.cli.bench.figures import Figure
 from kebab.people.models import Workspace
-from kebab.people.preferences import preference
 from kebab.people.reader import OPERATOR
-from search.engine import lexical_leg, mirror_reading
-from search.mirror.lexical import TEXT_WEIGHT
-from search.retrieval.filters import SearchFilters
-from search.scope import resolve_scope
+from kebab.people.workspace_settings.registry import preference
+from search.access.scope import resolve_scope
+from search.engine.search import lexical_leg, mirror_reading
+from search.mirror.query.lexical import TEXT_WEIGHT
+from search.retrieval.query.filters import SearchFilters
 
 _TOP = 10
 _UNSHORTENED = """

@@ -17,7 +17,7 @@ from ingest.cli.bench.figures import Figure, unmeasured
 from ingest.cli.bench.machine import family_mb
 from kebab.cli.errors import CliError
 from kebab.stack.configuration import StackConfiguration
-from kebab.stack.state import running_state
+from kebab.stack.supervisor.state import running_state
 
 _AT_MOST_S = 15.0
 _LIMIT_S = 300.0

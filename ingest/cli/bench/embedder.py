@@ -9,9 +9,9 @@ import numpy as np
 
 from ingest.cli.bench.figures import Figure, unmeasured
 from kebab.people.models import Workspace
-from search.embedders import weights
 from search.embedders.base import Embedder
-from search.embedding import configured_embedder, embedded_text
+from search.embedders.configured import configured_embedder, embedded_text
+from search.embedders.minilm import weights
 from search.models import Chunk
 from search.retrieval.errors import EmbedderUnavailable
 

@@ -8,17 +8,17 @@ from rich.console import Console
 
 from ingest.cli.bench.embedder import embedder_figures
 from ingest.cli.bench.figures import Figure, unmeasured, value_of
-from ingest.cli.following import await_end, follow, fresh
+from ingest.cli.job_progress import await_end, follow, fresh
 from ingest.cli.targets import IngestRequest, request_ingest
-from ingest.jobs.request import request_embedding
+from ingest.jobs.queue.request import request_embedding
 from ingest.models import Job, JobState
-from ingest.uploads import Upload, accept_upload
+from ingest.services.uploads import Upload, accept_upload
 from kebab.cli.errors import CliError
 from kebab.people.models import Workspace
 from kebab.people.reader import OPERATOR
-from search import node
-from search.embedding import configured_embedder
+from search.embedders.configured import configured_embedder
 from search.evaluation.latency import percentile
+from search.mirror import local_mirrors
 from search.models import Chunk
 
 _UPLOADS = 20
@@ -47,7 +47,7 @@ def ingest_folder(workspace: Workspace, folder: Path, source: str, console: Cons
     asked = IngestRequest(path=folder, source=source, embed=False)
     check_ended(follow(request_ingest(workspace, asked), console, "Ingesting"))
     workspace.refresh_from_db()
-    node.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=_SEARCHABLE_LIMIT_S)
+    local_mirrors.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=_SEARCHABLE_LIMIT_S)
     seconds = time.perf_counter() - started
     return chunks.count() - before, seconds
 
@@ -146,7 +146,7 @@ def _uploads_s(
         asked = accept_upload(workspace, upload, reader=OPERATOR, requested_by="")
         job = await_end(asked.job, poll_s=_POLL_S)
         check_ended(job)
-        node.wait_for_seq(workspace.pk, job.seq or 0, limit_s=_SEARCHABLE_LIMIT_S)
+        local_mirrors.wait_for_seq(workspace.pk, job.seq or 0, limit_s=_SEARCHABLE_LIMIT_S)
         seconds.append(time.perf_counter() - started)
         on_each()
     return seconds

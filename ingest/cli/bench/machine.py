@@ -7,7 +7,7 @@ from django.conf import settings
 
 from ingest.cli.bench.figures import Figure, unmeasured
 from kebab.stack.models import StackProcess
-from kebab.stack.state import StackState
+from kebab.stack.supervisor.state import StackState
 from search.evaluation.machine import machine
 
 _BUDGETS_MB = {"web": 350.0, "worker": 500.0, "embedder": 500.0}

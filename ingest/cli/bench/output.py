@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console
 
 from ingest.cli.bench.report.tables import tenant_lines
-from kebab.cli.console import table
+from kebab.cli.output import table
 
 _FIGURES = ("figure", "value", "unit", "budget", "met", "note")
 _SPEED = ("group", "system", "p50_ms", "p95_ms", "times_kebab", "note")

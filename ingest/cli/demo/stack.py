@@ -11,11 +11,11 @@ from django.db import connection
 from rich.console import Console
 
 from kebab.cli.errors import CliError
-from kebab.stack.child import Child, ChildPlan
 from kebab.stack.configuration import StackConfiguration
-from kebab.stack.logs import log_tail
-from kebab.stack.state import running_state
-from search.cli.bars import spinner
+from kebab.stack.supervisor.child import Child, ChildPlan
+from kebab.stack.supervisor.process_logs import log_tail
+from kebab.stack.supervisor.state import running_state
+from search.cli.progress_bars import spinner
 
 # A first start makes the database cluster and the model's graph.
 _READY_LIMIT_S = 180.0

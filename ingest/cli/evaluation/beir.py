@@ -10,16 +10,16 @@ from ingest.cli.bench.machine import conditions
 from ingest.cli.evaluation.arguments import depth, folder, fusions, modes, named_runs, number
 from ingest.cli.judged_documents import Loaded, Loader, embed_all
 from ingest.cli.scratch import scratch_workspace
-from kebab.cli.console import plain, table
-from kebab.cli.verb import BaseVerb
+from kebab.cli.command import BaseVerb
+from kebab.cli.output import plain, table
 from kebab.people.models import Workspace
-from search.cli.bars import bar, counting_bar
+from search.cli.progress_bars import bar, counting_bar
 from search.evaluation.beir import JudgedSet, judged_topics, read_documents, read_judged_set
 from search.evaluation.judged import DocumentName
 from search.evaluation.metrics import BEIR_MEASURES
 from search.evaluation.record import run_record
 from search.evaluation.results import RunResult
-from search.evaluation.running import evaluate
+from search.evaluation.run_topics import evaluate
 from search.evaluation.settings import RunSettings
 from search.models import Chunk
 from search.retrieval.types import Mode, SearchHit

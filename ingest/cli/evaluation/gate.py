@@ -2,14 +2,14 @@
 
 import argparse
 
-from ingest.cli.evaluation.subverbs import Options, SubVerb
-from ingest.gate import verdict_of
-from kebab.cli.console import plain, table
+from ingest.cli.evaluation.subcommands import Options, SubVerb
+from ingest.quality_gate.gate import verdict_of
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import Exit
+from kebab.cli.output import plain, table
 from kebab.cli.settings import settings_of
-from kebab.cli.verb import BaseVerb
 from kebab.people.models import Workspace
-from search.cli.bars import bar
+from search.cli.progress_bars import bar
 from search.evaluation.gate import Verdict
 
 _TOPICS = 20

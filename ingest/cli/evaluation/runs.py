@@ -4,14 +4,14 @@ import argparse
 from typing import Any
 
 from ingest.cli.evaluation.arguments import number
-from ingest.cli.evaluation.figures import comparison_table, differences_table, figures_table, run_facts
-from ingest.cli.evaluation.naming import find_run, shown_id
-from ingest.cli.evaluation.running import measures
-from ingest.cli.evaluation.subverbs import Options, SubVerb
-from ingest.evaluation_changes import remove_run
-from kebab.cli.console import plain, table
+from ingest.cli.evaluation.lookup import find_run, shown_id
+from ingest.cli.evaluation.run_topics import measures
+from ingest.cli.evaluation.subcommands import Options, SubVerb
+from ingest.cli.evaluation.tables import comparison_table, differences_table, figures_table, run_facts
+from ingest.services.evaluation import remove_run
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import Exit
-from kebab.cli.verb import BaseVerb
+from kebab.cli.output import plain, table
 from kebab.people.models import Workspace
 from kebab.people.operator import the_operator
 from search.evaluation.runs import compare_runs, visible_runs

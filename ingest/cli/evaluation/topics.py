@@ -6,16 +6,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ingest.cli.evaluation.subverbs import Options, SubVerb
+from ingest.cli.evaluation.subcommands import Options, SubVerb
 from ingest.cli.targets import existing_path
-from kebab.cli.console import plain, table
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import CliError, Exit
-from kebab.cli.verb import BaseVerb
+from kebab.cli.output import plain, table
 from kebab.people.models import Workspace
 from kebab.people.operator import the_operator
 from search.evaluation.feedback import FEEDBACK_SET, topics_from_feedback
 from search.evaluation.formats import beir_topics, golden, trec
-from search.evaluation.formats.reading import read_topics
+from search.evaluation.formats.read import read_topics
 from search.evaluation.judged import JudgedTopic, TopicCollection
 from search.evaluation.topic_sets import (
     Kept,

@@ -11,9 +11,9 @@ from django.conf import settings
 
 from ingest.connectors.errors import ListingFailed
 from ingest.errors import AddressNotAllowed
-from kebab.outgoing.addresses import names_its_address, permitted_addresses
-from kebab.outgoing.errors import AddressRefused
-from kebab.stack.private_places import PrivatePlaces
+from kebab.http_client.addresses import names_its_address, permitted_addresses
+from kebab.http_client.errors import AddressRefused
+from kebab.stack.storage.private_places import PrivatePlaces
 
 MAX_URL_CHARS: Final = 2_000
 _SAFE = re.compile(r"[\x21-\x7e]+")

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key, l
 
 from ingest.connectors.git.address import GitAddress, Transport
 from ingest.errors import CredentialsRefused
-from kebab.sealing import SealingFailed, reseal, seal, unseal
+from kebab.encryption import SealingFailed, reseal, seal, unseal
 from search.models import Source
 
 logger = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from django.conf import settings
 from ingest.connectors.git.address import GitAddress, Transport
 from ingest.connectors.git.command import git_program
 from ingest.connectors.git.credentials import Credentials
-from ingest.connectors.git.place import Place
+from ingest.connectors.git.local_copy import Place
 from kebab.stack.paths import replace_text
 
 _CONFIG = """\

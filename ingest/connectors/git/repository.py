@@ -10,8 +10,8 @@ from django.conf import settings
 
 from ingest.connectors.errors import ListingFailed, RepositoryTooLarge
 from ingest.connectors.git.command import Git
+from ingest.connectors.git.local_copy import Place
 from ingest.connectors.git.messages import is_about_the_copy
-from ingest.connectors.git.place import Place
 from ingest.connectors.git.references import Wanted, kept_reference, read_advertised
 
 logger = logging.getLogger(__name__)

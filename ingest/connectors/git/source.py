@@ -18,7 +18,7 @@ from ingest.connectors.git.blobs import BlobReader
 from ingest.connectors.git.command import Git
 from ingest.connectors.git.credentials import Credentials, unseal_credentials
 from ingest.connectors.git.environment import git_environment, local_environment, write_config
-from ingest.connectors.git.place import Place, locked, remove_orphans
+from ingest.connectors.git.local_copy import Place, locked, remove_orphans
 from ingest.connectors.git.references import ALL_NAMES, NamedCommits, Wanted
 from ingest.connectors.git.repository import Repository
 from ingest.connectors.git.tree import GitTree
@@ -27,9 +27,9 @@ from ingest.connectors.tree import walk_tree
 from ingest.connectors.types import Entry, ItemContent
 from ingest.connectors.walk_rules import WalkRules
 from ingest.errors import AddressNotAllowed
-from kebab.outgoing.addresses import permitted_addresses
-from kebab.outgoing.errors import RequestFailed
-from kebab.sealing import SealingFailed
+from kebab.encryption import SealingFailed
+from kebab.http_client.addresses import permitted_addresses
+from kebab.http_client.errors import RequestFailed
 from search.models import Source, SourceVersion
 
 

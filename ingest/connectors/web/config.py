@@ -8,9 +8,9 @@ from django.conf import settings
 
 from ingest.connectors.web.addresses import Address, Scope, read_address
 from ingest.errors import AddressNotAllowed
-from kebab.outgoing.addresses import names_its_address, permitted_addresses
-from kebab.outgoing.errors import AddressRefused, RequestFailed
-from search.retrieval.glob import Glob, compile_glob
+from kebab.http_client.addresses import names_its_address, permitted_addresses
+from kebab.http_client.errors import AddressRefused, RequestFailed
+from search.retrieval.query.glob import Glob, compile_glob
 
 DEFAULT_MAX_PAGES: Final = 1_000
 MAX_MAX_PAGES: Final = 20_000

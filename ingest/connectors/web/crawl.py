@@ -10,13 +10,13 @@ from ingest.connectors.walk_rules import SkipReason, WalkRules
 from ingest.connectors.web.addresses import Address, Scope, read_address
 from ingest.connectors.web.config import WebConfig
 from ingest.connectors.web.content import is_worth_asking
-from ingest.connectors.web.front import RobotsFile, sitemap_pages
-from ingest.connectors.web.known import KnownPages
-from ingest.connectors.web.memory import PageMemory
+from ingest.connectors.web.discovery import RobotsFile, sitemap_pages
+from ingest.connectors.web.known_pages import KnownPages
+from ingest.connectors.web.page_memory import PageMemory
 from ingest.connectors.web.pages import Failed, Missing, PageReader, Redirected, Seen, Wanted
 from ingest.connectors.web.requests import SiteRequests
 from ingest.models import WebPage
-from search.paths import MAX_PATH_BYTES
+from search.corpus.paths import MAX_PATH_BYTES
 
 _MAX_REDIRECTS = 10
 # A site where more than this many pages, and more than this share of those asked for, can't be read is

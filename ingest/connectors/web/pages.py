@@ -9,13 +9,13 @@ from ingest.connectors.walk_rules import SkipReason, WalkRules
 from ingest.connectors.web.addresses import MAX_ADDRESS_CHARS, Address, Scope, read_address
 from ingest.connectors.web.content import HTML, in_utf8, limit_bytes, mime_of, readable_path
 from ingest.connectors.web.links import PageLinks, scan_links
-from ingest.connectors.web.memory import PageMemory
+from ingest.connectors.web.page_memory import PageMemory
 from ingest.connectors.web.requests import SiteRequests
 from ingest.connectors.web.robots import ROBOT, Directives
 from ingest.models import WebPage
 from ingest.parsers.decoding import decode
-from kebab.outgoing.errors import AnswerTooLarge, RequestFailed
-from kebab.outgoing.fetching import Answer
+from kebab.http_client.download import Answer
+from kebab.http_client.errors import AnswerTooLarge, RequestFailed
 
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _GONE: Final = frozenset({404, 410})

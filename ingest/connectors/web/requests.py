@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from django.conf import settings
 
 from ingest.connectors.web.addresses import Address
-from ingest.connectors.web.pace import Pace
+from ingest.connectors.web.rate import Pace
 from kebab import __version__
-from kebab.outgoing.fetching import Answer, Fetcher
+from kebab.http_client.download import Answer, Fetcher
 
 # A site that says when to come again is believed this often, and up to a minute.
 _REPEATS = 2

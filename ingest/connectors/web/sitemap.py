@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Final
 from xml.parsers import expat
 
-from kebab.outgoing.errors import RequestFailed
-from kebab.outgoing.inflating import inflate
+from kebab.http_client.decompress import inflate
+from kebab.http_client.errors import RequestFailed
 
 #: Of one file, unpacked, as the protocol has it.
 MAX_SITEMAP_BYTES: Final = 50 * 1024**2

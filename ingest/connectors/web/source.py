@@ -10,7 +10,7 @@ from ingest.connectors.types import Entry, ItemContent
 from ingest.connectors.walk_rules import WalkRules
 from ingest.connectors.web.config import WebConfig
 from ingest.connectors.web.crawl import Crawl
-from ingest.connectors.web.memory import PageMemory
+from ingest.connectors.web.page_memory import PageMemory
 from ingest.connectors.web.requests import SiteRequests
 from search.models import Source
 from search.retrieval.errors import InvalidGlob

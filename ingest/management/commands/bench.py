@@ -10,21 +10,21 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from ingest.cli.bench.growth.measuring import Growth, grown
+from ingest.cli.bench.growth.measure import Growth, grown
 from ingest.cli.bench.growth.tenants import Tenants, many_tenants
 from ingest.cli.bench.ingestion import ingest_for_peers
 from ingest.cli.bench.machine import conditions
 from ingest.cli.bench.output import show
-from ingest.cli.bench.peers.comparing import compared, judged
-from ingest.cli.bench.planned import PARTS, READING_PARTS, Measuring, Plan, stack_url
+from ingest.cli.bench.peers.compare import compared, judged
+from ingest.cli.bench.plan import PARTS, READING_PARTS, Measuring, Plan, stack_url
 from ingest.cli.bench.report.page import write_report
 from ingest.cli.demo.corpus import write_corpus
 from ingest.cli.scratch import scratch_workspace
 from ingest.cli.targets import existing_path
-from kebab.cli.console import plain
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import CliError
-from kebab.cli.resolve import the_workspace
-from kebab.cli.verb import BaseVerb
+from kebab.cli.lookup import the_workspace
+from kebab.cli.output import plain
 from kebab.people.models import Workspace
 from kebab.stack.paths import DataDirectory
 from search.evaluation.machine import machine

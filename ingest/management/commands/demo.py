@@ -10,21 +10,21 @@ from django.core.management.base import CommandParser
 from ingest.cli.demo.corpus import write_corpus
 from ingest.cli.demo.people import Administrator, ensure_administrator, ensure_workspace
 from ingest.cli.demo.stack import DemoStack, serving_stack
-from ingest.cli.following import follow, open_job
+from ingest.cli.job_progress import follow, open_job
 from ingest.cli.targets import IngestRequest, request_ingest
 from ingest.models import JobState
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import CliError, Exit
-from kebab.cli.verb import BaseVerb
 from kebab.people.models import Workspace
-from kebab.people.preferences import preference
 from kebab.people.reader import OPERATOR
+from kebab.people.workspace_settings.registry import preference
 from kebab.stack.configuration import StackConfiguration
 from kebab.stack.paths import DataDirectory
-from search.cli.bars import bar
 from search.cli.hits import print_result, summary
-from search.engine import search
+from search.cli.progress_bars import bar
+from search.engine.search import search
 from search.models import Chunk, Document, Trust
-from search.retrieval.shortcomings import shortcomings
+from search.retrieval.degradation import shortcomings
 from search.retrieval.types import SearchQuery
 
 _QUESTION = "how do I show a progress bar in the terminal"

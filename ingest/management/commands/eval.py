@@ -6,13 +6,13 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from ingest.cli.evaluation import beir as judged_set
-from ingest.cli.evaluation import gate, running, runs, topics
-from ingest.cli.evaluation.subverbs import SubVerb, add_subverbs
+from ingest.cli.evaluation import gate, run_topics, runs, topics
+from ingest.cli.evaluation.subcommands import SubVerb, add_subverbs
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import CliError, Exit
-from kebab.cli.resolve import the_workspace
-from kebab.cli.verb import BaseVerb
+from kebab.cli.lookup import the_workspace
 
-SUBVERBS: tuple[SubVerb, ...] = (*topics.SUBVERBS, *running.SUBVERBS, *runs.SUBVERBS, *gate.SUBVERBS)
+SUBVERBS: tuple[SubVerb, ...] = (*topics.SUBVERBS, *run_topics.SUBVERBS, *runs.SUBVERBS, *gate.SUBVERBS)
 
 
 class Command(BaseVerb):

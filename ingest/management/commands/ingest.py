@@ -7,19 +7,19 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from ingest.cli.following import EmbeddingWatch, follow, fresh
-from ingest.cli.readers import group_names
-from ingest.cli.reporting import print_report
+from ingest.cli.job_progress import EmbeddingWatch, follow, fresh
+from ingest.cli.job_report import print_report
 from ingest.cli.sites import SiteTarget
+from ingest.cli.source_readers import group_names
 from ingest.cli.targets import IngestRequest, existing_path, request_ingest, target
 from ingest.connectors.git.address import GitAddress
-from ingest.jobs.report import ingest_report, not_ingested, refused_item
+from ingest.jobs.queue.report import ingest_report, not_ingested, refused_item
 from ingest.models import Job, JobState
-from kebab.cli.console import plain
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import CliError, Exit
+from kebab.cli.lookup import the_workspace
+from kebab.cli.output import plain
 from kebab.cli.parser import add_workspace
-from kebab.cli.resolve import the_workspace
-from kebab.cli.verb import BaseVerb
 from kebab.people.models import Workspace
 from kebab.people.operator import operating_caller
 from kebab.people.workspaces import create_workspace
@@ -158,7 +158,7 @@ def _credentials(file: Path | None) -> dict[str, Any] | None:
             given = json.loads(opened.read(_MAX_CREDENTIALS_BYTES))
     except (ValueError, OSError) as error:
         raise CliError(f"{file} can't be read as JSON.", code="credentials_refused") from error
-    from ingest.api.source_configs import GitCredentials  # the API takes a third of a second to import
+    from ingest.api.sources.configs import GitCredentials  # the API takes a third of a second to import
 
     serializer = GitCredentials(data=given)
     if not serializer.is_valid():

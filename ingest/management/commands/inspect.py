@@ -7,12 +7,12 @@ from django.core.management.base import CommandParser
 from rich.console import Console
 from rich.table import Table
 
-from ingest.cli.inspection import find_job, job_facts
-from kebab.cli.console import plain, table
+from ingest.cli.inspect import find_job, job_facts
+from kebab.cli.command import BaseVerb
+from kebab.cli.lookup import the_workspace
+from kebab.cli.output import plain, table
 from kebab.cli.parser import add_workspace, subverb
-from kebab.cli.resolve import the_workspace
-from kebab.cli.verb import BaseVerb
-from search.cli.inspection import chunk_facts, document_facts, find_chunk, find_document
+from search.cli.inspect import chunk_facts, document_facts, find_chunk, find_document
 
 _CHUNK_COLUMNS = ("id", "citation", "kind", "tokens", "embedded", "mirrored", "breadcrumb")
 

@@ -4,15 +4,15 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from ingest.jobs.quarantine import quarantined
+from ingest.jobs.items.quarantine import quarantined
 from ingest.models import Unreadable
-from ingest.quarantine_changes import forget_quarantined, retry_quarantined
-from kebab.cli.console import table
+from ingest.services.quarantine import forget_quarantined, retry_quarantined
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import CliError, Exit
+from kebab.cli.lookup import the_workspace
+from kebab.cli.output import table
 from kebab.cli.parser import add_workspace, subverb
-from kebab.cli.resolve import the_workspace
-from kebab.cli.verb import BaseVerb
-from kebab.people.access import Access
+from kebab.people.access.caller import Access
 from kebab.people.models import Workspace
 from kebab.people.operator import the_operator
 

@@ -6,19 +6,19 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from ingest.cli.following import EmbeddingWatch, open_job
-from ingest.embedding_changes import build_space, retire_space, return_to_former, switch_to_built
-from ingest.reembedding import embedding_status
-from kebab.cli.console import table
+from ingest.cli.job_progress import EmbeddingWatch, open_job
+from ingest.services.embedding import build_space, retire_space, return_to_former, switch_to_built
+from ingest.services.model_change import embedding_status
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import CliError, Exit
+from kebab.cli.lookup import the_workspace
+from kebab.cli.output import table
 from kebab.cli.parser import add_workspace, subverb
-from kebab.cli.resolve import the_workspace
-from kebab.cli.verb import BaseVerb
 from kebab.people.models import Workspace
 from kebab.people.operator import the_operator
 from kebab.people.reader import OPERATOR
-from kebab.stack.plan import Roles
-from kebab.stack.temporary import borrowed_stack
+from kebab.stack.servers.borrowed_servers import borrowed_stack
+from kebab.stack.supervisor.plan import Roles
 
 _COLUMNS = ("id", "state", "embedder", "model", "revision", "dim", "vectors", "coverage", "eta", "kept_until")
 

@@ -4,8 +4,8 @@ from dataclasses import asdict
 from typing import Any
 
 from ingest.connectors.git.credentials import seal_again
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import Exit
-from kebab.cli.verb import BaseVerb
 
 
 class Command(BaseVerb):

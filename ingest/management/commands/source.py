@@ -4,12 +4,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from ingest.cli.readers import group_names, groups_named, reader_facts, said, source_named
-from ingest.source_changes import restate_source
-from kebab.cli.console import plain
+from ingest.cli.source_readers import group_names, groups_named, reader_facts, said, source_named
+from ingest.services.sources import restate_source
+from kebab.cli.command import BaseVerb
+from kebab.cli.lookup import the_workspace
+from kebab.cli.output import plain
 from kebab.cli.parser import add_workspace, subverb
-from kebab.cli.resolve import the_workspace
-from kebab.cli.verb import BaseVerb
 from kebab.people.operator import the_operator
 
 

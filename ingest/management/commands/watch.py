@@ -4,11 +4,11 @@ import signal
 import threading
 from typing import Any
 
-from ingest.watching.watcher import FolderWatcher
-from kebab.cli.verb import BaseVerb
-from kebab.metrics.store import begin
-from kebab.stack.heartbeat import Heartbeat
+from ingest.watch.watcher import FolderWatcher
+from kebab.cli.command import BaseVerb
+from kebab.observability.metrics.store import begin
 from kebab.stack.models import ProcessRole
+from kebab.stack.nodes.heartbeat import Heartbeat
 
 
 class Command(BaseVerb):

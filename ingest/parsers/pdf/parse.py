@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ingest.parsers.errors import ParseRefused
-from ingest.parsers.ocr import INSTALL, is_ocr_installed
+from ingest.parsers.images.ocr import INSTALL, is_ocr_installed
 from ingest.parsers.pdf.bookmarks import read_bookmarks
 from ingest.parsers.pdf.outline import lay_out
 from ingest.parsers.pdf.page_text import read_page

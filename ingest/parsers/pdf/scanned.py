@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from ingest.parsers.ocr import paragraph_starts, recognise
+from ingest.parsers.images.ocr import paragraph_starts, recognise
 from ingest.parsers.pdf.types import PageText, TextLine
 
 #: pixels of a page's longer side when it is recognised: 200 dots an inch on A4

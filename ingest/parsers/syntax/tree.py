@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from ingest.parsers.syntax.damage import error_lines
 from ingest.parsers.syntax.grammar import Grammar
 from ingest.parsers.syntax.languages import grammars_for, reader_of
-from ingest.parsers.syntax.leading import leading_lines
+from ingest.parsers.syntax.leading_comments import leading_lines
+from ingest.parsers.syntax.parse_errors import error_lines
 from ingest.parsers.syntax.units import read_units
 from ingest.parsers.types import FileType, Syntax
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from ingest.parsers.syntax.leading import rows_of
+from ingest.parsers.syntax.leading_comments import rows_of
 from ingest.parsers.syntax.names import NAME_CHARS, name_of
 from ingest.parsers.types import CodeUnit, LineSpan
 

@@ -16,9 +16,9 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 from kebab.accounts import audit
 from kebab.accounts.oidc.provider import PROVIDER_ID, oidc_is_configured
-from kebab.accounts.signing_in import sign_in
-from kebab.limits.client import client_network
-from kebab.people.invitations import is_invited
+from kebab.accounts.sign_in import sign_in
+from kebab.http.rate_limits.client_address import client_network
+from kebab.people.invitations.lifecycle import is_invited
 from kebab.people.models import User
 from kebab.people.models.user import normal_address
 

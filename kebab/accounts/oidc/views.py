@@ -17,7 +17,7 @@ from requests import RequestException
 
 from kebab.accounts.oidc.adapters import failed
 from kebab.accounts.oidc.provider import PROVIDER_ID, CheckedProvider, oidc_is_configured
-from kebab.accounts.places import next_place
+from kebab.accounts.redirects import next_place
 
 logger = logging.getLogger(__name__)
 

@@ -8,13 +8,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kebab.api.fields import HexIdField
-from kebab.api.permissions import ADMINS
-from kebab.api.serializers import StrictSerializer
-from kebab.api.views import WorkspaceView
-from kebab.people.access import Caller
+from kebab.http.api.fields import HexIdField
+from kebab.http.api.permissions import ADMINS
+from kebab.http.api.serializers import StrictSerializer
+from kebab.http.api.views import WorkspaceView
+from kebab.people.access.caller import Caller
+from kebab.people.access.report import AccessReport, explain_access
 from kebab.people.models import Group, Role, Scope, User
-from kebab.people.simulator import AccessReport, explain_access
 from kebab.people.tokens import readable_tokens
 
 

@@ -7,10 +7,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kebab.api.pagination import KeysetPage, PageQuery
-from kebab.api.permissions import ADMINS
-from kebab.api.schema import page_of
-from kebab.api.views import WorkspaceView
+from kebab.http.api.openapi_schema import page_of
+from kebab.http.api.pagination import KeysetPage, PageQuery
+from kebab.http.api.permissions import ADMINS
+from kebab.http.api.views import WorkspaceView
 from kebab.people.audit import events_of
 from kebab.people.models import AuditEvent
 

@@ -8,18 +8,18 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kebab.api.idempotency import idempotent
-from kebab.api.pagination import KeysetPage, PageQuery
-from kebab.api.permissions import ADMINS
-from kebab.api.schema import page_of
-from kebab.api.serializers import StrictSerializer, strict_body
-from kebab.api.views import WorkspaceView
+from kebab.http.api.idempotency import idempotent
+from kebab.http.api.openapi_schema import page_of
+from kebab.http.api.pagination import KeysetPage, PageQuery
+from kebab.http.api.permissions import ADMINS
+from kebab.http.api.serializers import StrictSerializer, strict_body
+from kebab.http.api.views import WorkspaceView
+from kebab.http.site_address import site_address
 from kebab.people.api.serializers import GroupIdsField
-from kebab.people.invitation_mail import invite_by_mail
-from kebab.people.invitations import withdraw_invitation
+from kebab.people.invitations.lifecycle import withdraw_invitation
+from kebab.people.invitations.mail import invite_by_mail
 from kebab.people.models import Invitation, Role
 from kebab.people.models.invitation import InvitationState
-from kebab.site_address import site_address
 
 
 class NewInvitation(StrictSerializer):

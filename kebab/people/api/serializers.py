@@ -6,13 +6,13 @@ from typing import Any
 from django.utils import timezone
 from rest_framework import serializers
 
-from kebab.api.fields import ShortListField
-from kebab.api.serializers import StrictSerializer
-from kebab.people.access import Access
+from kebab.http.api.fields import ShortListField
+from kebab.http.api.serializers import StrictSerializer
+from kebab.people.access.caller import Access
 from kebab.people.groups import MAX_GROUPS
 from kebab.people.issuing import MAX_OVERLAP
 from kebab.people.models import ApiToken, Membership, Role, Scope
-from kebab.people.preferences import clean_preferences, preferences
+from kebab.people.workspace_settings.registry import clean_preferences, preferences
 from kebab.people.workspaces import MAX_NAME_CHARS
 
 

@@ -10,12 +10,12 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kebab.api.idempotency import idempotent
-from kebab.api.pagination import KeysetPage, PageQuery
-from kebab.api.permissions import ADMINS
-from kebab.api.schema import page_of
-from kebab.api.serializers import strict_body
-from kebab.api.views import WorkspaceView
+from kebab.http.api.idempotency import idempotent
+from kebab.http.api.openapi_schema import page_of
+from kebab.http.api.pagination import KeysetPage, PageQuery
+from kebab.http.api.permissions import ADMINS
+from kebab.http.api.serializers import strict_body
+from kebab.http.api.views import WorkspaceView
 from kebab.people.api.serializers import NewToken, TokenRotation, TokenSerializer, TokenWithSecretSerializer
 from kebab.people.issuing import issue_token, rotate_token, take_back
 from kebab.people.models import ApiToken

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from kebab.api.urls import below_workspace
+from kebab.http.api.urls import below_workspace
 from kebab.people.api.access import AccessView
 from kebab.people.api.audit import AuditView
 from kebab.people.api.groups import GroupMemberView, GroupsView, OneGroupView

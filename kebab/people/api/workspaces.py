@@ -9,19 +9,19 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kebab.api.errors import Forbidden
-from kebab.api.idempotency import idempotent
-from kebab.api.pagination import KeysetPage, PageQuery
-from kebab.api.permissions import Need
-from kebab.api.schema import page_of
-from kebab.api.serializers import strict_body
-from kebab.api.views import ApiView, WorkspaceView
-from kebab.people.access import access_for, member_access, readable_memberships, token_access
+from kebab.http.api.errors import Forbidden
+from kebab.http.api.idempotency import idempotent
+from kebab.http.api.openapi_schema import page_of
+from kebab.http.api.pagination import KeysetPage, PageQuery
+from kebab.http.api.permissions import Need
+from kebab.http.api.serializers import strict_body
+from kebab.http.api.views import ApiView, WorkspaceView
+from kebab.people.access.caller import access_for, member_access, readable_memberships, token_access
 from kebab.people.api.serializers import NewWorkspace, WorkspaceChange, WorkspaceSerializer
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Role, Scope
 from kebab.people.workspaces import change_workspace, create_workspace
-from kebab.tenancy.acting import acting_everywhere
+from kebab.tenancy.current_workspace import acting_everywhere
 
 
 class WorkspacesView(ApiView):

@@ -6,13 +6,13 @@ from typing import ClassVar
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from kebab.api.errors import NotFound
-from kebab.api.permissions import ADMINS, Need
+from kebab.http.api.errors import NotFound
+from kebab.http.api.permissions import ADMINS, Need
 from kebab.pages.page import WorkspacePage
-from kebab.people.access import Caller
+from kebab.people.access.caller import Caller
+from kebab.people.access.report import explain_access
 from kebab.people.members import one_member
 from kebab.people.models import Workspace
-from kebab.people.simulator import explain_access
 from kebab.people.tokens import readable_tokens
 
 

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 from django import forms
 from django.http import HttpRequest, HttpResponse
 
-from kebab.api.permissions import ADMINS, Need
-from kebab.pages.lists import list_page
+from kebab.http.api.permissions import ADMINS, Need
 from kebab.pages.page import WorkspacePage
+from kebab.pages.pagination import list_page
 from kebab.people.audit import events_of
 from kebab.people.models import AuditEvent, Workspace
 

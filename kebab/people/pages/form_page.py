@@ -6,8 +6,8 @@ from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from kebab.api.errors import Problem
-from kebab.api.permissions import ADMINS, Need
+from kebab.http.api.errors import Problem
+from kebab.http.api.permissions import ADMINS, Need
 from kebab.pages.page import Act, ActingPage, told
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 
-from kebab.people.access import Access
+from kebab.people.access.caller import Access
 from kebab.people.groups import MAX_GROUPS, MAX_NAME_CHARS
 from kebab.people.models import Group, Role, Workspace
 

@@ -7,7 +7,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from kebab.pages.lists import list_page
+from kebab.pages.pagination import list_page
 from kebab.people.groups import (
     GroupSize,
     add_to_group,

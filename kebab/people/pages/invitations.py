@@ -7,12 +7,12 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from kebab.api.errors import NotFound
-from kebab.people.invitation_mail import SentInvitation, invite_by_mail
-from kebab.people.invitations import withdraw_invitation
+from kebab.http.api.errors import NotFound
+from kebab.http.site_address import site_address
+from kebab.people.invitations.lifecycle import withdraw_invitation
+from kebab.people.invitations.mail import SentInvitation, invite_by_mail
 from kebab.people.models import Invitation, Role, Workspace
 from kebab.people.pages.form_page import PeopleAct
-from kebab.site_address import site_address
 
 #: The most invitations that are shown.
 SHOWN_INVITATIONS = 50

@@ -8,16 +8,16 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from kebab.api.permissions import Need
-from kebab.pages.lists import list_page
+from kebab.http.api.permissions import Need
+from kebab.http.site_address import site_address
+from kebab.pages.pagination import list_page
 from kebab.people.groups import set_groups
-from kebab.people.invitation_mail import invite_by_mail
+from kebab.people.invitations.mail import invite_by_mail
 from kebab.people.members import change_role, members_of, one_member, remove_member, usable_tokens_made_by
 from kebab.people.models import Membership, Role, Workspace
 from kebab.people.pages.form_page import FormPage, PeopleAct
 from kebab.people.pages.forms import InvitationForm, MemberGroupsForm, RoleForm, names_of
 from kebab.people.pages.invitations import open_invitations, say_sent
-from kebab.site_address import site_address
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 
 from kebab.people.models import Workspace
-from kebab.people.preferences import Preference, Words, known_preferences
+from kebab.people.workspace_settings.registry import Preference, Words, known_preferences
 from kebab.people.workspaces import MAX_NAME_CHARS
 
 _YES_NO = (("true", "yes"), ("false", "no"))

@@ -7,8 +7,8 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from kebab.api.errors import Problem
-from kebab.api.permissions import Need
+from kebab.http.api.errors import Problem
+from kebab.http.api.permissions import Need
 from kebab.pages.page import told
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Role, Scope, Workspace

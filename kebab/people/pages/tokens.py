@@ -11,8 +11,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
 
-from kebab.api.errors import NotFound
-from kebab.pages.lists import list_page
+from kebab.http.api.errors import NotFound
+from kebab.pages.pagination import list_page
 from kebab.people.issuing import issue_token, rotate_token, take_back
 from kebab.people.models import ApiToken, Workspace
 from kebab.people.pages.form_page import FormPage, PeopleAct

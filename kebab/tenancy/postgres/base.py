@@ -15,10 +15,10 @@ from psycopg import ClientCursor, Connection, OperationalError, ServerCursor, sq
 from psycopg.client_cursor import ClientCursorMixin
 from psycopg.pq import ConnStatus, TransactionStatus
 
-from kebab.tenancy.acting import acting_in_setting
+from kebab.tenancy.current_workspace import acting_in_setting
+from kebab.tenancy.postgres.availability import presence
 from kebab.tenancy.postgres.creation import DatabaseCreation
-from kebab.tenancy.postgres.kept import KeptConnections
-from kebab.tenancy.postgres.presence import presence
+from kebab.tenancy.postgres.pool import KeptConnections
 
 
 class Cursor(base.CursorMixin, ClientCursor[Any]):

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from search.context.imports.candidate_paths import SOURCE_ROOT, Import
 from search.context.imports.go import go_imports
 from search.context.imports.java import java_imports
 from search.context.imports.javascript import javascript_imports
-from search.context.imports.places import SOURCE_ROOT, Import
 from search.context.imports.python import python_imports
 from search.context.imports.rust import rust_imports
 

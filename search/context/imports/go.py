@@ -2,7 +2,7 @@
 
 import re
 
-from search.context.imports.places import Import, folders_above, inside
+from search.context.imports.candidate_paths import Import, folders_above, inside
 
 _BLOCK = re.compile(r"^import[ \t]*\(([^)]*)\)", re.M)
 _SINGLE = re.compile(r"""^import[ \t]+((?:[\w.]+[ \t]+)?"[^"\n]+")""", re.M)

@@ -2,7 +2,7 @@
 
 import re
 
-from search.context.imports.places import Import, folder_of, folders_above, inside
+from search.context.imports.candidate_paths import Import, folder_of, folders_above, inside
 
 _IMPORT = re.compile(r"^[ \t]*import[ \t]+(static[ \t]+)?([\w.]+)[ \t]*;", re.M)
 _PACKAGE = re.compile(r"^[ \t]*package[ \t]+([\w.]+)[ \t]*;", re.M)

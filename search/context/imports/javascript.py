@@ -2,7 +2,7 @@
 
 import re
 
-from search.context.imports.places import Import, folder_of, inside
+from search.context.imports.candidate_paths import Import, folder_of, inside
 
 _SPECIFIER = r"""['"](\.{1,2}(?:/[^'"\n]*)?)['"]"""
 # At most so much between `import` and `from`, so that reading stays linear.

@@ -2,7 +2,7 @@
 
 import re
 
-from search.context.imports.places import Import, folder_of, folders_above, inside
+from search.context.imports.candidate_paths import Import, folder_of, folders_above, inside
 
 _FROM = re.compile(r"^[ \t]*from[ \t]+(\.*)[ \t]*([\w.]*)[ \t]+import[ \t]+(\([^()]*\)|[^\n;()]+)", re.M)
 _IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w.]+[^\n;#]*)", re.M)

@@ -2,7 +2,7 @@
 
 import re
 
-from search.context.imports.places import Import, folder_of, folders_above, inside
+from search.context.imports.candidate_paths import Import, folder_of, folders_above, inside
 
 _MOD = re.compile(r"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?mod[ \t]+(\w+)[ \t]*;", re.M)
 _USE = re.compile(r"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?use[ \t]+((?:crate|self|super)::[^;]{1,2000});", re.M)

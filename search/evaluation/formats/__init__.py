@@ -3,6 +3,6 @@
 A writer is the inverse of its reader. All readers raise InvalidJudgedSet with file, line and remedy.
 """
 
-from search.evaluation.formats.reading import read_topics
+from search.evaluation.formats.read import read_topics
 
 __all__ = ["read_topics"]

@@ -4,15 +4,15 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import CliError, Exit
+from kebab.cli.lookup import the_workspace
 from kebab.cli.parser import add_workspace
-from kebab.cli.resolve import the_workspace
-from kebab.cli.verb import BaseVerb
 from kebab.people.operator import the_operator
 from kebab.uuids import as_uuid
 from search.answers import MAX_HITS, Answer, AnswerState, Finished, TextAdded, answer_events
 from search.answers.wire import answer_to_wire
-from search.api.answer_serializers import answer_request
+from search.api.answers.serializers import answer_request
 from search.cli.answers import print_citations, print_piece, remarks_on
 from search.cli.filters import add_filters, given_filters
 from search.retrieval.types import Mode

@@ -4,11 +4,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from kebab.cli.console import plain
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import Exit
+from kebab.cli.lookup import the_workspace
+from kebab.cli.output import plain
 from kebab.cli.parser import add_workspace
-from kebab.cli.resolve import the_workspace
-from kebab.cli.verb import BaseVerb
 from kebab.people.models import Workspace
 from kebab.people.reader import OPERATOR
 from search.api.context_pack import context_request

@@ -5,16 +5,16 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import Exit
+from kebab.cli.lookup import the_workspace
 from kebab.cli.parser import add_workspace, given_path
-from kebab.cli.resolve import the_workspace
-from kebab.cli.verb import BaseVerb
 from kebab.people import audit
 from kebab.people.operator import the_operator
 from search.bundles.export import export_bundle
-from search.bundles.manifest import Manifest, manifest_digest
-from search.bundles.values import Moment
-from search.cli.stages import stages
+from search.bundles.format.manifest import Manifest, manifest_digest
+from search.bundles.format.values import Moment
+from search.cli.stage_bars import stages
 
 
 class Command(BaseVerb):

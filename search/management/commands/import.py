@@ -5,12 +5,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import Exit
 from kebab.cli.parser import given_path
-from kebab.cli.verb import BaseVerb
-from kebab.people.naming import the_user
-from search.bundles.importing import Imported, ImportRequest, import_bundle
-from search.cli.stages import stages
+from kebab.people.lookup import the_user
+from search.bundles.importer.importer import Imported, ImportRequest, import_bundle
+from search.cli.stage_bars import stages
 
 
 class Command(BaseVerb):

@@ -7,15 +7,15 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from kebab.api.errors import Forbidden
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import CliError
+from kebab.cli.lookup import the_workspace
 from kebab.cli.parser import add_workspace
-from kebab.cli.resolve import the_workspace
-from kebab.cli.verb import BaseVerb
-from kebab.people.access import Access, Caller, token_access
+from kebab.http.api.errors import Forbidden
+from kebab.people.access.caller import Access, Caller, token_access
 from kebab.people.operator import the_operator
 from kebab.people.tokens import verify_token
-from kebab.tenancy.acting import acting_everywhere
+from kebab.tenancy.current_workspace import acting_everywhere
 
 
 class Command(BaseVerb):

@@ -9,26 +9,26 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from kebab import tracing
-from kebab.cli.console import table
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import CliError
+from kebab.cli.lookup import the_workspace
+from kebab.cli.output import table
 from kebab.cli.parser import subverb
-from kebab.cli.resolve import the_workspace
-from kebab.cli.verb import BaseVerb
-from kebab.metrics.serving import serve_counts
-from kebab.metrics.store import begin
+from kebab.observability import tracing
+from kebab.observability.metrics.exporter import serve_counts
+from kebab.observability.metrics.store import begin
 from kebab.people import audit
 from kebab.people.models import Workspace
 from kebab.people.operator import the_operator
-from kebab.stack.awaiting import await_migrations
-from kebab.stack.heartbeat import Heartbeat
 from kebab.stack.models import ProcessRole
-from kebab.stack.temporary import borrowed_stack
-from search.cli.bars import counting_bar
+from kebab.stack.nodes.heartbeat import Heartbeat
+from kebab.stack.nodes.wait_for_migrations import await_migrations
+from kebab.stack.servers.borrowed_servers import borrowed_stack
+from search.cli.progress_bars import counting_bar
 from search.mirror.errors import MirrorBusy
 from search.mirror.files import MirrorFiles
-from search.mirror.follow import MirrorFollower
-from search.mirror.sync import rebuild_mirror, sync_mirror
+from search.mirror.sync.follow import MirrorFollower
+from search.mirror.sync.sync import rebuild_mirror, sync_mirror
 from search.models import Document
 
 

@@ -6,14 +6,14 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from kebab.cli.console import table
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import CliError
-from kebab.cli.verb import BaseVerb
+from kebab.cli.output import table
 from kebab.people import audit
-from kebab.tenancy.owner import NotTheOwner
+from kebab.tenancy.owner_connection import NotTheOwner
 from kebab.tenancy.partitions.locks import TablesBusy
-from search.cli.bars import Bar, bar
-from search.partitions import MOST_PARTS, CannotPartition, cut_tables, room_needed, table_sizes
+from search.cli.progress_bars import Bar, bar
+from search.corpus.partitions import MOST_PARTS, CannotPartition, cut_tables, room_needed, table_sizes
 
 _MB = 1_000_000
 

@@ -5,20 +5,20 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import CliError, Exit
+from kebab.cli.lookup import the_workspace
 from kebab.cli.parser import add_workspace, given_path
-from kebab.cli.resolve import the_workspace
-from kebab.cli.verb import BaseVerb
 from kebab.people.models import Workspace
 from kebab.people.reader import OPERATOR
 from search.api.query import make_query
 from search.cli.filters import add_filters, given_filters
 from search.cli.hits import print_explanation, print_result, summary
-from search.engine import search
-from search.insight.noting import note_query
+from search.engine.pages import next_page
+from search.engine.search import search
 from search.models import Door
-from search.paging import next_page
-from search.retrieval.shortcomings import shortcomings
+from search.query_log.recorder import note_query
+from search.retrieval.degradation import shortcomings
 from search.retrieval.types import MAX_K, Fusion, Mode, SearchResult
 from search.retrieval.wire import result_to_wire
 
@@ -116,7 +116,7 @@ def _answer(workspace: Workspace, options: dict[str, Any]) -> SearchResult:
 def _answer_from_bundle(
     path: Path, workspace: str | None, options: dict[str, Any]
 ) -> tuple[SearchResult, Workspace]:
-    from search.bundles.searching import SearchableBundle  # other searches do without
+    from search.bundles.search.pipeline import SearchableBundle  # other searches do without
 
     named = {"--workspace": workspace, "--cursor": options["cursor"], "--why-not": options["why_not"]}
     beside = [name for name, value in named.items() if value is not None]

@@ -13,11 +13,11 @@ from threading import Lock
 import apsw
 import numpy as np
 
-from search.mirror.attributes import Attributes, read_attributes
 from search.mirror.postings.entries import ENTRY, Postings, are_among, rows_of
 from search.mirror.postings.read import ChunkTable, read_chunk_table, read_entries, read_postings
 from search.mirror.postings.recent import RecentUnits
 from search.mirror.postings.score import Contribution, of_phrase, of_word
+from search.mirror.query.attributes import Attributes, read_attributes
 
 _OF_SOURCES = "SELECT doc FROM documents WHERE source_key IN (SELECT value FROM json_each(?))"
 _MAIN_LANGUAGE = "SELECT lang FROM documents GROUP BY lang ORDER BY count(*) DESC, lang LIMIT 1"

@@ -11,7 +11,7 @@ from search.analysis import Analysis
 from search.mirror import schema
 from search.mirror.errors import MirrorDamaged
 from search.mirror.postings.entries import BLOCK_ROWS, COLUMNS, KINDS, MOST, pack, without_rows
-from search.mirror.snapshot import ChunkState
+from search.mirror.sync.snapshot import ChunkState
 
 # A part of so many chunks is not merged any more: a merge then takes half a second at most.
 _LARGEST_PART = 32_768

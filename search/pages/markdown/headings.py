@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from markdown_it.token import Token
 
-from search.pages.markdown.parsing import plain_text, slug_of
+from search.pages.markdown.tokens import plain_text, slug_of
 
 _DEEPEST = 6
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import BinaryIO
 
-from search.lines import line_heads
+from search.documents.line_window import line_heads
 from search.pages.markdown.headings import heading_name
-from search.pages.markdown.parsing import parse, plain_text
 from search.pages.markdown.stretches import fence_after
+from search.pages.markdown.tokens import parse, plain_text
 
 #: Longer documents are not looked through; of others so many lines are, and so many references known.
 MAX_BYTES, MAX_LINES, MAX_REFERENCES = 2_000_000, 100_000, 1_000

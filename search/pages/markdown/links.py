@@ -12,8 +12,8 @@ from django.urls import reverse
 from markdown_it.token import Token
 
 from search.models import Document, MediaKind
-from search.pages.neighbours import Neighbours
-from search.pages.places import SHOWN_PICTURES
+from search.pages.document.media import SHOWN_PICTURES
+from search.pages.document.related import Neighbours
 
 _OUTSIDE: Final = frozenset({"http", "https", "mailto"})
 #: Before the names of headings, so that none is the id of something else on the page.

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from search.lines import line_heads
+from search.documents.line_window import line_heads
 
 #: More of a line is not rendered.
 MAX_LINE_CHARS = 10_000

@@ -10,10 +10,10 @@ import psycopg
 import redis
 import yaml
 
-from kebab.stack.accounts import database_account
-from kebab.stack.child import Child, ChildPlan
-from kebab.stack.postgres_install import install_for
-from kebab.stack.redis import find_server
+from kebab.stack.servers.os_user import database_account
+from kebab.stack.servers.postgres_install import install_for
+from kebab.stack.servers.redis import find_server
+from kebab.stack.supervisor.child import Child, ChildPlan
 from tests.support.paths import ROOT
 from tests.support.stack import eventually, free_port
 

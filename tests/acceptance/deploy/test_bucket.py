@@ -8,12 +8,12 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.utils import timezone
 
-from ingest.jobs.full_disk import full_disk
-from kebab.api.outages import outage_of
-from kebab.stack.blob_mark import check_blob_store
-from kebab.stack.blob_storage import BlobsUnavailable, blob_storage
+from ingest.jobs.queue.store_outages import full_disk
+from kebab.http.api.outages import outage_of
 from kebab.stack.errors import BlobsNotShared
-from search import blobs
+from kebab.stack.storage.blob_mark import check_blob_store
+from kebab.stack.storage.blob_storage import BlobsUnavailable, blob_storage
+from search.corpus import blobs
 from tests.acceptance.deploy.bucket_host import BUCKET, bucket_host
 from tests.support.corpus import make_workspace
 from tests.support.jobs import indexed, upload, work

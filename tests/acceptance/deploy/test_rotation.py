@@ -5,9 +5,9 @@ from cryptography.fernet import Fernet
 from django.contrib.auth import get_user
 from django.test import Client, RequestFactory
 
+from kebab.encryption import seal, unseal
 from kebab.people.models import AuditEvent, User
 from kebab.people.sessions import SessionStore, is_open
-from kebab.sealing import seal, unseal
 from search.corpus import ensure_source
 from search.models import Source
 from tests.cli.running import run, run_json

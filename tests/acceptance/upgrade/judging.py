@@ -8,7 +8,7 @@ from django.contrib.postgres import operations as postgres
 from django.db import migrations
 from django.db.migrations.operations.base import Operation
 
-from kebab.tenancy.expanding import AddIndexBeside
+from kebab.tenancy.migration_operations import AddIndexBeside
 
 #: The last migration of each app in the first release; those up to it are not judged.
 FIRST_RELEASE: Mapping[str, int] = {"api": 2, "ingest": 11, "people": 6, "search": 18, "stack": 2}

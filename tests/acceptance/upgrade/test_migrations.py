@@ -8,9 +8,9 @@ from django.db import OperationalError, connection, migrations, models
 from django.db.migrations.loader import MigrationLoader
 from psycopg.errors import LockNotAvailable
 
-from kebab.tenancy.expanding import AddIndexBeside
-from kebab.tenancy.locking import tried_again
-from kebab.tenancy.owner import owner_connection
+from kebab.tenancy.migration_locks import tried_again
+from kebab.tenancy.migration_operations import AddIndexBeside
+from kebab.tenancy.owner_connection import owner_connection
 from kebab.tenancy.policies import wall
 from search.models import Chunk
 from tests.acceptance.upgrade.judging import FIRST_RELEASE, faults, judged

@@ -14,7 +14,7 @@ import httpx
 import psycopg
 import pytest
 
-from kebab.stack import addresses, secrets
+from kebab.stack.servers import addresses, secrets
 from tests.acceptance.client import Client
 from tests.acceptance.upgrade.versions import ROOT, VersionedStack, first_release, next_release
 from tests.support.stack import Stack, eventually, temporary_directory

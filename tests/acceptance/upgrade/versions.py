@@ -30,7 +30,7 @@ class Migration(migrations.Migration):
 _INDEX = """
 from django.db import migrations, models
 
-from kebab.tenancy.expanding import AddIndexBeside
+from kebab.tenancy.migration_operations import AddIndexBeside
 
 
 class Migration(migrations.Migration):

@@ -5,14 +5,13 @@ import threading
 
 import pytest
 
-from ingest import waiting
-from ingest.jobs import archive as archive_jobs
-from ingest.jobs.lease import LeaseKeeper
-from ingest.jobs.request import cancel, retry
+from ingest.jobs.kinds import archive as archive_jobs
+from ingest.jobs.queue.lease import LeaseKeeper
+from ingest.jobs.queue.request import cancel, retry
 from ingest.models import Job, JobItem
-from search import blobs
-from search.blobs import has_blob
-from search.corpus import ensure_source
+from ingest.services import job_wait
+from search.corpus import blobs, ensure_source
+from search.corpus.blobs import has_blob
 from search.models import Document, Source
 from tests.api.archives import post_archive, report_of
 from tests.api.refusals import refused
@@ -156,7 +155,7 @@ def worker(workspace, monkeypatch):
         for job in Job.objects.in_workspace(workspace).filter(kind="ingest_archive").due():
             run_to_end(job)
 
-    monkeypatch.setattr(waiting.time, "sleep", work)
+    monkeypatch.setattr(job_wait.time, "sleep", work)
 
 
 def test_waiting_ends_when_the_documents_are_searchable(client, workspace, worker):

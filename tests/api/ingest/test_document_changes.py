@@ -2,12 +2,12 @@
 
 import pytest
 
-from ingest import uploads
 from ingest.models import Job
+from ingest.services import uploads
 from kebab.people.models import AuditEvent
-from search import node
-from search.blobs import open_blob
 from search.corpus import ensure_source, replace_document
+from search.corpus.blobs import open_blob
+from search.mirror import local_mirrors
 from search.models import Chunk, Document, Source
 from tests.api.refusals import refused
 from tests.support.actors import Role, member_client, token_client
@@ -75,7 +75,7 @@ def test_change_holds_for_an_upload_that_waits(client, workspace):
 
 def test_change_is_waited_for(client, workspace, monkeypatch):
     doc_id = upload(client, workspace)
-    monkeypatch.setattr("ingest.api.documents.wait_until_searchable", run_to_end)
+    monkeypatch.setattr("ingest.api.documents.views.wait_until_searchable", run_to_end)
     path = address(workspace, f"/documents/{doc_id}?wait_for=searchable")
     response = client.patch(path, {"lang": "fr"}, format="json")
     assert response.status_code == 200
@@ -105,7 +105,7 @@ def test_deleted_document_is_gone_with_all_that_it_left(client, workspace):
     assert not Chunk.objects.in_workspace(workspace).exists()
     with pytest.raises(FileNotFoundError):
         open_blob(workspace.pk, document.content_hash)
-    node.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=10)
+    local_mirrors.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=10)
     search = {"q": "zebrafish", "mode": "lexical", "min_seq": response.headers["Kebab-Seq"]}
     assert client.get(address(workspace, "/search"), search).json()["hits"] == []
     event = AuditEvent.objects.get(action="document.deleted")

@@ -6,11 +6,11 @@ import threading
 import pytest
 from django.db import connection
 
-from ingest.api.parsers import UploadLimit
-from ingest.jobs.request import cancel
+from ingest.api.documents.parsers import UploadLimit
+from ingest.jobs.queue.request import cancel
 from ingest.models import Job
-from kebab.tenancy.acting import acting_everywhere
-from search.blobs import read_blob
+from kebab.tenancy.current_workspace import acting_everywhere
+from search.corpus.blobs import read_blob
 from search.models import Document, Source
 from tests.api.refusals import refused
 from tests.support.actors import Role, member_client, token_client
@@ -142,13 +142,13 @@ def test_waiting_past_its_limit_claims_nothing(client, workspace, settings):
 
 
 def test_ended_job_without_a_mirror_is_not_called_searchable(client, workspace, worker, monkeypatch):
-    from search import node
+    from search.mirror import local_mirrors
     from search.retrieval.errors import NotSearchableYet
 
     def late(*_, **__):
         raise NotSearchableYet("late")
 
-    monkeypatch.setattr(node, "wait_for_seq", late)
+    monkeypatch.setattr(local_mirrors, "wait_for_seq", late)
     worker(run_to_end)
     response = post_text(client, workspace, wait=True)
     assert (response.status_code, response.json()["seq"]) == (202, None)
@@ -204,7 +204,7 @@ def test_upload_over_the_limit_is_refused(client, workspace, small_limit, monkey
     def read(*_, **__):
         raise AssertionError("it was read")
 
-    monkeypatch.setattr("kebab.api.parsers.StrictMultiPartParser.parse", read)
+    monkeypatch.setattr("kebab.http.api.parsers.StrictMultiPartParser.parse", read)
     assert refused(post_file(client, workspace, b"x" * 1_100_000)) == too_large
 
 

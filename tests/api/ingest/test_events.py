@@ -9,7 +9,7 @@ from django.db import OperationalError
 from django.test import AsyncClient, Client
 from django.utils import timezone
 
-from ingest.api import events
+from ingest.api.jobs import events
 from ingest.models import Job, JobState
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Membership, Role

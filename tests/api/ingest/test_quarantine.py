@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from ingest.jobs import items, writing
-from ingest.jobs.parsing import digester_pool
+from ingest.jobs.items import worker, writer
+from ingest.jobs.items.parser_pool import digester_pool
 from ingest.models import Job, Unreadable
 from kebab.people.models import AuditEvent
-from search.blobs import has_blob
+from search.corpus.blobs import has_blob
 from search.models import Document, SourceVersion
 from tests.api.refusals import refused
 from tests.support.api import Dying, address, folder, post_text, quarantine, run
@@ -32,7 +32,7 @@ def synced(client, workspace, tmp_path, settings):
 def failing(monkeypatch):
     """Have every file end in quarantine."""
     with monkeypatch.context() as patched:
-        patched.setattr(items, "digester_pool", Dying)
+        patched.setattr(worker, "digester_pool", Dying)
         yield patched
 
 
@@ -142,13 +142,11 @@ def test_failed_retry_stays_in_quarantine(client, workspace, synced, failing):
 
 
 def test_document_that_postgres_refuses_is_listed_retried_and_deleted(client, workspace, monkeypatch):
-    draft = writing.document_draft
+    draft = writer.document_draft
 
     def unstorable(path):
         with monkeypatch.context() as patched:
-            patched.setattr(
-                writing, "document_draft", lambda *a, **b: replace(draft(*a, **b), mime="x" * 300)
-            )
+            patched.setattr(writer, "document_draft", lambda *a, **b: replace(draft(*a, **b), mime="x" * 300))
             job = run(workspace, post_text(client, workspace, path, text=f"# {path}\n"))
         assert job.counts["failed"] == {"unstorable": 1}
         return Unreadable.objects.in_workspace(workspace).get()
@@ -178,7 +176,7 @@ def test_upload_is_deleted_though_its_bytes_are_out_of_reach(client, workspace, 
         raise OSError(111, "the bucket is away")
 
     entry = refused_upload(client, workspace, "# Secret\n")
-    monkeypatch.setattr("ingest.jobs.quarantine.release_blobs", is_away)
+    monkeypatch.setattr("ingest.jobs.items.quarantine.release_blobs", is_away)
     assert delete(client, workspace, entry).status_code == 204
     assert listed(client, workspace) == []
     assert "the bucket is away" in caplog.text
@@ -186,7 +184,7 @@ def test_upload_is_deleted_though_its_bytes_are_out_of_reach(client, workspace, 
 
 def test_document_that_an_upload_was_to_replace_stays(client, workspace, failing):
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(items, "digester_pool", digester_pool)
+        patched.setattr(worker, "digester_pool", digester_pool)
         first = run(workspace, post_text(client, workspace, "a.md", text="# First\n"))
     entry = refused_upload(client, workspace, "# Second\n")
 

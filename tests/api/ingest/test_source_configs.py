@@ -8,7 +8,7 @@ from cryptography.fernet import Fernet
 
 from ingest.connectors.git.credentials import unseal_credentials
 from ingest.models import JobItem, WebPage
-from kebab.api.models import IdempotencyKey
+from kebab.http.api.models import IdempotencyKey
 from kebab.people.models import AuditEvent
 from search.models import Document, Source, SourceVersion
 from tests.api.refusals import refused

@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 from django.utils import timezone
 
-from ingest.jobs.schedule import MAX_FAILURES, request_due_syncs
+from ingest.jobs.queue.schedule import MAX_FAILURES, request_due_syncs
 from ingest.models import Job
 from kebab.people.models import AuditEvent
 from search.corpus import ensure_source, ensure_version

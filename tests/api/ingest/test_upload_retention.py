@@ -8,15 +8,15 @@ import pytest
 from django.core.files.storage import FileSystemStorage, default_storage
 from django.db import connection
 
-from ingest.blobs import release_blobs
-from ingest.jobs import items
-from ingest.jobs.request import cancel, request_version_deletion
-from ingest.jobs.retention import release_expired
+from ingest.blob_cleanup import release_blobs
+from ingest.jobs.items import worker
+from ingest.jobs.queue.request import cancel, request_version_deletion
+from ingest.jobs.queue.retention import release_expired
 from ingest.models import Job, Unreadable
 from kebab.people.deletion import delete_workspace
 from kebab.people.operator import the_operator
-from kebab.tenancy.acting import acting_everywhere
-from search.blobs import blob_name, has_blob
+from kebab.tenancy.current_workspace import acting_everywhere
+from search.corpus.blobs import blob_name, has_blob
 from search.models import Document, Source
 from tests.api.archives import post_archive
 from tests.api.refusals import refused
@@ -34,7 +34,7 @@ NOISE = random.Random(1).randbytes(5_000)
 def failing(monkeypatch):
     """Have every file end in quarantine."""
     with monkeypatch.context() as patched:
-        patched.setattr(items, "digester_pool", Dying)
+        patched.setattr(worker, "digester_pool", Dying)
         yield patched
 
 

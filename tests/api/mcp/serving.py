@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 from granian.server.embed import Server
 
-from kebab.stack.reachability import serves
-from kebab.stack.serving import OPTIONS
+from kebab.stack.servers.reachability import serves
+from kebab.stack.supervisor.web_server import OPTIONS
 from tests.support.stack import eventually, free_port
 
 

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from kebab.people.models import ApiToken, Workspace
 from kebab.people.tokens import mint_token
-from kebab.tenancy.acting import acting_everywhere
-from search.libraries.standing import refresh_standing
+from kebab.tenancy.current_workspace import acting_everywhere
+from search.libraries.source_stats import refresh_standing
 from search.models import Chunk, Document, Source
 from tests.integration.search.context.filling import json_package, put
 

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import pytest
 
 from kebab.people.operator import the_operator
-from search.engine import search
-from search.mcp.arguments import FetchArguments
-from search.mcp.fetching import fetch_tool
-from search.mcp.fitting import Frame
-from search.mcp.searching import hits_text
+from search.engine.search import search
+from search.mcp.tools.arguments import FetchArguments
+from search.mcp.tools.fetch import fetch_tool
+from search.mcp.tools.search import hits_text
+from search.mcp.tools.token_budget import Frame
 from search.retrieval.types import Mode, SearchQuery
 from tests.api.mcp.shelf import INSTALL, committed
 from tests.support.actors import bearer_client

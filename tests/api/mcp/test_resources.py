@@ -37,7 +37,7 @@ async def every_resource(client):
 
 
 def test_documents_are_listed_by_page_and_cursors_bound_to_their_caller(over_http, shelf, monkeypatch):
-    monkeypatch.setattr("search.mcp.documents.MOST_LISTED", 5)
+    monkeypatch.setattr("search.mcp.tools.documents.MOST_LISTED", 5)
     found = {each.uri: each for each in over_http.use(every_resource)}
 
     assert len(found) >= 12

@@ -6,8 +6,8 @@ import pytest
 from django.core.files.storage import default_storage
 
 from kebab.people.reader import Reader
-from search.api.reading import with_bytes
-from search.blobs import blob_name, keep_blob, read_blob
+from search.api.querysets import with_bytes
+from search.corpus.blobs import blob_name, keep_blob, read_blob
 from search.models import Document
 from tests.api.refusals import refused
 from tests.support.api import address

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from search.embedders.tokenizer import TokenCounter
+from search.embedders.minilm.tokenizer import TokenCounter
 from search.models import Chunk, Source
 from tests.api.refusals import refused
 from tests.support.api import address
@@ -296,7 +296,7 @@ def test_deleted_chunk_is_left_out(reader, workspace):
 
 
 def test_missing_leg_is_named(reader, workspace, monkeypatch):
-    monkeypatch.setattr("search.engine.embedder_for_queries", lambda workspace, space: None)
+    monkeypatch.setattr("search.engine.search.embedder_for_queries", lambda workspace, space: None)
 
     assert context(reader, workspace, "hooks").json()["degraded"] == ["vector"]
     assert snippets(reader, workspace, "hooks")["degraded"] == []

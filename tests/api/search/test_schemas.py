@@ -7,8 +7,8 @@ from dataclasses import fields
 
 import jsonschema
 
-from kebab.api.errors import FieldError, InvalidRequest
 from kebab.cli.errors import report
+from kebab.http.api.errors import FieldError, InvalidRequest
 from search.retrieval.citation import Citation
 from search.retrieval.types import (
     LexicalTotal,
@@ -18,7 +18,7 @@ from search.retrieval.types import (
     SearchResult,
     VectorWindow,
 )
-from search.wire.schemas import inlined_schema, load_schema, schema_names
+from search.wire_schemas import inlined_schema, load_schema, schema_names
 from tests.api.refusals import refused
 from tests.support.schemas import validate
 

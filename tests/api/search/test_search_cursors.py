@@ -5,11 +5,12 @@ import pytest
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Workspace
 from kebab.people.operator import the_operator
-from search import cursor_store, paging
 from search.corpus import delete_documents
-from search.frozen_list import FrozenList
+from search.engine import cursor_store
+from search.engine import pages as paging
+from search.engine.ranking_snapshot import FrozenList
+from search.engine.readback import Standing
 from search.models import Document
-from search.readback import Standing
 from tests.api.refusals import refused
 from tests.support.actors import make_member, person_client, token_client
 from tests.support.api import address

@@ -2,7 +2,7 @@
 
 import pytest
 
-from search.node import mirror_files
+from search.mirror.local_mirrors import mirror_files
 from tests.api.refusals import refused
 from tests.support.api import address
 from tests.support.corpus import write

@@ -4,13 +4,13 @@ import io
 
 import pytest
 
-from ingest.cli import following
-from ingest.cli.bench.growth import measuring
+from ingest.cli import job_progress
+from ingest.cli.bench.growth import measure
 from ingest.cli.bench.ingestion import ingest_folder
 from ingest.cli.bench.resync import resync_figure
-from ingest.jobs.run import run_job
+from ingest.jobs.queue.run import run_job
 from ingest.models import Job
-from kebab.cli.console import people_console
+from kebab.cli.output import people_console
 from kebab.people.models import Workspace
 from search.models import Document
 from tests.cli.running import error_of, run, run_json
@@ -27,7 +27,7 @@ def _stack(transactional_db, mirrors, blobs, settings, tmp_path, monkeypatch):
     """Have no stack run, and work jobs off while the command sleeps."""
     settings.KEBAB_DATA_DIR = tmp_path / "data"
     settings.KEBAB_DATA_DIR.mkdir()
-    monkeypatch.setattr(following.time, "sleep", lambda _: _work())
+    monkeypatch.setattr(job_progress.time, "sleep", lambda _: _work())
 
 
 def _work():
@@ -96,8 +96,8 @@ def test_unchanged_folder_is_synced_again_with_made_up_files_where_it_has_few(fo
 def test_each_size_of_a_growth_is_filled_and_measured_with_an_index_of_its_own(folder, settings, monkeypatch):
     settings.KEBAB_EXACT_SCAN_LIMIT = 5
     dropped = []
-    real = measuring.drop_index_beside
-    monkeypatch.setattr(measuring, "drop_index_beside", lambda space: (dropped.append(space.pk), real(space)))
+    real = measure.drop_index_beside
+    monkeypatch.setattr(measure, "drop_index_beside", lambda space: (dropped.append(space.pk), real(space)))
     report = run_json("bench", "--growth", "30,120", "--path", str(folder), "--embed-at-most", "10")
     first, second = report["growth"]["rows"]
     assert [row["size"] for row in (first, second)] == [30, 120]

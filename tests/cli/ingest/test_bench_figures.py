@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from ingest.cli.bench import demo_start
 from ingest.cli.bench.agents import mcp_figure
 from ingest.cli.bench.figures import Figure, latency_figures
-from ingest.cli.bench.rebuilding import rebuild_figures
-from ingest.cli.bench.searching import heading_queries, http_figures
+from ingest.cli.bench.mirror_rebuild import rebuild_figures
+from ingest.cli.bench.search import heading_queries, http_figures
 from kebab.cli.errors import CliError
 from kebab.people.models import ApiToken
 from search.evaluation.latency import percentile
-from search.node import mirror_files
+from search.mirror.local_mirrors import mirror_files
 from tests.cli.ingest.stub_server import serving
 from tests.support.corpus import chunk, write
 from tests.support.searching import sync

@@ -10,7 +10,7 @@ from ingest.cli.bench.peers.servers import SERVERS, crowds_by_turns
 from ingest.cli.bench.peers.speed import by_turns
 from ingest.cli.judged_documents import embed_all
 from kebab.people.models import Workspace
-from search.embedders.hashing import HashEmbedder
+from search.embedders.hash_embedder import HashEmbedder
 from tests.cli.ingest.beir_folder import write_beir
 from tests.cli.ingest.stub_server import serving
 from tests.cli.running import run_json

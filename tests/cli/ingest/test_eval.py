@@ -6,10 +6,10 @@ from django.core.management.base import CommandError
 from ingest.cli.evaluation import beir as judged_set
 from kebab.people.models import Workspace
 from search.corpus import replace_document
-from search.embedders.hashing import HashEmbedder
-from search.embedding import wanted_embedder
+from search.embedders.configured import wanted_embedder
+from search.embedders.hash_embedder import HashEmbedder
 from search.evaluation.judged import JudgedTopic
-from search.evaluation.running import evaluate
+from search.evaluation.run_topics import evaluate
 from search.evaluation.settings import RunSettings
 from search.retrieval.types import Mode
 from search.vectors.spaces import ensure_live_space

@@ -3,7 +3,7 @@
 import pytest
 from django.core.management.base import CommandError
 
-from ingest.cli.evaluation import running
+from ingest.cli.evaluation import run_topics
 from kebab.people.models import AuditEvent
 from kebab.people.operator import the_operator
 from search.evaluation.judged import JudgedTopic, Qrel
@@ -122,7 +122,7 @@ def test_run_is_repeated_whatever_became_of_the_set_and_cancelled_when_interrupt
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(running, "carry_out", interrupt)
+    monkeypatch.setattr(run_topics, "carry_out", interrupt)
     assert run("eval", "run", "--repeat", "one", "--name", "three")[0] == 130
     assert Run.objects.get(name="three").state == "cancelled"
 

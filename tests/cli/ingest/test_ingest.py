@@ -7,9 +7,9 @@ from cryptography.fernet import Fernet
 from django.core.management import CommandError
 from django.utils import timezone
 
-from ingest.cli import following
-from ingest.jobs.request import request_embedding
-from ingest.jobs.run import run_job
+from ingest.cli import job_progress
+from ingest.jobs.queue.request import request_embedding
+from ingest.jobs.queue.run import run_job
 from ingest.models import Job, JobKind, JobState
 from kebab.cli.errors import CliError, Exit
 from kebab.people.models import AuditEvent, Workspace
@@ -44,7 +44,7 @@ def folder(tmp_path):
 def between_looks(monkeypatch):
     """Run due jobs while the command sleeps; a test may append another act to run instead."""
     acts = [_work]
-    monkeypatch.setattr(following.time, "sleep", lambda _: acts[-1]())
+    monkeypatch.setattr(job_progress.time, "sleep", lambda _: acts[-1]())
     return acts
 
 
@@ -174,7 +174,7 @@ def test_job_that_was_put_off_tells_why_instead_of_where():
             told.append(at)
 
     for error in ("", "Disk full: no space."):
-        following._show(Shown(), Job(kind="ingest_document", current_path="a.md", error=error))
+        job_progress._show(Shown(), Job(kind="ingest_document", current_path="a.md", error=error))
     assert told[0] == "a.md"
     assert told[1].startswith("Disk full")
 

@@ -2,7 +2,7 @@ import uuid
 
 import pytest
 
-from ingest.jobs.request import request_document, request_embedding
+from ingest.jobs.queue.request import request_document, request_embedding
 from ingest.models import ItemState, JobItem
 from kebab.cli.errors import Exit
 from search.corpus import ensure_source

@@ -6,8 +6,8 @@ from django.core.management import CommandError
 from ingest.cli.targets import IngestRequest, request_ingest
 from kebab.cli.errors import CliError, Exit
 from kebab.people.models import AuditEvent, Group
+from search.access.restrictions import readers_of, with_readers
 from search.models import Source
-from search.readers import readers_of, with_readers
 from tests.cli.running import error_of, run, run_json
 from tests.support.corpus import make_workspace, write
 

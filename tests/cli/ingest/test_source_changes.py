@@ -7,15 +7,15 @@ import pytest
 from django.db import connection, transaction
 
 from ingest.cli.targets import IngestRequest, request_ingest
-from ingest.jobs.request import request_document, request_sync
+from ingest.jobs.queue.request import request_document, request_sync
 from ingest.models import Job
-from kebab.api.errors import Conflict
 from kebab.cli.errors import CliError
+from kebab.http.api.errors import Conflict
 from kebab.people.models import AuditEvent
-from kebab.tenancy.acting import acting_everywhere
+from kebab.tenancy.current_workspace import acting_everywhere
+from search.access.restrictions import readers_of, with_readers
 from search.corpus import ensure_source
 from search.models import Source
-from search.readers import readers_of, with_readers
 from tests.support.concurrency import until_blocked
 from tests.support.corpus import make_workspace
 

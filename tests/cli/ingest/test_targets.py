@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from ingest.archives.errors import ArchiveBroken
 from ingest.cli.sites import SiteTarget, is_site_address
 from ingest.cli.targets import IngestRequest, existing_path, request_ingest, source_key, target
-from ingest.jobs.request import request_sync
-from ingest.jobs.run import run_job
+from ingest.jobs.queue.request import request_sync
+from ingest.jobs.queue.run import run_job
 from ingest.models import Job, JobKind
 from kebab.cli.errors import CliError
 from kebab.people.models import AuditEvent
 from kebab.people.models.workspace import SLUG
-from search.blobs import read_blob
+from search.corpus.blobs import read_blob
 from search.errors import InvalidPath, SourceMismatch
 from search.models import Document, Source
 from tests.support.archives import tarred, zipped

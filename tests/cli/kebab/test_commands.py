@@ -12,17 +12,17 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command, get_commands, load_command_class
 
 from ingest.cli.targets import target
-from kebab.cli.console import plain, write_json
+from kebab.cli.command import BaseVerb
+from kebab.cli.output import plain, write_json
 from kebab.cli.parser import given_path
-from kebab.cli.verb import BaseVerb
 from kebab.stack.errors import HostUnknown
-from kebab.stack.reachability import check_port
+from kebab.stack.servers.reachability import check_port
 from tests.cli.running import error_of
 
 _NOT_UTF8 = "caf\udce9"
 _DJANGOS = {"settings", "pythonpath", "traceback", "no_color", "force_color", "skip_checks", "verbosity"}
 _PACKAGES = {"kebab", "search", "ingest"}
-_ADMIN = "{'ingest.admin', 'search.admin', 'kebab.people.admin'}"
+_ADMIN = "{'ingest.admin.tables', 'search.admin.corpus', 'kebab.people.admin.workspaces'}"
 
 
 class Terminal(io.StringIO):
@@ -180,4 +180,7 @@ def test_only_what_shows_the_admin_imports_it():
     )
     code, out, _ = python("-c", program)
     assert code == 0
-    assert out.splitlines() == ["[]", "['ingest.admin', 'kebab.people.admin', 'search.admin']"]
+    assert out.splitlines() == [
+        "[]",
+        "['ingest.admin.tables', 'kebab.people.admin.workspaces', 'search.admin.corpus']",
+    ]

@@ -1,6 +1,6 @@
 """`kebab list sources | documents | spaces | jobs | libraries`."""
 
-from ingest.jobs.request import request_document, request_embedding
+from ingest.jobs.queue.request import request_document, request_embedding
 from kebab.cli.errors import Exit
 from search.corpus import ensure_source
 from search.models import EmbeddingSpace, Source

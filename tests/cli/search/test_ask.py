@@ -3,7 +3,7 @@ import re
 import pytest
 
 from kebab.cli.errors import Exit
-from search.answers.configured import configured_model
+from search.answers.model.configured import configured_model
 from tests.cli.running import error_of, run, run_json
 from tests.integration.search.answers.stub import errs, says, serving_model
 from tests.support.corpus import write

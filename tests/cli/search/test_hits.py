@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 
 from rich.console import Console
 
-from kebab.cli.console import people_console
+from kebab.cli.output import people_console
 from search.cli.hits import print_explanation, print_result, summary
 from search.retrieval.citation import Citation
-from search.retrieval.filters import TrustLevel
-from search.retrieval.shortcomings import shortcomings
+from search.retrieval.degradation import shortcomings
+from search.retrieval.query.filters import TrustLevel
 from search.retrieval.types import LexicalTotal, Mode, RetrievalDetail, SearchHit, SearchResult
 
 HIT = SearchHit(

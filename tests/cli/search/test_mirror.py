@@ -4,9 +4,9 @@ from django.core.management.base import CommandError
 from kebab.cli.errors import Exit
 from kebab.people import audit
 from kebab.people.models import AuditEvent
-from search import node
 from search.management.commands import mirror
-from search.mirror.sync import rebuild_mirror
+from search.mirror import local_mirrors
+from search.mirror.sync.sync import rebuild_mirror
 from tests.cli.running import error_of, run, run_json
 from tests.support.corpus import make_workspace, write
 
@@ -20,15 +20,15 @@ def test_rebuild_replaces_the_generation_and_is_audited(workspace):
     write(workspace, "a.md", "one")
     (found,) = run_json("mirror", "rebuild")["mirrors"]
     event = AuditEvent.objects.get()
-    before = node.mirror_files(workspace.pk).current()
+    before = local_mirrors.mirror_files(workspace.pk).current()
 
     assert (found["workspace"], found["documents"], found["seq"]) == (workspace.slug, 1, 1)
-    assert node.mirror_seq(workspace.pk) == 1
+    assert local_mirrors.mirror_seq(workspace.pk) == 1
     assert (event.actor, event.workspace) == (audit.operator(), workspace)
     assert event.action == "mirror.rebuild_asked"
     code, out, err = run("mirror", "rebuild")
     assert (code, workspace.slug in out, "1/1" in err) == (0, True, True)
-    assert node.mirror_files(workspace.pk).current() != before
+    assert local_mirrors.mirror_files(workspace.pk).current() != before
 
 
 def test_only_the_named_workspaces_mirror_is_rebuilt(workspace):
@@ -39,7 +39,7 @@ def test_only_the_named_workspaces_mirror_is_rebuilt(workspace):
 
 
 def test_mirror_that_another_process_writes_is_busy(workspace):
-    with node.mirror_files(workspace.pk).writing():
+    with local_mirrors.mirror_files(workspace.pk).writing():
         assert error_of("mirror", "rebuild", code=Exit.ERROR)["code"] == "mirror_busy"
 
 
@@ -51,6 +51,6 @@ def test_mirrors_are_built_before_a_node_takes_traffic(workspace):
     assert (found["mirrors"], found["built"]) == (1, 1)
     found = run_json("mirror", "warm", "--all")
     assert (found["mirrors"], found["built"]) == (2, 1)
-    assert [node.mirror_seq(each.pk) for each in (workspace, other)] == [1, 1]
+    assert [local_mirrors.mirror_seq(each.pk) for each in (workspace, other)] == [1, 1]
     with pytest.raises(CommandError):
         run("mirror", "warm")

@@ -14,10 +14,10 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kebab.settings")
 django.setup()
 
 # Django is set up first.
-from kebab.cli.resolve import the_workspace  # noqa: E402
+from kebab.cli.lookup import the_workspace  # noqa: E402
 from kebab.people.operator import the_operator  # noqa: E402
-from kebab.stack.temporary import borrowed_stack  # noqa: E402
-from kebab.tenancy.acting import acting_everywhere  # noqa: E402
+from kebab.stack.servers.borrowed_servers import borrowed_stack  # noqa: E402
+from kebab.tenancy.current_workspace import acting_everywhere  # noqa: E402
 from search.answers import AnswerRequest, answer_question  # noqa: E402
 from tests.drills.answers.injections_page import PAGE, page  # noqa: E402
 from tests.drills.answers.questions import Asked, Question, read_questions, report  # noqa: E402

@@ -2,8 +2,8 @@
 
 import re
 
-from search.answers.frame import Frame, FramedPassage
 from search.answers.markers import tamed
+from search.answers.prompt import Frame, FramedPassage
 from tests.integration.search.answers.injections import INJECTIONS, Injection
 from tests.support.paths import ROOT
 

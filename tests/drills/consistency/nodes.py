@@ -3,8 +3,8 @@
 import contextlib
 from collections.abc import Iterator
 
-from kebab.stack import addresses, secrets
 from kebab.stack.paths import DataDirectory
+from kebab.stack.servers import addresses, secrets
 from tests.support.stack import Stack, eventually, temporary_directory
 
 _SETTINGS = {

@@ -60,7 +60,7 @@ def _played(
     os.environ.update(stack.environment, KEBAB_LOG_LEVEL="ERROR")
     os.environ["DJANGO_SETTINGS_MODULE"] = "kebab.settings"
     django.setup()
-    from kebab.tenancy.acting import acting_everywhere
+    from kebab.tenancy.current_workspace import acting_everywhere
     from tests.drills.crash.drill import run_drill
 
     with acting_everywhere():

@@ -12,10 +12,10 @@ from contextlib import suppress
 import redis
 from django.conf import settings
 
-from ingest.jobs.request import cancel
+from ingest.jobs.queue.request import cancel
 from ingest.models import Job, JobState
 from kebab.people.models import Workspace
-from kebab.stack.addresses import redis_client_url
+from kebab.stack.servers.addresses import redis_client_url
 from tests.drills.crash import invariants
 from tests.drills.crash.corpus import Corpus
 from tests.drills.crash.tenant import Tenant

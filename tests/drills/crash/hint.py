@@ -8,7 +8,7 @@ import redis
 from django.conf import settings
 
 from ingest.models import Job, JobState
-from kebab.stack.addresses import redis_client_url
+from kebab.stack.servers.addresses import redis_client_url
 from tests.drills.crash.corpus import Corpus
 from tests.drills.crash.tenant import Tenant
 from tests.drills.crash.victims import worker_family

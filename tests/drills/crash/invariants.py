@@ -5,12 +5,12 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from ingest.jobs.report import ingest_report
+from ingest.jobs.queue.report import ingest_report
 from ingest.models import ItemState, Job, JobItem, JobKind, JobState
 from kebab.people.models import Workspace
-from search import checks
-from search.blobs import has_blob, read_blob
-from search.identifiers import content_hash
+from search.corpus.blobs import has_blob, read_blob
+from search.corpus.content_ids import content_hash
+from search.mirror import checks
 from search.models import Change, Chunk, ChunkVector, Document
 from tests.drills.crash.tenant import Tenant
 

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from search.embedders.hashing import HashEmbedder
+from search.embedders.hash_embedder import HashEmbedder
 from tests.integration.search.embedders.endpoints import answer
 from tests.support.http_stub import Exchange, serving
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from ingest.jobs.request import request_sync
+from ingest.jobs.queue.request import request_sync
 from ingest.models import OPEN_STATES, Job
 from kebab.people.models import Scope, Workspace
 from kebab.people.operator import operating_caller

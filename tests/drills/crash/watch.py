@@ -9,7 +9,7 @@ import redis
 from django.db import Error, connection
 
 from ingest.models import Job, JobKind
-from kebab.tenancy.acting import acting_everywhere
+from kebab.tenancy.current_workspace import acting_everywhere
 from tests.support.stack import GaveUp, Stack
 
 _PERIOD_S = 0.2

@@ -50,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
 def _measure(slug: str, names: Sequence[Name]) -> int:
     django.setup()
     from kebab.people.models import Workspace
-    from kebab.tenancy.acting import acting_everywhere, acting_in
+    from kebab.tenancy.current_workspace import acting_everywhere, acting_in
     from search.retrieval.types import Mode
     from tests.drills.evaluation.measure import ask_names, share_found
 
@@ -67,7 +67,7 @@ def _measure(slug: str, names: Sequence[Name]) -> int:
 def _measure_code(asked: argparse.Namespace) -> int:
     django.setup()
     from kebab.people.models import Workspace
-    from kebab.tenancy.acting import acting_everywhere, acting_in
+    from kebab.tenancy.current_workspace import acting_everywhere, acting_in
     from search.context import ResponseMode
     from tests.drills.evaluation.code_retrieval import by_pack, by_ripgrep, by_search, tool_of
 

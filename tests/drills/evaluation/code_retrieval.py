@@ -16,11 +16,11 @@ from mcp import Client, StdioServerParameters
 from kebab.people.models import Workspace
 from kebab.people.reader import OPERATOR
 from search.context import CODE_BUDGET, CodeRequest, ResponseMode, retrieve_code
-from search.context.counting import counting
-from search.engine import search
+from search.context.budget import counting
+from search.engine.search import search
 from search.models import Chunk
-from search.retrieval.channels import build_channels
-from search.retrieval.stopwords import STOP_WORDS
+from search.retrieval.query.channels import build_channels
+from search.retrieval.query.stopwords import STOP_WORDS
 from search.retrieval.types import SearchQuery
 from tests.drills.evaluation.code_questions import CodeQuestion
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kebab.people.models import Workspace
-from search.engine import search
+from search.engine.search import search
 from search.models import Chunk
 from search.retrieval.types import Mode, SearchHit, SearchQuery
 from tests.drills.evaluation.names import Name

@@ -9,11 +9,11 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from kebab.stack.accounts import Account, database_account
-from kebab.stack.addresses import DATABASE_APPLICATION, DATABASE_NAME, DATABASE_OWNER
-from kebab.stack.child import ChildPlan, launch_command
-from kebab.stack.postgres_install import install_for
-from kebab.stack.redis import find_server
+from kebab.stack.servers.addresses import DATABASE_APPLICATION, DATABASE_NAME, DATABASE_OWNER
+from kebab.stack.servers.os_user import Account, database_account
+from kebab.stack.servers.postgres_install import install_for
+from kebab.stack.servers.redis import find_server
+from kebab.stack.supervisor.child import ChildPlan, launch_command
 from tests.drills.hosts.network import BACK, Host
 from tests.support.stack import eventually
 

@@ -11,8 +11,8 @@ from typing import Any
 import apsw
 import psutil
 
-from kebab.stack.child import ChildPlan, launch_command
 from kebab.stack.paths import DataDirectory
+from kebab.stack.supervisor.child import ChildPlan, launch_command
 from tests.drills.hosts.network import BACK, FRONT, Host
 from tests.support.stack import MANAGE, Stack
 

@@ -24,12 +24,12 @@ django.setup()
 from django.conf import settings  # noqa: E402
 from playwright.sync_api import Page, expect  # noqa: E402
 
-from ingest.cli.bench.searching import heading_queries  # noqa: E402
-from kebab.cli.resolve import the_workspace  # noqa: E402
+from ingest.cli.bench.search import heading_queries  # noqa: E402
+from kebab.cli.lookup import the_workspace  # noqa: E402
 from kebab.people.models import Membership, Role, User, Workspace  # noqa: E402
-from kebab.stack.state import running_state  # noqa: E402
-from kebab.stack.temporary import borrowed_stack  # noqa: E402
-from kebab.tenancy.acting import acting_everywhere  # noqa: E402
+from kebab.stack.servers.borrowed_servers import borrowed_stack  # noqa: E402
+from kebab.stack.supervisor.state import running_state  # noqa: E402
+from kebab.tenancy.current_workspace import acting_everywhere  # noqa: E402
 from search.models import Chunk  # noqa: E402
 from tests.pages.every_page.test_budgets import PAINTED  # noqa: E402
 from tests.support.browsing import running_browser, session_cookie  # noqa: E402

@@ -59,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(stack: Stack, options: Options) -> int:
-    from kebab.tenancy.acting import acting_everywhere
+    from kebab.tenancy.current_workspace import acting_everywhere
     from search.evaluation.machine import machine
     from tests.drills.load.filling import fill
     from tests.drills.load.stages import Stages

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 
 from ingest.cli.bench.growth.texts import GrowingText, TextWriter
-from ingest.cli.bench.searching import heading_queries
+from ingest.cli.bench.search import heading_queries
 from ingest.models import OPEN_STATES, Job
 from kebab.people.models import Scope, Workspace
 from kebab.people.tokens import mint_token

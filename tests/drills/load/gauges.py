@@ -12,8 +12,8 @@ from django.db import connection, connections
 from ingest.cli.bench.machine import family_mb
 from ingest.models import OPEN_STATES, Job
 from kebab.stack.configuration import EMBED_QUEUES, WORKER_QUEUES
-from kebab.stack.watchdog import queue_lengths
-from kebab.tenancy.acting import acting_everywhere
+from kebab.stack.supervisor.watchdog import queue_lengths
+from kebab.tenancy.current_workspace import acting_everywhere
 from kebab.tenancy.roles import OWNER
 from tests.support.stack import Stack
 

@@ -8,7 +8,8 @@ from django.test import override_settings
 
 from kebab.people.deletion import delete_workspace
 from kebab.people.operator import the_operator
-from search import embedding, node
+from search.embedders import configured
+from search.mirror import local_mirrors
 from tests.drills.regression import judged_set
 from tests.drills.regression.corpora import made_workspaces
 from tests.drills.regression.guards import figure_lines
@@ -37,24 +38,24 @@ def judged(django_db_setup, django_db_blocker, tmp_path_factory):
     """The judged set in a workspace, embedded by the default model; searches use that model, too."""
     folder = tmp_path_factory.mktemp("judged")
     with django_db_blocker.unblock(), override_settings(KEBAB_EMBEDDER="default", **_own_places(folder)):
-        embedding.forget_queries()
+        configured.forget_queries()
         workspace = make_workspace()
         judged_set.load(workspace, folder / "set")
         yield workspace
         delete_workspace(the_operator(workspace))
         forget_acts()
-        node.reader_pool().close()
-    embedding.forget_queries()
+        local_mirrors.reader_pool().close()
+    configured.forget_queries()
 
 
 @contextmanager
 def _made(folder, *sizes):
     with override_settings(**_own_places(folder)):
-        embedding.forget_queries()
+        configured.forget_queries()
         with made_workspaces(*sizes) as made:
             yield made
-        node.reader_pool().close()
-    embedding.forget_queries()
+        local_mirrors.reader_pool().close()
+    configured.forget_queries()
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +75,7 @@ def sizes(django_db_setup, django_db_blocker, tmp_path_factory):
 @pytest.fixture
 def one_thread(monkeypatch):
     """Legs run one after the other."""
-    monkeypatch.setattr(node, "leg_executor", InCallingThread)
+    monkeypatch.setattr(local_mirrors, "leg_executor", InCallingThread)
 
 
 @pytest.fixture

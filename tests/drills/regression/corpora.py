@@ -13,16 +13,16 @@ from django.test import override_settings
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import Group, Workspace
 from kebab.people.operator import the_operator
-from kebab.tenancy.owner import owner_connection
-from search import node
+from kebab.tenancy.owner_connection import owner_connection
 from search.corpus import replace_documents
-from search.embedding import configured_embedder, embedded_text
-from search.engine import search
+from search.embedders.configured import configured_embedder, embedded_text
+from search.engine.search import search
+from search.mirror import local_mirrors
 from search.models import EmbeddingSpace, Source
 from search.retrieval.types import Mode, SearchQuery
-from search.vectors.fill import chunks_without_vector, store_vectors
+from search.vectors.backfill import chunks_without_vector, store_vectors
 from search.vectors.index import ensure_index
-from search.vectors.scanning import prepare_codes
+from search.vectors.quantised_index import prepare_codes
 from search.vectors.spaces import ensure_live_space
 from tests.support.actors import make_workspace
 from tests.support.api import forget_acts
@@ -128,7 +128,7 @@ def made_workspaces(*sizes: str) -> Iterator[dict[str, Workspace]]:
         with override_settings(KEBAB_EXACT_SCAN_LIMIT=1):
             assert ensure_index(_embed(workspace))
         workspace.refresh_from_db()
-        node.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=60)
+        local_mirrors.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=60)
     EmbeddingSpace.objects.update(is_indexed=False)
     for workspace in made.values():
         _scan(workspace)

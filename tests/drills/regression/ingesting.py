@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from kebab.people.models import Workspace
-from search import node
 from search.corpus import ensure_source
-from search.mirror.sync import sync_mirror
+from search.mirror import local_mirrors
+from search.mirror.sync.sync import sync_mirror
 from search.models import Source
 from tests.drills.regression.corpora import analyse
 from tests.drills.regression.mirror_work import MirrorWork, watched_mirrors
@@ -86,7 +86,7 @@ def _write_and_mirror(workspace: Workspace, numbers: range, mirrors: MirrorWork 
     for number in numbers:
         write(workspace, f"{number}.md", *(f"pump {number} part {part}" for part in range(3)))
     with _measured(mirrors) as found:
-        sync_mirror(node.mirror_files(workspace.pk), workspace.pk)
+        sync_mirror(local_mirrors.mirror_files(workspace.pk), workspace.pk)
     return found
 
 

@@ -11,9 +11,9 @@ from ir_measures import nDCG
 
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
-from search import node
 from search.corpus import ensure_source
-from search.engine import search
+from search.engine.search import search
+from search.mirror import local_mirrors
 from search.retrieval.types import Fusion, Mode, SearchQuery
 from tests.support.jobs import embed, fill, sync
 
@@ -63,7 +63,7 @@ def load(workspace: Workspace, folder: Path) -> None:
     assert report["new"] == len(read_documents()), report
     assert embed(workspace).state == "succeeded"
     workspace.refresh_from_db()
-    node.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=20)
+    local_mirrors.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=20)
 
 
 def rankings(workspace: Workspace, way: str) -> dict[str, list[str]]:

@@ -9,14 +9,14 @@ from django.conf import settings
 
 from kebab.people.models import Group, Workspace
 from kebab.people.reader import Reader
-from kebab.stack.addresses import redis_client_url
-from search import node
+from kebab.stack.servers.addresses import redis_client_url
 from search.context import ContextRequest, Surroundings, build_context_pack
-from search.engine import search
+from search.engine.search import search
+from search.engine.suggest import suggest
+from search.mirror import local_mirrors
 from search.models import EmbeddingSpace
-from search.retrieval.filters import SearchFilters
+from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import Fusion, Mode, SearchQuery
-from search.suggest import suggest
 from tests.drills.regression.corpora import KEEPERS, NAME, QUERY
 from tests.drills.regression.mirror_work import watched_mirrors
 from tests.drills.regression.postgres_work import postgres_work
@@ -121,7 +121,7 @@ OPERATIONS: Mapping[str, Callable[[Workspace], Action]] = {
 
 def counts(action: Action) -> tuple[dict[str, float], Any]:
     """Return what one call asks of the servers, and its answer; calls before it fill the caches."""
-    node.reader_pool().close()
+    local_mirrors.reader_pool().close()
     with watched_mirrors() as mirrors, _redis() as redis_:
         action()
         action()
@@ -136,7 +136,7 @@ def counts(action: Action) -> tuple[dict[str, float], Any]:
 def costs(action: Action) -> dict[str, float]:
     """Return what one call costs the servers and Python, by measure."""
     found, answer = counts(action)
-    node.reader_pool().close()
+    local_mirrors.reader_pool().close()
     action()
     with python_work() as python:
         action()

@@ -6,16 +6,16 @@ import numpy as np
 from django.conf import settings
 
 from kebab.tenancy.postgres import base
-from search import hits
 from search.api import search as search_api
 from search.corpus import chunk_rows
 from search.embedders.cache import CachedQueryEmbedder
-from search.engine import HitBuilder
-from search.mirror import lexical
-from search.mirror.exact import ExactLeg
-from search.mirror.lexical import LexicalLeg
+from search.engine import hits
+from search.engine.search import HitBuilder
+from search.mirror.query import lexical
+from search.mirror.query.exact import ExactLeg
+from search.mirror.query.lexical import LexicalLeg
 from search.models import Source
-from search.retrieval import pipeline
+from search.retrieval.fusion import pipeline
 from search.vectors import leg
 
 
@@ -110,7 +110,7 @@ def redis_asked_for_each_hit(monkeypatch: Any) -> None:
     """Something is looked up in Redis for each hit."""
     import redis
 
-    from kebab.stack.addresses import redis_client_url
+    from kebab.stack.servers.addresses import redis_client_url
 
     write = search_api.result_to_wire
 

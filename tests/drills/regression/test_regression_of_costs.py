@@ -5,8 +5,9 @@ Costs are counts: what PostgreSQL, SQLite, Redis and Python are asked to do. A b
 
 import pytest
 
-from ingest.jobs import embed as embed_job
-from ingest.jobs import items, lease
+from ingest.jobs.items import worker
+from ingest.jobs.kinds import embed as embed_job
+from ingest.jobs.queue import lease
 from ingest.sandbox import pool
 from search.vectors import nearest
 from tests.drills.regression import planted
@@ -26,7 +27,7 @@ _EVER_S = 3_600
 def nothing_by_the_clock(sizes, mirrors, blobs, monkeypatch):
     """Jobs look at nothing and give way to nobody because time has passed; documents come in groups of 32."""
     monkeypatch.setattr(lease, "_WATCH_S", _EVER_S)
-    monkeypatch.setattr(items, "_TURN_S", _EVER_S)
+    monkeypatch.setattr(worker, "_TURN_S", _EVER_S)
     monkeypatch.setattr(embed_job, "_TURN_S", _EVER_S)
     monkeypatch.setattr(pool, "GATHER_S", _EVER_S)
     sync_in_this_thread(monkeypatch)

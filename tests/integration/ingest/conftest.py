@@ -2,9 +2,9 @@
 
 import pytest
 
-from ingest.jobs import hints
-from search import embedding
+from ingest.jobs.queue import hints
 from search.corpus import ensure_source
+from search.embedders import configured
 from tests.integration.ingest.connectors.git.repositories import WrittenRepository
 from tests.integration.ingest.connectors.web.site import html, serving
 from tests.support.corpus import make_workspace
@@ -19,7 +19,7 @@ def _empty_queues(servers):
     client.delete(*queues)
     yield
     client.delete(*queues)
-    embedding.forget_queries()
+    configured.forget_queries()
 
 
 @pytest.fixture

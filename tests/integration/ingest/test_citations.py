@@ -11,7 +11,7 @@ import pytest
 from lxml import html as pages
 
 from ingest.parsers.content_type import identify
-from ingest.parsers.ocr import recognise
+from ingest.parsers.images.ocr import recognise
 from ingest.parsers.registry import PARSERS
 from ingest.parsers.syntax.languages import GRAMMARS
 from search.corpus import ensure_source

@@ -3,13 +3,13 @@
 import pytest
 from django.utils import timezone
 
-from ingest.job_changes import retry_job
-from ingest.jobs.request import request_sync
+from ingest.jobs.queue.request import request_sync
 from ingest.models import Job, Unreadable
-from ingest.quarantine_changes import retry_quarantined
-from ingest.source_changes import make_version, sync_source
-from ingest.uploads import Upload, accept_upload
-from kebab.api.errors import RateLimited, TooLarge
+from ingest.services.jobs import retry_job
+from ingest.services.quarantine import retry_quarantined
+from ingest.services.sources import make_version, sync_source
+from ingest.services.uploads import Upload, accept_upload
+from kebab.http.api.errors import RateLimited, TooLarge
 from kebab.people.operator import the_operator
 from kebab.people.reader import OPERATOR
 from search.corpus import ensure_source, ensure_version

@@ -7,18 +7,18 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from ingest.jobs.request import cancel, request_embedding, request_sync
+from ingest.jobs.queue.request import cancel, request_embedding, request_sync
 from ingest.models import Job, JobKind
-from kebab.api.models import IdempotencyKey
 from kebab.celery import app
+from kebab.http.api.models import IdempotencyKey
 from kebab.people.workspaces import store_settings
-from kebab.tenancy.acting import acting_nowhere
-from search import node
-from search.blobs import has_blob, keep_blob
-from search.mirror.follow import MirrorFollower
+from kebab.tenancy.current_workspace import acting_nowhere
+from search.corpus.blobs import has_blob, keep_blob
+from search.mirror import local_mirrors
+from search.mirror.sync.follow import MirrorFollower
 from search.models import AskedQuery, Change, ChunkVector, Document, EmbeddingSpace, KeptAnswer, Source
 from tests.integration.search.answers.factories import make_answer
-from tests.pages.insight.making import make_query
+from tests.pages.query_log.making import make_query
 from tests.support.corpus import write
 from tests.support.jobs import fill, grow_old, upload
 from tests.support.searching import sync
@@ -90,7 +90,7 @@ def text_without_a_vector(workspace, source):
 
 def a_document_that_no_mirror_has(workspace, source):
     seq = write(workspace, "a.md", "text").seq
-    return (str(workspace.pk),), lambda: node.mirror_seq(workspace.pk) == seq
+    return (str(workspace.pk),), lambda: local_mirrors.mirror_seq(workspace.pk) == seq
 
 
 #: By a task's name: prepares its work, and gives the task's arguments and whether the work is done.
@@ -134,8 +134,8 @@ def test_mirror_follower_sees_all_workspaces(workspace, mirrors):
     write(workspace, "a.md", "text")
     sync(workspace)
     seq = write(workspace, "b.md", "text").seq
-    assert node.mirror_seq(workspace.pk) < seq
+    assert local_mirrors.mirror_seq(workspace.pk) < seq
     with acting_nowhere():
         assert MirrorFollower(mirrors, Event()).catch_up()
 
-    assert node.mirror_seq(workspace.pk) == seq
+    assert local_mirrors.mirror_seq(workspace.pk) == seq

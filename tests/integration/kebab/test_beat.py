@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from kebab import schedule
 from kebab.celery import app
-from kebab.schedule import SteadyScheduler
+from kebab.tasks import schedule
+from kebab.tasks.schedule import SteadyScheduler
 
 _PERIODS_S = {"sweep": 5.0, "rare": 60.0}
 _STEP_S = 0.5

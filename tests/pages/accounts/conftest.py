@@ -50,9 +50,9 @@ def outbox(monkeypatch):
 
 
 def _mail_link_now(email, site):
-    from kebab.accounts import reset
+    from kebab.accounts import password_reset
 
-    reset.mail_link(email, site)
+    password_reset.mail_link(email, site)
 
 
 @pytest.fixture

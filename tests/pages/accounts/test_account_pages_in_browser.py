@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
-from kebab.people.access import Caller, member_access, readable_memberships
-from kebab.people.invitations import invite
+from kebab.people.access.caller import Caller, member_access, readable_memberships
+from kebab.people.invitations.lifecycle import invite
 from kebab.people.models import Role, User
 from tests.pages.accounts.people import OTHER_PASSWORD, PASSWORD
 from tests.support.browsing import needs_browser

@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import Resolver404, resolve
 
-from kebab.headers import SecurityHeaders
+from kebab.http.security_headers import SecurityHeaders
 from kebab.people.models import Membership, Role, User, Workspace
 from tests.security.leaks.routes import routes
 

@@ -3,8 +3,8 @@
 import pytest
 from django.test import Client
 
-from kebab.people.access import Caller, member_access, readable_memberships
-from kebab.people.invitations import find_invitation, invite, withdraw_invitation
+from kebab.people.access.caller import Caller, member_access, readable_memberships
+from kebab.people.invitations.lifecycle import find_invitation, invite, withdraw_invitation
 from kebab.people.models import Membership, Role, User
 from tests.pages.accounts.people import PASSWORD, is_signed_in, sign_in
 

@@ -11,7 +11,7 @@ from django.contrib.auth.models import Permission
 from django.test import Client
 
 from kebab.accounts.oidc import adapters
-from kebab.people.invitations import invite, withdraw_invitation
+from kebab.people.invitations.lifecycle import invite, withdraw_invitation
 from kebab.people.models import AuditEvent, Role, User
 from kebab.people.operator import the_operator
 from tests.pages.accounts.people import PASSWORD, is_signed_in, sign_in

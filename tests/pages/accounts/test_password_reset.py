@@ -115,11 +115,11 @@ def test_a_weak_password_leaves_the_link_good(visitor, ada, outbox):
 
 
 def test_mail_is_sent_outside_of_the_request(transactional_db, visitor, ada, mailoutbox):
-    from kebab.accounts import reset
+    from kebab.accounts import password_reset
 
     ask(visitor)
-    reset._mail_room().shutdown()
-    reset._mail_room.cache_clear()
+    password_reset._mail_room().shutdown()
+    password_reset._mail_room.cache_clear()
 
     assert [message.to for message in mailoutbox] == [["ada@example.org"]]
 
@@ -140,13 +140,13 @@ def test_mails_are_limited_by_account_without_a_word_and_by_address(visitor, ada
 def test_a_mail_server_that_is_away_is_logged_without_the_link(
     transactional_db, visitor, ada, settings, caplog
 ):
-    from kebab.accounts import reset
+    from kebab.accounts import password_reset
 
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
     answer = ask(visitor)
-    reset._mail_room().shutdown()
-    reset._mail_room.cache_clear()
+    password_reset._mail_room().shutdown()
+    password_reset._mail_room.cache_clear()
 
     assert answer.status_code == 302
     assert "ConnectionRefusedError" in caplog.text

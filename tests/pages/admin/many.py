@@ -1,6 +1,6 @@
 """Fills tables by the thousand, as the database makes rows by itself."""
 
-from kebab.tenancy.owner import owner_connection
+from kebab.tenancy.owner_connection import owner_connection
 
 #: How many rows there are of each kind.
 COUNTS = {

@@ -7,7 +7,7 @@ from django.contrib.auth.models import Permission
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from kebab.operating.management.commands import changepassword
+from kebab.admin.management.commands import changepassword
 from kebab.people import audit
 from kebab.people.models import AuditEvent, Membership, Role, User
 from tests.support.actors import make_member, make_person, make_workspace

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kebab.operating import lists, paging
+from kebab.admin import changelist, pagination
 from kebab.people.models import Membership, Role
 from tests.support.actors import make_member, make_person, make_workspace
 
@@ -10,8 +10,8 @@ from tests.support.actors import make_member, make_person, make_workspace
 @pytest.fixture
 def narrow(monkeypatch):
     """Let lists look at three rows."""
-    monkeypatch.setattr(lists, "WINDOW", 3)
-    monkeypatch.setattr(paging, "WINDOW", 3)
+    monkeypatch.setattr(changelist, "WINDOW", 3)
+    monkeypatch.setattr(pagination, "WINDOW", 3)
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from ingest.models import Unreadable
-from kebab.operating.lists import FOUND
-from kebab.operating.site import site
+from kebab.admin.changelist import FOUND
+from kebab.admin.site import site
 from kebab.people.models import Membership, User
 from tests.pages.admin.many import fill
 

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from kebab.operating.site import site
+from kebab.admin.site import site
 from kebab.people.models import AuditEvent
 from tests.pages.admin.filling import HOSTILE
 from tests.pages.admin.many import fill

@@ -14,13 +14,13 @@ from django.utils import timezone
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
-from kebab.people.access import Caller, member_access, readable_memberships
+from kebab.people.access.caller import Caller, member_access, readable_memberships
 from kebab.people.deletion import delete_workspace
-from kebab.people.invitations import invite
+from kebab.people.invitations.lifecycle import invite
 from kebab.people.models import Group, GroupMember, Membership, Role, User, Workspace
 from kebab.people.operator import the_operator
 from kebab.people.tokens import mint_token
-from search import node
+from search.mirror import local_mirrors
 from search.models import Source
 from tests.pages.every_page.fillings import fill_evaluation, fill_sources, shelve_hostile, shelve_picture
 from tests.support.actors import person_client
@@ -66,7 +66,7 @@ def prepared_ground(root: Path) -> Iterator[Ground]:
         try:
             yield _filled(*spaces)
         finally:
-            node.reader_pool().close()
+            local_mirrors.reader_pool().close()
             for workspace in spaces:
                 delete_workspace(the_operator(workspace))
             User.objects.exclude(pk__in=known).delete()
@@ -88,7 +88,7 @@ def _filled(workspace: Workspace, empty: Workspace, other: Workspace) -> Ground:
     )
     embed(workspace)
     workspace.refresh_from_db()
-    node.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=30)
+    local_mirrors.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=30)
     return Ground(people=people, stranger=stranger, sessions=sessions, ids=ids)
 
 

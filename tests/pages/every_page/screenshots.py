@@ -69,11 +69,11 @@ def _ground_on(data_dir: Path) -> Iterator[tuple[str, object]]:
     django.setup()
     from django.test.utils import setup_databases, setup_test_environment
 
-    from ingest.jobs.parsing import digester_pool
+    from ingest.jobs.items.parser_pool import digester_pool
     from kebab.stack.paths import DataDirectory
-    from kebab.stack.postgres import EmbeddedPostgres
-    from kebab.stack.redis import EmbeddedRedis
-    from kebab.tenancy.acting import acting_everywhere
+    from kebab.stack.servers.postgres import EmbeddedPostgres
+    from kebab.stack.servers.redis import EmbeddedRedis
+    from kebab.tenancy.current_workspace import acting_everywhere
     from tests.api.mcp.serving import served
     from tests.pages.every_page.ground import prepared_ground
 

@@ -1,6 +1,6 @@
 """Bytes and time of the first visit of the search page.
 
-Static files come compressed, pages don't (kebab/compression.py says why).
+Static files come compressed, pages don't (kebab/http/compression.py says why).
 """
 
 import pytest

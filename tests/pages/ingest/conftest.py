@@ -3,10 +3,10 @@ import threading
 import pytest
 from django.db import connection
 
-from ingest.jobs.run import run_job
+from ingest.jobs.queue.run import run_job
 from ingest.models import Job
 from kebab.people.models import Role, Workspace
-from kebab.tenancy.acting import acting_everywhere
+from kebab.tenancy.current_workspace import acting_everywhere
 from tests.pages.search.shelf import make_member
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from ingest.models import Job
 from kebab.people.models import AuditEvent, Group
+from search.access.restrictions import readers_of, restrict, with_readers
 from search.models import Source
-from search.readers import readers_of, restrict, with_readers
 from tests.pages.reading import markup_of
 from tests.support.jobs import fill
 
@@ -175,7 +175,7 @@ def test_token_of_a_repository_is_replaced_kept_and_forgotten_and_never_shown(vi
 
 
 def test_readers_beyond_the_groups_that_are_offered_stay(visit, admin, workspace, docs, monkeypatch):
-    monkeypatch.setattr("ingest.pages.source_editing._SHOWN_GROUPS", 1)
+    monkeypatch.setattr("ingest.pages.sources.edit._SHOWN_GROUPS", 1)
     first, last = (Group.objects.create(workspace=workspace, name=name) for name in ("Aft", "Watch"))
     restrict(docs, [last.pk])
     client = visit(admin)

@@ -8,9 +8,9 @@ from django.utils import timezone
 
 from ingest.models import Job, JobItem
 from kebab.people.models import Group, Workspace
+from search.access.restrictions import restrict
 from search.corpus import ensure_source
 from search.models import Source
-from search.readers import restrict
 from tests.pages.reading import markup_of
 
 LIST = "/w/handbook/jobs"

@@ -8,9 +8,9 @@ from django.utils import timezone
 
 from ingest.models import Job
 from kebab.people.models import AuditEvent, Group
+from search.access.restrictions import restrict
 from search.corpus import ensure_source
 from search.models import Source
-from search.readers import restrict
 from tests.pages.reading import markup_of
 from tests.pages.search.shelf import shelve
 from tests.support.jobs import fill, work

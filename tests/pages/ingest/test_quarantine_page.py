@@ -4,8 +4,8 @@ import pytest
 
 from ingest.models import Job, Unreadable
 from kebab.people.models import Group
+from search.access.restrictions import restrict
 from search.corpus import ensure_source, ensure_version
-from search.readers import restrict
 from tests.pages.reading import markup_of
 from tests.support.api import quarantine
 

@@ -9,9 +9,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from ingest.models import Job
 from kebab.people.models import Group, User
+from search.access.restrictions import restrict
 from search.corpus import ensure_source
 from search.models import Document, Source
-from search.readers import restrict
 from tests.pages.reading import markup_of
 from tests.support.jobs import work
 

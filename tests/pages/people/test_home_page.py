@@ -9,8 +9,8 @@ from django.test.utils import CaptureQueriesContext
 from kebab.people.groups import create_group
 from kebab.people.models import Membership, Role, Workspace
 from kebab.people.operator import the_operator
+from search.access.restrictions import restrict
 from search.models import Source
-from search.readers import restrict
 from tests.pages.reading import markup_of
 from tests.pages.search.shelf import make_member, shelve
 

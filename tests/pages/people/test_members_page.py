@@ -51,7 +51,7 @@ def test_the_tab_is_shown_to_those_who_may_open_it(at, as_person, viewer, admin)
 
 
 def test_a_long_list_goes_on_at_the_next_address(at, workspace, monkeypatch):
-    monkeypatch.setattr("kebab.pages.lists.ROWS", 2)
+    monkeypatch.setattr("kebab.pages.pagination.ROWS", 2)
     for number in range(4):
         make_member(workspace, f"m{number}@example.org")
     seen, address = [], ""

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from kebab.people.groups import create_group
-from kebab.people.invitations import invite
+from kebab.people.invitations.lifecycle import invite
 from kebab.people.models import Role, User
 from kebab.people.operator import the_operator
 from kebab.people.tokens import mint_token

@@ -6,9 +6,9 @@ from kebab.people import audit
 from kebab.people.groups import create_group
 from kebab.people.models import AuditEvent, Workspace
 from kebab.people.operator import the_operator
-from kebab.people.preferences import known_preferences
-from kebab.people.setting_guards import register_guard
 from kebab.people.tokens import mint_token
+from kebab.people.workspace_settings.hooks import register_guard
+from kebab.people.workspace_settings.registry import known_preferences
 from search.errors import GoldenQueriesWorse
 from search.models import Source
 from tests.pages.reading import markup_of, text_of
@@ -30,7 +30,7 @@ def strict_gate(monkeypatch):
             return {"quality_gate": {"is_forced": True}}
         raise GoldenQueriesWorse("nDCG@10 falls from 0.8 to 0.5. Nothing was changed.", sentence="")
 
-    monkeypatch.setattr("kebab.people.setting_guards._guards", [])
+    monkeypatch.setattr("kebab.people.workspace_settings.hooks._guards", [])
     register_guard(guard)
 
 
@@ -52,7 +52,7 @@ def test_every_setting_has_words_and_one_without_is_shown_by_its_name(at, monkey
         assert words.about, known.name
         assert words.label != known.name
         assert f'name="{known.name}"' in page
-    monkeypatch.setattr("kebab.people.preferences._words", {})
+    monkeypatch.setattr("kebab.people.workspace_settings.registry._words", {})
     assert '<label for="id_default_k">default_k</label>' in at.get(SETTINGS).content.decode()
 
 

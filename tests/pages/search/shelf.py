@@ -7,12 +7,12 @@ import numpy as np
 from django.db import transaction
 
 from kebab.people.models import Membership, Role, User, Workspace
-from search import node
-from search.blobs import keep_blob
 from search.corpus import DocumentDraft, Place, ensure_source, ensure_version, replace_document
-from search.embedding import configured_embedder, embedded_text
+from search.corpus.blobs import keep_blob
+from search.embedders.configured import configured_embedder, embedded_text
+from search.mirror import local_mirrors
 from search.models import Chunk, Document
-from search.vectors.fill import store_vectors
+from search.vectors.backfill import store_vectors
 from search.vectors.spaces import ensure_live_space
 
 
@@ -88,7 +88,7 @@ def index(workspace):
     by_hash = {chunk.embed_hash: vector for chunk, vector in zip(chunks, vectors, strict=True)}
     with transaction.atomic():
         store_vectors(space, chunks, by_hash)
-    node.wait_for_seq(workspace.pk, Workspace.objects.get(pk=workspace.pk).head_seq, limit_s=10)
+    local_mirrors.wait_for_seq(workspace.pk, Workspace.objects.get(pk=workspace.pk).head_seq, limit_s=10)
 
 
 def make_member(workspace, email, role=Role.VIEWER):

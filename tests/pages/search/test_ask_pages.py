@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from kebab.people.models import Group, Role
-from kebab.tenancy.acting import acting_everywhere
+from kebab.tenancy.current_workspace import acting_everywhere
 from search.corpus import delete_documents
 from search.models import Document, KeptAnswer, Source
 from tests.integration.search.answers.factories import make_answer

@@ -5,9 +5,9 @@ from html import unescape
 
 import pytest
 
-from search.lexing.child import spans
-from search.pages import colours
-from search.pages.colours import Code, coloured, language_of_fence, language_of_path
+from search.documents.highlight.child import spans
+from search.pages.document import highlighted_code
+from search.pages.document.highlighted_code import Code, coloured, language_of_fence, language_of_path
 from tests.pages.search.shelf import Passage, shelve
 from tests.support.paths import ROOT
 
@@ -30,7 +30,7 @@ def plain(line):
 @pytest.mark.slow
 def test_colours_change_no_text_and_escape_it(subtests):
     lines = [*CODE.split("\n"), "<script>alert('x')</script>", "\tשלום 🎉 \x0b \x0c &amp; </span>", ""]
-    for language in ["", *sorted(colours._LANGUAGES)]:
+    for language in ["", *sorted(highlighted_code._LANGUAGES)]:
         with subtests.test(language=language):
             written = lines_of(lines, language)
             assert [plain(line) for line in written] == lines
@@ -78,7 +78,7 @@ def test_a_word_that_takes_for_ever_takes_only_the_colours_of_what_comes_after_i
 def test_what_the_lexer_says_changes_no_text():
     spans_of_a_lexer = [(0, 3, "k"), (2, 5, "s"), (4, 99, "c")]
 
-    assert list(colours._words("def run", spans_of_a_lexer)) == [
+    assert list(highlighted_code._words("def run", spans_of_a_lexer)) == [
         ("", ""),
         ("k", "def"),
         ("", " "),

@@ -118,7 +118,7 @@ def test_other_versions_of_the_document_are_a_link_away(visitor, workspace, manu
 
 
 def test_the_shown_version_is_named_however_many_are_newer(visitor, workspace, manual, monkeypatch):
-    monkeypatch.setattr("search.pages.neighbours.MAX_VERSIONS", 2)
+    monkeypatch.setattr("search.pages.document.related.MAX_VERSIONS", 2)
     first = shelve(workspace, "manual.md", GUIDE, version="v1")
     for tag in ("v2", "v3"):
         shelve(workspace, "manual.md", GUIDE, version=tag)

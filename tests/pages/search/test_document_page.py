@@ -6,9 +6,9 @@ import re
 import pytest
 from django.core.files.storage import default_storage
 
-from search.blobs import blob_name
+from search.corpus.blobs import blob_name
 from search.models import Chunk
-from search.pages.reading import WINDOW_LINES, WINDOW_PASSAGES
+from search.pages.document.window import WINDOW_LINES, WINDOW_PASSAGES
 from tests.pages.search.shelf import Passage, shelve
 
 

@@ -10,7 +10,7 @@ from django.test import Client
 
 from ingest.sandbox.digester import Digester
 from search.models import Chunk
-from search.pages import places
+from search.pages.document import media as places
 from tests.pages.search.shelf import Passage, shelve
 from tests.support.samples import content_of
 

@@ -3,7 +3,7 @@
 import html
 import re
 
-from search.pages.hits import Piece, pieces
+from search.pages.search.hits import Piece, pieces
 from search.retrieval.errors import NotSearchableYet
 from tests.pages.search.shelf import index, passages_of, shelve
 
@@ -122,7 +122,7 @@ def test_nothing_of_a_document_becomes_markup(transactional_db, visitor, workspa
 
 
 def test_a_blank_query_searches_nothing(visitor, guide, monkeypatch):
-    monkeypatch.setattr("search.pages.searching.search", None)
+    monkeypatch.setattr("search.pages.search.views.search", None)
 
     for query in ("", "   "):
         assert search_page(visitor, q=query).status_code == 200
@@ -144,8 +144,8 @@ def test_absent_leg_changes_to_come_and_old_hits_are_named(visitor, workspace, g
     page = text_of(search_page(visitor, q="restart"))
     assert "3 Feb 2001" in page
     assert "1 recent change" not in page
-    monkeypatch.setattr("search.engine.embedder_for_queries", lambda workspace, space: None)
-    monkeypatch.setattr("search.engine.node.trigger_sync", lambda workspace_id: None)
+    monkeypatch.setattr("search.engine.search.embedder_for_queries", lambda workspace, space: None)
+    monkeypatch.setattr("search.engine.search.node.trigger_sync", lambda workspace_id: None)
     shelve(workspace, "new.md", "restart later")
 
     page = text_of(search_page(visitor, q="restart"))
@@ -157,7 +157,7 @@ def test_a_search_that_must_wait_says_so_and_for_how_long(visitor, guide, monkey
     def late(*_, **__):
         raise NotSearchableYet("Change 9 is not searchable yet.", retry_after_s=3)
 
-    monkeypatch.setattr("search.pages.searching.search", late)
+    monkeypatch.setattr("search.pages.search.views.search", late)
     response = search_page(visitor, q="restart")
 
     assert response.status_code == 503

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.lines import line_heads, read_lines
+from search.documents.line_window import line_heads, read_lines
 from search.pages.markdown.stretches import MOST_LINES, stretch_at
 
 _LINE = st.sampled_from(

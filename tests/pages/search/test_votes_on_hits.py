@@ -3,8 +3,8 @@
 import re
 
 from kebab.people.models import Group
+from search.access.restrictions import restrict
 from search.models import Feedback, Source
-from search.readers import restrict
 from tests.pages.search.shelf import make_member
 
 VOTE = "/w/handbook/search/vote"

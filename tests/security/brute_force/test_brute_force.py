@@ -8,10 +8,10 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from kebab.limits.limiter import limiter
+from kebab.http.rate_limits.limiter import limiter
 from kebab.people.models import ApiToken, Membership, Role, User
 from kebab.people.tokens import mint_token, verify_token
-from kebab.tenancy.owner import owner_connection
+from kebab.tenancy.owner_connection import owner_connection
 from tests.support.actors import make_workspace
 from tests.support.api import address
 

@@ -6,7 +6,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.test import AsyncClient
 
-from ingest.api import events
+from ingest.api.jobs import events
 from ingest.models import Job
 from kebab.people.models import ApiToken, GroupMember, Membership, Role, TokenGroup
 from kebab.people.tokens import mint_token

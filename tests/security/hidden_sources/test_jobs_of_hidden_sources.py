@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from ingest.models import Job, Unreadable
 from kebab.people.models import GroupMember, TokenGroup, User
-from search.blobs import keep_blob
+from search.corpus.blobs import keep_blob
 from search.models import Source
 from tests.security.hidden_sources.calling import CANARY, assert_silent, ended, send
 from tests.support.actors import Role
@@ -226,16 +226,16 @@ def test_a_report_of_an_open_source_names_nothing_of_a_hidden_one(outsider, pers
 
 @_BY_A_WORKER
 def test_an_insider_waits_until_their_upload_is_searchable(person, workspace, restricted, monkeypatch):
-    from ingest import waiting
-    from ingest.jobs.run import run_job
+    from ingest.jobs.queue.run import run_job
+    from ingest.services import job_wait
 
-    wait = waiting._wait_for_end
+    wait = job_wait._wait_for_end
 
     def worked_off(job, deadline):
         run_job(job.workspace_id, job.pk)
         return wait(job, deadline)
 
-    monkeypatch.setattr(waiting, "_wait_for_end", worked_off)
+    monkeypatch.setattr(job_wait, "_wait_for_end", worked_off)
     body = {"path": "in.md", "text": "# In\n\ninside\n", "source": restricted.source.key}
     answer = send(person(Role.EDITOR, inside=True), workspace, "/documents?wait_for=searchable", "post", body)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from ingest.parsers.ocr import is_ocr_installed
+from ingest.parsers.images.ocr import is_ocr_installed
 from tests.support.archives import LINK, overlapping_zip, special, tarred, zip_with_modes, zipped
 from tests.support.samples import content_of as real
 

@@ -14,8 +14,8 @@ from django.conf import settings as django_settings
 from django.db import connection
 
 from ingest.connectors.tree import printable
-from ingest.jobs.report import ingest_report
-from ingest.jobs.request import request_sync
+from ingest.jobs.queue.report import ingest_report
+from ingest.jobs.queue.request import request_sync
 from ingest.models import Job, JobItem
 from kebab.people.models import Workspace
 from search.corpus import ensure_source

@@ -20,7 +20,7 @@ def main(database: str, workspace_id: str, job_id: str) -> None:
     django.setup()
     from django.db import connection
 
-    from ingest.jobs.parsing import digester_pool
+    from ingest.jobs.items.parser_pool import digester_pool
     from ingest.tasks import run_job_task
 
     connection.settings_dict["NAME"] = database

@@ -9,8 +9,8 @@ from django.test import override_settings
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import User
 from kebab.people.operator import the_operator
-from kebab.tenancy.acting import acting_everywhere
-from search import node
+from kebab.tenancy.current_workspace import acting_everywhere
+from search.mirror import local_mirrors
 from tests.security.leaks.callers import UNKNOWN, Caller, make_callers, refused
 from tests.security.leaks.stage import Stage, build_stage
 from tests.support.api import forget_acts
@@ -44,10 +44,10 @@ def setting(django_db_setup, django_db_blocker, tmp_path_factory):
             stage = build_stage(number)
             callers = make_callers(stage)
             for workspace in (stage.ours, stage.twin, stage.theirs):
-                node.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=30)
+                local_mirrors.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=30)
             assert refused(callers) == UNKNOWN
     yield Setting(stage=stage, callers=dict(callers), stores=stores)
-    node.reader_pool().close()
+    local_mirrors.reader_pool().close()
     with django_db_blocker.unblock(), acting_everywhere():
         with override_settings(**stores):
             refused_at_the_end = refused(callers)

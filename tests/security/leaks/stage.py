@@ -10,7 +10,7 @@ from typing import Any
 from django.utils import timezone
 
 from ingest.models import Job, JobItem, JobState
-from kebab.api.models import IdempotencyKey
+from kebab.http.api.models import IdempotencyKey
 from kebab.people.models import (
     ApiToken,
     AuditEvent,
@@ -24,9 +24,9 @@ from kebab.people.models import (
     Workspace,
 )
 from kebab.people.tokens import mint_token
-from search.blobs import keep_blob
 from search.corpus import Place, ensure_version, replace_document
-from search.libraries.standing import refresh_standing
+from search.corpus.blobs import keep_blob
+from search.libraries.source_stats import refresh_standing
 from search.models import (
     Chunk,
     Document,
@@ -39,7 +39,7 @@ from search.models import (
     Topic,
 )
 from tests.integration.search.answers.factories import make_answer
-from tests.pages.insight.making import make_query
+from tests.pages.query_log.making import make_query
 from tests.security.leaks.canaries import CLOSED, THEIRS, Target
 from tests.support.api import embed, quarantine
 from tests.support.corpus import chunk, draft, restrict

@@ -7,13 +7,13 @@ import pytest
 from django.test import RequestFactory
 from rest_framework.exceptions import APIException
 
-from kebab.api.errors import ApiError
-from kebab.api.problems import logged_problem
+from kebab.http.api.errors import ApiError
+from kebab.http.api.problems import logged_problem
 from kebab.people.models import Scope
-from search.mcp.calls import Call
+from search.mcp.call_context import Call
 from search.mcp.http import admit_request
 from search.mcp.resources import list_resources, read_resource
-from search.mcp.tools import TOOLS, answer_call, told
+from search.mcp.tools.registry import TOOLS, answer_call, told
 from tests.security.leaks.callers import name_of_scope
 from tests.security.leaks.canaries import CLOSED, THEIRS
 from tests.security.leaks.looking import Answer, leaks_in, logged, shows

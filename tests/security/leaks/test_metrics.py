@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from kebab.health.scraping import scraper
+from kebab.observability.health.scrape import scraper
 from tests.security.leaks.looking import leaks_in
 
 TOKEN = "operators-token"

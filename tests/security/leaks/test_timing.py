@@ -12,12 +12,12 @@ from django.db import transaction
 from rest_framework.test import APIClient
 
 from kebab.people.models import User
-from kebab.tenancy.acting import acting_everywhere
-from search import node
+from kebab.tenancy.current_workspace import acting_everywhere
 from search.corpus import replace_document
-from search.embedding import configured_embedder, embedded_text
+from search.embedders.configured import configured_embedder, embedded_text
+from search.mirror import local_mirrors
 from search.models import Source
-from search.vectors.fill import chunks_without_vector, store_vectors
+from search.vectors.backfill import chunks_without_vector, store_vectors
 from search.vectors.spaces import ensure_live_space
 from tests.security.leaks.call import Call
 from tests.security.leaks.callers import Caller
@@ -109,7 +109,7 @@ def _crowded(setting, django_db_blocker):
             replace_document(place, draft(*chunks, title=f"{CLOSED}crowd"))
         _embed_alike(workspace)
         workspace.refresh_from_db()
-        node.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=30)
+        local_mirrors.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=30)
 
 
 def _embed_alike(workspace):

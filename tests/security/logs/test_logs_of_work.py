@@ -4,11 +4,11 @@ import logging
 
 import pytest
 
-from ingest.jobs.request import request_embedding, request_sync
+from ingest.jobs.queue.request import request_embedding, request_sync
 from ingest.models import JobItem
 from kebab.people.models import Workspace
-from search import node
 from search.corpus import ensure_source
+from search.mirror import local_mirrors
 from tests.security.leaks.canaries import CLOSED, Target
 from tests.security.leaks.looking import leaks_in, logged
 from tests.support.corpus import make_workspace
@@ -45,7 +45,7 @@ def test_work_is_logged_without_what_it_works_on(workspace, tmp_path):
         jobs.append(work(request_embedding(workspace.pk)))
         (root / _READ).unlink()
         jobs.append(work(request_sync(source)))
-        node.wait_for_seq(workspace.pk, Workspace.objects.get(pk=workspace.pk).head_seq, limit_s=20)
+        local_mirrors.wait_for_seq(workspace.pk, Workspace.objects.get(pk=workspace.pk).head_seq, limit_s=20)
 
     assert {job.state for job in jobs} == {"succeeded", "failed"}
     assert {item.outcome for item in JobItem.objects.in_workspace(workspace)} >= {"new", "skipped", "deleted"}

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from ingest.jobs.request import request_sync
-from kebab.health.surroundings import check_configuration
-from kebab.stack import private_places
+from ingest.jobs.queue.request import request_sync
+from kebab.observability.health.environment_checks import check_configuration
+from kebab.stack.storage import private_places
 from search.corpus import ensure_source
 from search.models import Chunk, Document, Source
 from tests.support.actors import token_client

@@ -14,7 +14,7 @@ from django.conf import settings as django_settings
 from django.test import AsyncClient
 from django.utils import timezone
 
-from ingest.api import events
+from ingest.api.jobs import events
 from ingest.models import Job, JobItem
 from kebab.people.models import (
     ApiToken,
@@ -28,10 +28,10 @@ from kebab.people.models import (
     Workspace,
 )
 from kebab.people.tokens import mint_token
-from search import node
-from search.blobs import keep_blob
 from search.corpus import replace_document
-from search.libraries.standing import refresh_standing
+from search.corpus.blobs import keep_blob
+from search.libraries.source_stats import refresh_standing
+from search.mirror import local_mirrors
 from search.models import Chunk, Document, Source
 from tests.security.rights.vault import add
 from tests.support.actors import bearer_client, make_member, make_workspace, person_client
@@ -84,7 +84,7 @@ def scene(transactional_db):
     embed(workspace)
     refresh_standing(workspace.pk, source.pk, state="indexed", last_indexed_at=timezone.now())
     workspace.refresh_from_db()
-    node.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=20)
+    local_mirrors.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=20)
     people = {role: make_member(workspace, role) for role in (Role.VIEWER, Role.EDITOR, Role.ADMIN)}
     membership = Membership.objects.get(user=people[Role.EDITOR])
     GroupMember.objects.create(workspace=workspace, group=crew, membership=membership)

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from kebab.people.models import Group
 from kebab.people.reader import Reader
-from search.engine import mirror_reading, search
+from search.access.scope import resolve_scope
+from search.engine.search import mirror_reading, search
+from search.engine.suggest import suggest
 from search.mirror.postings import Collection
-from search.mirror.vocabulary import Vocabulary
+from search.mirror.query.vocabulary import Vocabulary
 from search.models import Source
-from search.retrieval.filters import SearchFilters
+from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import Fusion, Mode, SearchQuery
-from search.scope import resolve_scope
-from search.suggest import suggest
 from tests.support.corpus import chunk, make_workspace, restrict, write
 from tests.support.searching import embed, sync
 
@@ -109,7 +109,7 @@ def test_completions_are_in_the_order_of_what_is_readable(pair):
 
 
 def test_the_commonest_words_are_counted_no_further_than_needed(pair, monkeypatch):
-    monkeypatch.setattr("search.mirror.vocabulary._NARROWED", 2)
+    monkeypatch.setattr("search.mirror.query.vocabulary._NARROWED", 2)
     words = [f"rest{letter}" for letter in "abcdfghk"]
     visible = [" ".join(words[: 8 - number]) for number in range(8)]  # resta in 8 chunks, restk in one
     full, twin = pair(visible, ["resta restx", "resth restx", "restx"])
@@ -143,7 +143,7 @@ def test_of_two_spellings_the_one_is_meant_that_more_of_what_is_readable_has(pai
 
 
 def test_a_name_is_no_common_word_for_what_is_hidden(pair, monkeypatch):
-    monkeypatch.setattr("search.mirror.exact._COMMON", 3)
+    monkeypatch.setattr("search.mirror.query.exact._COMMON", 3)
     both = pair(["call astro() here", "nothing"], ["astro"] * 5)
     query = SearchQuery(text="astro()", explain=True)
     found, wanted = (search(each, query).explain["legs"]["exact"] for each in both)

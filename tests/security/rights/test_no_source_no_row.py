@@ -5,17 +5,17 @@ from dataclasses import replace
 import pytest
 
 from kebab.people.reader import OPERATOR, Reader
-from search.context.standing import read_chunks, standing_chunks, standing_documents
-from search.did_you_mean import did_you_mean
-from search.embedding import configured_embedder
-from search.engine import lexical_leg, mirror_reading
-from search.mirror.exact import ExactLeg
-from search.mirror.typed import completions, outlines
-from search.mirror.vocabulary import Vocabulary
+from search.access.scope import Sources, resolve_scope
+from search.context.chunk_queries import read_chunks, standing_chunks, standing_documents
+from search.embedders.configured import configured_embedder
+from search.engine.did_you_mean import did_you_mean
+from search.engine.readback import read_back, read_hits, read_passages
+from search.engine.search import lexical_leg, mirror_reading
+from search.mirror.query.autocomplete import completions, outlines
+from search.mirror.query.exact import ExactLeg
+from search.mirror.query.vocabulary import Vocabulary
 from search.models import Chunk
-from search.readback import read_back, read_hits, read_passages
-from search.retrieval.filters import SearchFilters
-from search.scope import Sources, resolve_scope
+from search.retrieval.query.filters import SearchFilters
 from search.vectors.nearest import QueryPoint, nearest_chunks
 
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from kebab.people.models import Group
 from kebab.people.reader import OPERATOR, Reader
+from search.access.querysets import sources_of
+from search.access.scope import Sources, resolve_scope
 from search.models import Source, SourceReader
-from search.retrieval.filters import SearchFilters
-from search.rights import sources_of
-from search.scope import Sources, resolve_scope
+from search.retrieval.query.filters import SearchFilters
 from tests.security.rights.vault import CANARIES
 from tests.support.corpus import make_place, make_workspace
 

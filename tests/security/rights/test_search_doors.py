@@ -7,9 +7,9 @@ import pytest
 
 from kebab.people.models import GroupMember, Membership, Role
 from kebab.people.reader import OPERATOR, Reader
+from search.engine.retrievers import HybridRetriever, LexicalRetriever, RerankedRetriever, VectorRetriever
 from search.models import Source
 from search.retrieval.types import SearchQuery
-from search.retrievers import HybridRetriever, LexicalRetriever, RerankedRetriever, VectorRetriever
 from tests.security.rights.vault import CANARIES
 from tests.support.actors import make_person, person_client, token_client
 from tests.support.api import address

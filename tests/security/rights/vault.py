@@ -8,9 +8,9 @@ from django.utils import timezone
 from kebab.people.models import ApiToken, Group, GroupMember, Membership, Role, TokenGroup, User, Workspace
 from kebab.people.reader import Reader
 from kebab.people.tokens import mint_token
-from search.blobs import keep_blob
 from search.corpus import replace_document
-from search.libraries.standing import refresh_standing
+from search.corpus.blobs import keep_blob
+from search.libraries.source_stats import refresh_standing
 from search.models import Chunk, Document, Source
 from tests.support.actors import bearer_client, make_member, person_client
 from tests.support.corpus import chunk, draft, make_place, make_workspace, restrict

@@ -8,7 +8,7 @@ from django.db.models import Model
 from django.utils import timezone
 
 from ingest.models import Job, JobItem, JobKind, Unreadable, WebPage
-from kebab.api.models import IdempotencyKey
+from kebab.http.api.models import IdempotencyKey
 from kebab.people.models import (
     AuditEvent,
     Group,
@@ -35,7 +35,7 @@ from search.models import (
     Topic,
 )
 from tests.integration.search.answers.factories import make_answer
-from tests.pages.insight.making import make_query
+from tests.pages.query_log.making import make_query
 from tests.support.corpus import make_place, make_workspace, write
 
 MODELS = tenant_models()

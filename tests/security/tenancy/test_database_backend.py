@@ -11,7 +11,7 @@ from django.db import DataError, IntegrityError, ProgrammingError, connection, c
 from psycopg import sql
 
 from kebab.people.models import Group, Workspace
-from kebab.tenancy.acting import acting_everywhere, acting_in, acting_in_setting, acting_nowhere
+from kebab.tenancy.current_workspace import acting_everywhere, acting_in, acting_in_setting, acting_nowhere
 
 SHOWN = "SELECT current_setting('kebab.workspace_id', true)"
 

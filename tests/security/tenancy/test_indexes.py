@@ -5,11 +5,11 @@ import re
 import pytest
 from django.db import connection
 
-from kebab.people.access import readable_memberships
+from kebab.people.access.caller import readable_memberships
 from kebab.people.models import ApiToken, Group, GroupMember, Membership, TokenGroup
 from kebab.people.tokens import readable_tokens
-from kebab.tenancy.acting import acting_in
 from kebab.tenancy.checks import tenant_models
+from kebab.tenancy.current_workspace import acting_in
 from search.models import SourceReader
 
 _INDEXES = """

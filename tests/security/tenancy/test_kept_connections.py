@@ -8,8 +8,8 @@ import psycopg
 import pytest
 from django.db import connection
 
-from kebab.tenancy.postgres import kept as kept_module
-from kebab.tenancy.postgres.kept import KeptConnection, KeptConnections
+from kebab.tenancy.postgres import pool as kept_module
+from kebab.tenancy.postgres.pool import KeptConnection, KeptConnections
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

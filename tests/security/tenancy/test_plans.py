@@ -10,11 +10,11 @@ import pytest
 from django.db import connection
 
 from kebab.people.reader import OPERATOR
-from kebab.tenancy.acting import acting_in
-from kebab.tenancy.owner import owner_connection
+from kebab.tenancy.current_workspace import acting_in
+from kebab.tenancy.owner_connection import owner_connection
+from search.engine.suggest import suggest
 from search.models import Chunk, ChunkVector, Document
 from search.retrieval.types import Mode
-from search.suggest import suggest
 from search.vectors.index import drop_index, ensure_index, index_name
 from tests.support.corpus import make_workspace, write
 from tests.support.searching import ask, embed, sync

@@ -6,7 +6,7 @@ from rest_framework.test import APIClient
 
 from ingest.tasks import run_job_task
 from kebab.people.models import Group, Workspace
-from kebab.tenancy.acting import acting_everywhere, acting_in_setting
+from kebab.tenancy.current_workspace import acting_everywhere, acting_in_setting
 from tests.security.tenancy.tenants import MODELS
 from tests.security.tenancy.urlconf import counts
 

@@ -6,8 +6,8 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from kebab.cli.verb import BaseVerb
-from kebab.tenancy.acting import EVERYWHERE, acting_in_setting
+from kebab.cli.command import BaseVerb
+from kebab.tenancy.current_workspace import EVERYWHERE, acting_in_setting
 
 ROWS = ("search_", "ingest_", "people_group", "people_membership", "people_apitoken")
 

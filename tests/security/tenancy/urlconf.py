@@ -8,10 +8,10 @@ from django.urls import path
 from psycopg import sql
 from rest_framework.response import Response
 
-from kebab.api import problems
-from kebab.api.permissions import Need
-from kebab.api.urls import below_workspace
-from kebab.api.views import ApiView, WorkspaceView
+from kebab.http.api import problems
+from kebab.http.api.permissions import Need
+from kebab.http.api.urls import below_workspace
+from kebab.http.api.views import ApiView, WorkspaceView
 from kebab.pages.page import Page, WorkspacePage
 from kebab.people.models import Group, Role, Workspace
 from tests.security.tenancy.tenants import MODELS

@@ -8,14 +8,14 @@ from django.contrib.admin.models import LogEntry
 from django.utils import timezone
 
 from ingest.models import Job, JobItem, JobState, WebPage
-from kebab.operating.site import site
+from kebab.admin.site import site
 from kebab.people.models import AuditEvent, Group, GroupMember, Membership, Role, User, Workspace
 from kebab.people.tokens import mint_token
-from search import node
+from search.mirror import local_mirrors
 from search.models import Feedback, Judgement, Run, RunTopic, Source, Topic
 from tests.integration.search.answers.factories import make_answer
 from tests.pages.every_page.fillings import fill_topics
-from tests.pages.insight.making import make_query
+from tests.pages.query_log.making import make_query
 from tests.pages.search.shelf import Passage, index, shelve
 from tests.security.leaks.routes import routes
 from tests.security.leaks.stage import build_stage
@@ -61,7 +61,7 @@ def stage(transactional_db, mirrors):
     """The leak matrix' workspaces with everything that there can be in them."""
     stage = build_stage(1)
     for workspace in (stage.ours, stage.theirs):
-        node.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=30)
+        local_mirrors.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=30)
     return stage
 
 

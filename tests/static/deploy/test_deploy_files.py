@@ -188,7 +188,7 @@ sys.path.insert(0, sys.argv[1])
 import django
 django.setup()
 import kebab.asgi, kebab.celery, kebab.urls
-from search.wire.schemas import load_schema, schema_names
+from search.wire_schemas import load_schema, schema_names
 assert all(map(load_schema, schema_names()))
 ours = [sys.modules[name] for name in sys.modules if name.partition(".")[0] in {"kebab", "search", "ingest"}]
 print(*schema_names(), *{module.__file__ for module in ours if module.__file__})
@@ -254,7 +254,7 @@ def test_what_the_ignore_file_lets_not_in_can_not_be_copied(tmp_path):
         ("docs/wire-schema/v1/error.v1.json", False),
         ("docs/people.md", True),
         ("kebab/urls.py", False),
-        ("kebab/api/__pycache__/errors.cpython-312.pyc", True),
+        ("kebab/http/api/__pycache__/errors.cpython-312.pyc", True),
         ("kebab/errors.pyc", True),
         ("deploy/requirements-s3.txt", False),
         ("deploy/image/entrypoint.sh", False),

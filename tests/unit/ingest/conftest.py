@@ -9,7 +9,7 @@ from ingest.chunking.types import ChunkDraft
 from ingest.parsers.registry import parse
 from ingest.parsers.types import ParsedDocument
 from ingest.sandbox.digester import Digester
-from search.embedders.tokenizer import TokenCounter
+from search.embedders.minilm.tokenizer import TokenCounter
 
 ChunkFile = Callable[[str | bytes, str], list[ChunkDraft]]
 ChunkParsed = Callable[[ParsedDocument, str], list[ChunkDraft]]

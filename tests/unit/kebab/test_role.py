@@ -6,7 +6,7 @@ import sys
 _TAKEN = """
 import resource
 resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))
-from kebab.role import take_role
+from kebab.runtime.role import take_role
 take_role("web")
 print(*resource.getrlimit(resource.RLIMIT_NOFILE))
 """

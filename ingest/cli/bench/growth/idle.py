@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import psutil
 
-from kebab.stack.state import StackState
+from kebab.stack.supervisor.state import StackState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

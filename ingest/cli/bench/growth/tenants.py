@@ -14,10 +14,10 @@ from django.conf import settings
 from django.db import connection
 
 from ingest.cli.bench.growth.idle import held_by, idle_cores
-from ingest.cli.bench.growth.measuring import as_json, memory_mb, tables_bytes
+from ingest.cli.bench.growth.measure import as_json, memory_mb, tables_bytes
 from ingest.cli.bench.growth.texts import GrowingText, TextWriter
 from ingest.cli.bench.growth.vectors import make_up
-from ingest.cli.bench.searching import search_s, stack_client
+from ingest.cli.bench.search import search_s, stack_client
 from ingest.cli.scratch import scratch_folder
 from ingest.cli.targets import IngestRequest, request_ingest
 from ingest.models import OPEN_STATES, Job
@@ -27,13 +27,13 @@ from kebab.people.deletion import delete_workspace
 from kebab.people.models import Workspace
 from kebab.people.operator import operating_caller, the_operator
 from kebab.people.workspaces import create_workspace
-from kebab.stack.state import running_state
-from kebab.tenancy.acting import acting_in
-from search import node
-from search.checks import mirror_rows
+from kebab.stack.supervisor.state import running_state
+from kebab.tenancy.current_workspace import acting_in
 from search.embedders.base import Embedder
-from search.embedding import configured_embedder
-from search.mirror.sync import sync_mirror
+from search.embedders.configured import configured_embedder
+from search.mirror import local_mirrors
+from search.mirror.checks import mirror_rows
+from search.mirror.sync.sync import sync_mirror
 from search.models import Chunk
 from search.retrieval.errors import EmbedderUnavailable
 from search.retrieval.types import Mode
@@ -147,15 +147,15 @@ def _mirrors_per_s(workspaces: Sequence[Workspace], say: Say) -> float:
     """Build all mirrors, one after the other, as `kebab mirror warm` does."""
     say("Mirrors ...")
     for workspace in workspaces:
-        node.mirror_files(workspace.pk).remove_all()
+        local_mirrors.mirror_files(workspace.pk).remove_all()
     started = time.perf_counter()
     for workspace in workspaces:
-        sync_mirror(node.mirror_files(workspace.pk), workspace.pk, wait_s=60.0)
+        sync_mirror(local_mirrors.mirror_files(workspace.pk), workspace.pk, wait_s=60.0)
     return round(len(workspaces) / (time.perf_counter() - started), 1)
 
 
 def _disk_mb(workspaces: Sequence[Workspace], before: int) -> dict[str, float]:
-    mirrors = sum(node.mirror_files(workspace.pk).size_bytes() for workspace in workspaces)
+    mirrors = sum(local_mirrors.mirror_files(workspace.pk).size_bytes() for workspace in workspaces)
     return {"tables": round((tables_bytes() - before) / 1e6, 3), "mirrors": round(mirrors / 1e6, 3)}
 
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from django.db import transaction
 
-from ingest.jobs.embed import batches
+from ingest.jobs.kinds.embed import batches
 from kebab.people.models import Workspace
 from search.embedders.base import Embedder
 from search.models import Chunk, ChunkVector, EmbeddingSpace
-from search.vectors.fill import chunks_without_vector, store_vectors
+from search.vectors.backfill import chunks_without_vector, store_vectors
 
 NOISE = 0.75
 _SEED = 1

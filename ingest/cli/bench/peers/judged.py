@@ -16,11 +16,11 @@ from ingest.cli.judged_documents import Loaded, Loader, embed_all
 from ingest.cli.scratch import scratch_workspace
 from kebab.people.models import Workspace
 from kebab.people.reader import OPERATOR
-from search.embedding import query_embedder
-from search.engine import search
+from search.embedders.configured import query_embedder
+from search.engine.search import search
 from search.evaluation.beir import JudgedSet, read_documents
 from search.evaluation.metrics import means, measure_each
-from search.evaluation.running import hits_for
+from search.evaluation.run_topics import hits_for
 from search.models import Chunk
 from search.retrieval.errors import EmbedderUnavailable
 from search.retrieval.types import Mode, SearchQuery

@@ -9,7 +9,7 @@ import numpy as np
 
 from ingest.cli.bench.peers.corpus import Corpus
 from ingest.cli.bench.peers.registry import PeerSearch
-from search.retrieval.stopwords import content_terms
+from search.retrieval.query.stopwords import content_terms
 
 _TABLE = """
 CREATE VIRTUAL TABLE chunks USING fts5 (chunk_id UNINDEXED, breadcrumb, text, tokenize = 'porter unicode61')

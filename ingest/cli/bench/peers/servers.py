@@ -21,11 +21,11 @@ from ingest.cli.bench.clients import CLIENTS, Asked, Client, Crowd, ask_at_once
 from ingest.cli.bench.demo_start import free_port
 from ingest.cli.bench.peers.corpus import Corpus
 from ingest.cli.bench.peers.registry import installed_version
-from ingest.cli.bench.searching import stack_client
+from ingest.cli.bench.search import stack_client
 from kebab.cli.errors import CliError
 from kebab.people.models import Workspace
-from kebab.stack.child import Child, ChildPlan
-from kebab.stack.logs import log_tail
+from kebab.stack.supervisor.child import Child, ChildPlan
+from kebab.stack.supervisor.process_logs import log_tail
 from search.evaluation.latency import Latencies
 
 _TOP = 10
@@ -65,7 +65,8 @@ def _chroma_body(vector: np.ndarray) -> dict[str, Any]:
 @contextmanager
 def txtai_server(corpus: Corpus, queries: Queries, folder: Path) -> Iterator[Client]:
     """Run `txtai.api` over a hybrid index of the corpus; it looks the query's vector up and gives ids."""
-    from ingest.cli.bench.peers import txtai_index, txtai_serving
+    from ingest.cli.bench.peers import txtai_index
+    from ingest.cli.bench.peers import txtai_server as txtai_serving
 
     index = txtai_index.indexed(corpus, {})
     index.save(str(folder / "index"))

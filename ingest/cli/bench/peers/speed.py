@@ -13,9 +13,9 @@ import numpy as np
 
 from ingest.cli.bench.peers.corpus import Corpus
 from ingest.cli.bench.peers.registry import Peer, PeerSearch, opened_in
-from ingest.cli.bench.searching import search_s
+from ingest.cli.bench.search import search_s
 from kebab.people.models import Workspace
-from search.embedding import embedder_for_queries, forget_queries
+from search.embedders.configured import embedder_for_queries, forget_queries
 from search.evaluation.latency import Latencies
 from search.retrieval.types import Mode
 from search.vectors.spaces import live_space

@@ -11,8 +11,8 @@ from psycopg import Connection
 
 from ingest.cli.bench.peers.corpus import Corpus
 from ingest.cli.bench.peers.registry import PeerSearch
-from kebab.tenancy.owner import owner_connection
-from search.retrieval.stopwords import content_terms
+from kebab.tenancy.owner_connection import owner_connection
+from search.retrieval.query.stopwords import content_terms
 
 # More candidates than pgvector takes can't be asked for.
 _MOST_EF_SEARCH = 1_000

@@ -10,7 +10,7 @@ import tantivy
 
 from ingest.cli.bench.peers.corpus import Corpus
 from ingest.cli.bench.peers.registry import PeerSearch
-from search.retrieval.stopwords import content_terms
+from search.retrieval.query.stopwords import content_terms
 
 _FIELDS = ["breadcrumb", "text"]
 

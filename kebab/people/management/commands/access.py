@@ -6,14 +6,14 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from kebab.cli.console import table
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import Exit
+from kebab.cli.lookup import the_workspace
+from kebab.cli.output import table
 from kebab.cli.parser import add_workspace
-from kebab.cli.resolve import the_workspace
-from kebab.cli.verb import BaseVerb
-from kebab.people.access import Caller
-from kebab.people.naming import the_token, the_user
-from kebab.people.simulator import AccessReport, explain_access
+from kebab.people.access.caller import Caller
+from kebab.people.access.report import AccessReport, explain_access
+from kebab.people.lookup import the_token, the_user
 
 
 def _document_id(text: str) -> uuid.UUID:

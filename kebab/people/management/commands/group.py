@@ -4,13 +4,13 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from kebab.cli.command import BaseVerb
+from kebab.cli.lookup import the_workspace
 from kebab.cli.parser import add_workspace, subverb
-from kebab.cli.resolve import the_workspace
-from kebab.cli.verb import BaseVerb
 from kebab.people.groups import add_to_group, create_group, delete_group, remove_from_group, rename_group
+from kebab.people.lookup import the_group, the_member
 from kebab.people.management.commands.list import print_listing
 from kebab.people.models import Group
-from kebab.people.naming import the_group, the_member
 from kebab.people.operator import the_operator
 
 

@@ -5,12 +5,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from kebab.cli.console import table
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import Exit
 from kebab.cli.listings import listings
+from kebab.cli.lookup import the_workspace
+from kebab.cli.output import table
 from kebab.cli.parser import add_workspace
-from kebab.cli.resolve import the_workspace
-from kebab.cli.verb import BaseVerb
 from kebab.people.models import Workspace
 
 _MOST_ROWS = 10_000

@@ -5,17 +5,17 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import CliError, Exit
+from kebab.cli.lookup import the_workspace
 from kebab.cli.parser import add_workspace, subverb
-from kebab.cli.resolve import the_workspace
-from kebab.cli.verb import BaseVerb
-from kebab.people.invitation_mail import send_invitation
-from kebab.people.invitations import invite, withdraw_invitation
+from kebab.people.invitations.lifecycle import invite, withdraw_invitation
+from kebab.people.invitations.mail import send_invitation
+from kebab.people.lookup import the_group, the_member
 from kebab.people.management.commands.list import print_listing
 from kebab.people.members import add_member, change_role, remove_member
 from kebab.people.models import Membership, Role
 from kebab.people.models.user import normal_address
-from kebab.people.naming import the_group, the_member
 from kebab.people.operator import the_operator
 from kebab.stack.configuration import StackConfiguration
 

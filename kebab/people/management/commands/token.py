@@ -7,14 +7,14 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import Exit
+from kebab.cli.lookup import the_workspace
 from kebab.cli.parser import add_workspace, duration, subverb
-from kebab.cli.resolve import the_workspace
-from kebab.cli.verb import BaseVerb
 from kebab.people.issuing import AT_ONCE, MAX_OVERLAP, issue_token, rotate_token, take_back
+from kebab.people.lookup import the_group, the_token
 from kebab.people.management.commands.list import print_listing
 from kebab.people.models import Scope
-from kebab.people.naming import the_group, the_token
 from kebab.people.operator import the_operator
 
 

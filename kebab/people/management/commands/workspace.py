@@ -8,18 +8,18 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from kebab.cli.console import table
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import CliError, Exit
+from kebab.cli.lookup import the_workspace
+from kebab.cli.output import table
 from kebab.cli.parser import subverb
-from kebab.cli.resolve import the_workspace
 from kebab.cli.settings import limits_of, settings_of
-from kebab.cli.verb import BaseVerb
 from kebab.people.deletion import delete_workspace
+from kebab.people.lookup import the_user
 from kebab.people.models import Workspace
-from kebab.people.naming import the_user
 from kebab.people.operator import operating_caller, the_operator
-from kebab.people.preferences import preferences
 from kebab.people.quotas import quota_of, set_quota
+from kebab.people.workspace_settings.registry import preferences
 from kebab.people.workspaces import change_workspace, create_workspace
 
 

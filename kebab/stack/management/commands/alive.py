@@ -7,9 +7,9 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 from django.db import Error
 
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import Exit
-from kebab.cli.verb import BaseVerb
-from kebab.stack.liveness import complaint_about
+from kebab.stack.supervisor.liveness import complaint_about
 
 
 class Command(BaseVerb):

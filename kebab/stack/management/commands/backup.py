@@ -6,9 +6,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import CliError
 from kebab.cli.parser import given_path
-from kebab.cli.verb import BaseVerb
 from kebab.stack.configuration import StackConfiguration
 
 
@@ -30,7 +30,7 @@ class Command(BaseVerb):
 
     def run_verb(self, **options: Any) -> int:
         """Make the backup, then remove old ones."""
-        from kebab.keeping.backup import back_up
+        from kebab.backup.backup import back_up
 
         if not settings.KEBAB_EMBEDDED_POSTGRES:
             raise CliError(

@@ -3,11 +3,11 @@
 from typing import Any
 
 from kebab.celery import app
-from kebab.cli.verb import BaseVerb
-from kebab.metrics.serving import serve_counts
-from kebab.metrics.store import begin
-from kebab.stack.heartbeat import Heartbeat
+from kebab.cli.command import BaseVerb
+from kebab.observability.metrics.exporter import serve_counts
+from kebab.observability.metrics.store import begin
 from kebab.stack.models import ProcessRole
+from kebab.stack.nodes.heartbeat import Heartbeat
 
 
 class Command(BaseVerb):
@@ -22,5 +22,5 @@ class Command(BaseVerb):
         begin("beat")
         serve_counts()
         with Heartbeat(ProcessRole.BEAT):
-            scheduler = "--scheduler=kebab.schedule:SteadyScheduler"
+            scheduler = "--scheduler=kebab.tasks.schedule:SteadyScheduler"
             app.start(["--quiet", "beat", scheduler, "--pidfile=", "--loglevel=INFO"])

@@ -7,15 +7,15 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandParser
 
-from kebab.api.outages import OUTAGES, outage_of
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import Exit, report
-from kebab.cli.verb import BaseVerb
-from kebab.stack import preparation
-from kebab.stack.blob_mark import check_blob_store
+from kebab.http.api.outages import OUTAGES, outage_of
+from kebab.stack import init_steps
 from kebab.stack.configuration import StackConfiguration
-from kebab.stack.reachability import connect
-from kebab.stack.state import stack_is_running
-from kebab.stack.temporary import borrowed_stack
+from kebab.stack.servers.borrowed_servers import borrowed_stack
+from kebab.stack.servers.reachability import connect
+from kebab.stack.storage.blob_mark import check_blob_store
+from kebab.stack.supervisor.state import stack_is_running
 from kebab.tenancy.roles import OWNER
 
 # Any number will do that nothing else locks; the letters of "kebab".
@@ -76,7 +76,7 @@ class Command(BaseVerb):
             while not lock.execute("SELECT pg_try_advisory_lock(%s)", [_ADVISORY_LOCK]).fetchone()[0]:
                 time.sleep(_ASKED_AGAIN_S)
             call_command("migrate", interactive=False, verbosity=0 if self.as_json else 1, stdout=self.stderr)
-            for name, step in preparation.steps().items():
+            for name, step in init_steps.steps().items():
                 self.remarks.print(f"Preparing {name} ...")
                 step()
             if adopt_blobs:

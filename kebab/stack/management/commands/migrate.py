@@ -7,7 +7,7 @@ from django.core.management.commands import migrate
 from django.db import connections
 from django.db.migrations.recorder import MigrationRecorder
 
-from kebab.tenancy.locking import LOCK_LIMIT_MS, tried_again
+from kebab.tenancy.migration_locks import LOCK_LIMIT_MS, tried_again
 from kebab.tenancy.roles import OWNER, grant_to_application
 
 

@@ -5,12 +5,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from kebab.cli.console import table
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import Exit
+from kebab.cli.output import table
 from kebab.cli.parser import subverb
-from kebab.cli.verb import BaseVerb
 from kebab.people import audit
-from kebab.stack.nodes import forget_node, nodes
+from kebab.stack.nodes.registry import forget_node, nodes
 
 
 class Command(BaseVerb):

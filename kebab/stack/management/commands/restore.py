@@ -7,9 +7,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import CliError, Exit
 from kebab.cli.parser import given_path
-from kebab.cli.verb import BaseVerb
 from kebab.stack.configuration import StackConfiguration
 
 _LATEST = "latest"
@@ -40,9 +40,9 @@ class Command(BaseVerb):
 
     def run_verb(self, **options: Any) -> int:
         """Restore, and say what was come back to."""
-        from kebab.keeping.errors import BackupMissing, RestoreRefused
-        from kebab.keeping.placing import Wanted
-        from kebab.keeping.restore import restore
+        from kebab.backup.errors import BackupMissing, RestoreRefused
+        from kebab.backup.layout import Wanted
+        from kebab.backup.restore import restore
 
         if not settings.KEBAB_EMBEDDED_POSTGRES:
             raise CliError(

@@ -6,12 +6,12 @@ from typing import Any
 
 from rich.console import Console
 
-from kebab.cli.console import table
+from kebab.cli.command import BaseVerb
 from kebab.cli.errors import Exit
-from kebab.cli.verb import BaseVerb
+from kebab.cli.output import table
 from kebab.stack.configuration import StackConfiguration
-from kebab.stack.listing import Listing, current_listing
-from kebab.stack.state import running_state
+from kebab.stack.nodes.process_list import Listing, current_listing
+from kebab.stack.supervisor.state import running_state
 
 
 class Command(BaseVerb):

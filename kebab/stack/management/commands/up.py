@@ -5,13 +5,13 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from kebab.cli.verb import BaseVerb
-from kebab.role import take_role
+from kebab.cli.command import BaseVerb
+from kebab.runtime.role import take_role
 from kebab.stack.configuration import StackConfiguration
-from kebab.stack.holding import held_by_up
-from kebab.stack.plan import Roles
-from kebab.stack.reachability import check_port
-from kebab.stack.supervisor import StopRequest, Supervisor
+from kebab.stack.servers.reachability import check_port
+from kebab.stack.storage.data_dir_lock import held_by_up
+from kebab.stack.supervisor.plan import Roles
+from kebab.stack.supervisor.supervisor import StopRequest, Supervisor
 
 
 class Command(BaseVerb):

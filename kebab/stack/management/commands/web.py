@@ -5,12 +5,12 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from kebab.cli.verb import BaseVerb
-from kebab.role import take_role
-from kebab.stack.heartbeat import Heartbeat
+from kebab.cli.command import BaseVerb
+from kebab.runtime.role import take_role
 from kebab.stack.models import ProcessRole
-from kebab.stack.reachability import check_port
-from kebab.stack.serving import serve
+from kebab.stack.nodes.heartbeat import Heartbeat
+from kebab.stack.servers.reachability import check_port
+from kebab.stack.supervisor.web_server import serve
 
 
 class Command(BaseVerb):

@@ -8,19 +8,19 @@ from celery.signals import worker_process_init, worker_ready, worker_shutdown, w
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from kebab import tracing
 from kebab.celery import app
-from kebab.cli.verb import BaseVerb
-from kebab.metrics.serving import serve_counts
-from kebab.metrics.store import begin
-from kebab.stack import worker_stop
-from kebab.stack.blob_mark import adopt_blobs_if_possible, check_blob_store
+from kebab.cli.command import BaseVerb
+from kebab.observability import tracing
+from kebab.observability.metrics.exporter import serve_counts
+from kebab.observability.metrics.store import begin
 from kebab.stack.configuration import EMBED_QUEUES, WORKER_QUEUES
-from kebab.stack.heartbeat import Heartbeat
-from kebab.stack.lifeline import die_with_parent
 from kebab.stack.models import ProcessRole
-from kebab.stack.own_watch import OwnWatch
-from kebab.stack.worker_activity import WorkerActivity
+from kebab.stack.nodes.heartbeat import Heartbeat
+from kebab.stack.storage.blob_mark import adopt_blobs_if_possible, check_blob_store
+from kebab.stack.supervisor import worker_stop
+from kebab.stack.supervisor.lifeline import die_with_parent
+from kebab.stack.supervisor.self_watchdog import OwnWatch
+from kebab.stack.supervisor.worker_activity import WorkerActivity
 
 
 class Command(BaseVerb):

@@ -9,7 +9,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from kebab.stack import addresses
+from kebab.stack.servers import addresses
 from tests.drills.crash.siege.clock import now_s
 from tests.drills.crash.siege.outages import IsBack
 from tests.support.stack import Stack

@@ -6,10 +6,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from kebab.stack import addresses, secrets
 from kebab.stack.paths import DataDirectory
-from kebab.stack.postgres import EmbeddedPostgres
-from kebab.stack.redis import EmbeddedRedis
+from kebab.stack.servers import addresses, secrets
+from kebab.stack.servers.postgres import EmbeddedPostgres
+from kebab.stack.servers.redis import EmbeddedRedis
 from tests.drills.crash.options import Options
 from tests.drills.crash.proxy import Proxy
 from tests.support.stack import Stack, temporary_directory

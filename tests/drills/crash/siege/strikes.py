@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import redis
 
-from kebab.stack import addresses
+from kebab.stack.servers import addresses
 from tests.drills.crash import victims
 from tests.drills.crash.siege.clock import now_s
 from tests.drills.crash.siege.outages import IsBack, Outages

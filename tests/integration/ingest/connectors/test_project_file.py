@@ -2,8 +2,8 @@
 
 import json
 
-from ingest.jobs.report import ingest_report
-from ingest.jobs.request import request_sync
+from ingest.jobs.queue.report import ingest_report
+from ingest.jobs.queue.request import request_sync
 from search.models import Source
 from tests.support.jobs import counts, fill, indexed, sync, work
 from tests.support.schemas import validate
@@ -50,7 +50,7 @@ def test_errors_of_the_project_file_leave_the_defaults(workspace, folder, source
 def test_report_of_a_running_job_names_the_project_file_too(folder, source, monkeypatch):
     fill(folder, FILES)
     project(folder, rules=5)
-    monkeypatch.setattr("ingest.jobs.items.ItemWorker.run", lambda self: 1 / 0)
+    monkeypatch.setattr("ingest.jobs.items.worker.ItemWorker.run", lambda self: 1 / 0)
     job = work(request_sync(source))
 
     assert job.state == "running"

@@ -4,15 +4,15 @@ from functools import partial
 
 import pytest
 
-from ingest.jobs import delete_source
-from ingest.jobs.request import request_source_deletion, request_sync, request_version_deletion, retry
+from ingest.jobs.kinds import delete_source
+from ingest.jobs.queue.request import request_source_deletion, request_sync, request_version_deletion, retry
 from ingest.models import Job, Unreadable
-from search import node
-from search.blobs import has_blob, keep_blob
 from search.corpus import Place, ensure_source, ensure_version, replace_document
-from search.identifiers import content_hash
-from search.mirror.checksum import postgres_checksum
-from search.mirror.sync import sync_mirror
+from search.corpus.blobs import has_blob, keep_blob
+from search.corpus.content_ids import content_hash
+from search.mirror import local_mirrors
+from search.mirror.sync.checksum import postgres_checksum
+from search.mirror.sync.sync import sync_mirror
 from search.models import Chunk, ChunkVector, Document, Source, SourceVersion
 from tests.integration.search.mirror.looking import checksum, texts
 from tests.support.corpus import draft
@@ -25,7 +25,7 @@ def filled(workspace, folder, source, mirrors):
     sync(source)
     work(upload(workspace, "kept.md", b"shared\n"))
     embed(workspace)
-    sync_mirror(node.mirror_files(workspace.pk), workspace.pk)
+    sync_mirror(local_mirrors.mirror_files(workspace.pk), workspace.pk)
     return source
 
 
@@ -37,7 +37,7 @@ def versioned(workspace, folder, source, mirrors):
     fill(folder, {"a.md": "newer\n"})
     sync(source)
     sync(source, version="v2")
-    sync_mirror(node.mirror_files(workspace.pk), workspace.pk)
+    sync_mirror(local_mirrors.mirror_files(workspace.pk), workspace.pk)
     return source
 
 
@@ -50,7 +50,7 @@ def tags(source):
 
 
 def check_that_the_mirror_follows(workspace):
-    files = node.mirror_files(workspace.pk)
+    files = local_mirrors.mirror_files(workspace.pk)
     assert not sync_mirror(files, workspace.pk).was_rebuilt
     assert checksum(files) == postgres_checksum(workspace.pk)
 
@@ -87,7 +87,7 @@ def test_all_that_came_from_a_version_is_deleted(workspace, versioned):
     ],
 )
 def test_document_written_at_the_last_moment_is_deleted_too(workspace, filled, monkeypatch, step, request_it):
-    files, delete = node.mirror_files(workspace.pk), getattr(delete_source, step)
+    files, delete = local_mirrors.mirror_files(workspace.pk), getattr(delete_source, step)
     late = Place(workspace=workspace, source=filled, version=ensure_version(filled, "v1"), path="late.md")
 
     def write_one_more(*arguments):

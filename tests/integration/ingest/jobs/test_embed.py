@@ -2,16 +2,16 @@
 
 import pytest
 
-from ingest.jobs import embed as embedding_work
-from ingest.jobs import run
-from ingest.jobs.request import request_embedding
+from ingest.jobs.kinds import embed as embedding_work
+from ingest.jobs.queue import run
+from ingest.jobs.queue.request import request_embedding
 from ingest.models import Job
 from ingest.tasks import run_embedding_task
-from kebab.tenancy.acting import acting_nowhere
+from kebab.tenancy.current_workspace import acting_nowhere
 from search.corpus import replace_document
-from search.embedders.hashing import HashEmbedder
+from search.embedders.hash_embedder import HashEmbedder
 from search.models import ChunkVector, EmbeddingSpace
-from search.vectors.fill import count_without_vector, store_vectors
+from search.vectors.backfill import count_without_vector, store_vectors
 from tests.support.corpus import chunk, draft, make_place, make_workspace, write
 from tests.support.jobs import Killed, die, embed, expire, work
 

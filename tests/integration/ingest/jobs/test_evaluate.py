@@ -6,12 +6,12 @@ import pytest
 from django.db.models.functions import Now
 
 from ingest.errors import JobNotOpen
-from ingest.evaluation_changes import ask_for_repetition, ask_for_run, remove_run
-from ingest.jobs import evaluate
-from ingest.jobs.request import cancel, request_embedding, retry
+from ingest.jobs.kinds import evaluate
+from ingest.jobs.queue.request import cancel, request_embedding, retry
 from ingest.models import Job
-from kebab.api.errors import NotFound, Unprocessable
-from kebab.people.access import Caller, access_for, token_access
+from ingest.services.evaluation import ask_for_repetition, ask_for_run, remove_run
+from kebab.http.api.errors import NotFound, Unprocessable
+from kebab.people.access.caller import Caller, access_for, token_access
 from kebab.people.models import AuditEvent, Group, Membership, Role
 from kebab.people.operator import the_operator
 from kebab.people.revocation import revoke_token

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from ingest.jobs.report import ingest_report
-from ingest.jobs.request import request_sync
+from ingest.jobs.queue.report import ingest_report
+from ingest.jobs.queue.request import request_sync
 from ingest.models import JobItem
-from kebab import failpoints
+from kebab.runtime import failpoints
 from search.corpus import ensure_source
 from search.models import Change, Document
 from tests.integration.ingest.jobs.processes import run_job_apart

@@ -2,9 +2,9 @@
 
 import pytest
 
-from ingest.jobs import sync_source
-from ingest.jobs.report import ingest_report
-from ingest.jobs.request import request_sync
+from ingest.jobs.kinds import sync_source
+from ingest.jobs.queue.report import ingest_report
+from ingest.jobs.queue.request import request_sync
 from ingest.models import Job
 from search.corpus import ensure_source
 from search.models import SourceVersion
@@ -91,7 +91,7 @@ def test_sync_of_some_files_or_of_one_version_follows_no_other(repository, sourc
 
 
 def test_matching_tags_become_versions_as_they_appear(workspace, repository, monkeypatch):
-    monkeypatch.setattr("ingest.jobs.follow_versions.MOST_NEW_VERSIONS", 2)
+    monkeypatch.setattr("ingest.jobs.kinds.follow_versions.MOST_NEW_VERSIONS", 2)
     config = {"url": repository.url, "tags": ["v*", "docs/*"]}
     source = ensure_source(workspace, "tagged", kind="git", config=config)
     for tag in ("v9", "v10", "v10-rc", "w1", "docs/1"):

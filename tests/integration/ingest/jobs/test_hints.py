@@ -11,13 +11,13 @@ import redis
 from django.db import connection, transaction
 from django.utils import timezone
 
-from ingest.jobs import hints
-from ingest.jobs.hints import hint_due_jobs
-from ingest.jobs.request import request_embedding, request_sync
+from ingest.jobs.queue import hints
+from ingest.jobs.queue.hints import hint_due_jobs
+from ingest.jobs.queue.request import request_embedding, request_sync
 from ingest.models import Job
 from ingest.tasks import sweep_task
 from kebab.stack.models import ProcessRole, StackProcess
-from kebab.tenancy.acting import acting_everywhere
+from kebab.tenancy.current_workspace import acting_everywhere
 from tests.support.concurrency import at_once
 from tests.support.corpus import make_workspace
 from tests.support.jobs import fill, upload, work

@@ -11,18 +11,19 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from ingest.errors import LeaseLost
-from ingest.jobs import items, run, writing
-from ingest.jobs import lease as lease_keeping
-from ingest.jobs.items import MAX_ITEM_ATTEMPTS
-from ingest.jobs.lease import MAX_STALLED_ATTEMPTS, Lease, LeaseKeeper, claim
-from ingest.jobs.quarantine import quarantined, try_again
-from ingest.jobs.report import ingest_report
-from ingest.jobs.request import request_sync
-from ingest.jobs.run import run_job
-from ingest.jobs.writing import ItemWriter
+from ingest.jobs.items import worker, writer
+from ingest.jobs.items.quarantine import quarantined, try_again
+from ingest.jobs.items.worker import MAX_ITEM_ATTEMPTS
+from ingest.jobs.items.writer import ItemWriter
+from ingest.jobs.queue import lease as lease_keeping
+from ingest.jobs.queue import run
+from ingest.jobs.queue.lease import MAX_STALLED_ATTEMPTS, Lease, LeaseKeeper, claim
+from ingest.jobs.queue.report import ingest_report
+from ingest.jobs.queue.request import request_sync
+from ingest.jobs.queue.run import run_job
 from ingest.models import Job, JobItem
 from ingest.tasks import run_job_task
-from kebab.tenancy.acting import acting_nowhere
+from kebab.tenancy.current_workspace import acting_nowhere
 from search.models import Document
 from tests.support.concurrency import at_once
 from tests.support.corpus import make_workspace
@@ -38,7 +39,7 @@ def job(source, folder):
 def begin_five_times(job, path, monkeypatch):
     """Have the job listed, and this item of it begun by five workers that died."""
     with monkeypatch.context() as patched:
-        patched.setattr(items.ItemWorker, "run", die)
+        patched.setattr(worker.ItemWorker, "run", die)
         with pytest.raises(Killed):
             run_job(job.workspace_id, job.pk)
     JobItem.objects.filter(path=path).update(attempts=MAX_ITEM_ATTEMPTS)
@@ -83,13 +84,13 @@ def test_lease_that_was_taken_over_writes_and_ends_nothing_unless_its_fence_is_o
 
 
 def test_worker_whose_lease_was_taken_over_changes_no_document(workspace, job, monkeypatch):
-    draft = writing.document_draft
+    draft = writer.document_draft
 
     def taken_over_meanwhile(*arguments, **options):
         Job.objects.filter(pk=job.pk).update(attempt=2)
         return draft(*arguments, **options)
 
-    monkeypatch.setattr(writing, "document_draft", taken_over_meanwhile)
+    monkeypatch.setattr(writer, "document_draft", taken_over_meanwhile)
     run_job(job.workspace_id, job.pk)
     assert not Document.objects.exists()
     assert (now_of(job).state, now_of(job).items_done, now_of(job).attempt) == ("running", 0, 2)
@@ -235,7 +236,7 @@ def test_job_that_was_put_off_resumes_where_it_was(workspace, job, monkeypatch):
 
 @pytest.mark.parametrize("is_of_another", [False, True])
 def test_long_job_yields_when_others_wait(workspace, job, monkeypatch, is_of_another):
-    monkeypatch.setattr(items, "_TURN_S", -1.0)
+    monkeypatch.setattr(worker, "_TURN_S", -1.0)
     waiting = upload(make_workspace() if is_of_another else workspace, "x.md", b"x\n")
     with acting_nowhere():
         run_job_task(str(job.workspace_id), str(job.pk))

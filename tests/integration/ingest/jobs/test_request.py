@@ -9,12 +9,12 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from ingest.errors import JobNotOpen
-from ingest.jobs import hints, run
-from ingest.jobs.lease import MAX_STALLED_ATTEMPTS, claim
-from ingest.jobs.quarantine import try_again
-from ingest.jobs.request import cancel, request_embedding, request_sync, retry
-from ingest.jobs.run import run_job
-from ingest.jobs.writing import ItemWriter
+from ingest.jobs.items.quarantine import try_again
+from ingest.jobs.items.writer import ItemWriter
+from ingest.jobs.queue import hints, run
+from ingest.jobs.queue.lease import MAX_STALLED_ATTEMPTS, claim
+from ingest.jobs.queue.request import cancel, request_embedding, request_sync, retry
+from ingest.jobs.queue.run import run_job
 from ingest.models import Job
 from search.corpus import ensure_version
 from search.models import Chunk, Document, Source

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 from django.core.files.storage import default_storage
 
-from ingest.connectors.git.place import Place
-from ingest.jobs import delete_source, writing
-from ingest.jobs.request import cancel, request_archive, request_source_deletion
+from ingest.connectors.git.local_copy import Place
+from ingest.jobs.items import writer
+from ingest.jobs.kinds import delete_source
+from ingest.jobs.queue.request import cancel, request_archive, request_source_deletion
 from ingest.models import Job, JobItem, Unreadable, WebPage
 from ingest.tasks import release_expired_task
-from search import blobs
-from search.blobs import blob_name, has_blob, keep_blob
-from search.corpus import ensure_source, ensure_version
-from search.identifiers import content_hash
+from search.corpus import blobs, ensure_source, ensure_version
+from search.corpus.blobs import blob_name, has_blob, keep_blob
+from search.corpus.content_ids import content_hash
 from search.models import Source
 from tests.support.api import quarantine
 from tests.support.jobs import Killed, die, expire, fill, grow_old, sync, upload, work
@@ -111,7 +111,7 @@ def test_bytes_replaced_by_a_killed_worker_are_deleted(workspace, folder, source
     fill(folder, {"a.md": CONTENT})
     sync(source)
     with monkeypatch.context() as killed:
-        killed.setattr(writing, "release_blobs", lambda *_: 0)
+        killed.setattr(writer, "release_blobs", lambda *_: 0)
         fill(folder, {"a.md": b"# New\n"})
         assert sync(source)["updated"] == 1
     grow_old(workspace)

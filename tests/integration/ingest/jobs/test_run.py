@@ -7,14 +7,15 @@ import pytest
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
-from ingest.jobs import ended_uploads, hints, run
-from ingest.jobs.quarantine import delete_quarantined
-from ingest.jobs.request import cancel, request_version_deletion
-from ingest.jobs.run import run_job
+from ingest.jobs.items.quarantine import delete_quarantined
+from ingest.jobs.kinds import upload_completion
+from ingest.jobs.queue import hints, run
+from ingest.jobs.queue.request import cancel, request_version_deletion
+from ingest.jobs.queue.run import run_job
 from ingest.models import Job
-from kebab.tenancy.acting import acting_everywhere
+from kebab.tenancy.current_workspace import acting_everywhere
 from search.corpus import ensure_version
-from search.libraries import standing
+from search.libraries import source_stats
 from search.models import Source
 from tests.support.api import quarantine
 from tests.support.concurrency import until_blocked
@@ -33,13 +34,13 @@ def lose_postgres(*_):
 def counted(monkeypatch):
     """A list that grows with each count of a source's snippets."""
     counts = []
-    count = standing._snippets_of_default_branch
+    count = source_stats._snippets_of_default_branch
 
     def noted(source):
         counts.append(source.key)
         return count(source)
 
-    monkeypatch.setattr(standing, "_snippets_of_default_branch", noted)
+    monkeypatch.setattr(source_stats, "_snippets_of_default_branch", noted)
     return counts
 
 
@@ -134,7 +135,7 @@ def test_uploads_that_end_together_are_both_counted(workspace, monkeypatch):
     # Without embedding: its job, which both would ask for, is another thing that one waits for.
     first, second = (upload(workspace, f"{name}.md", CONTENT, embed=False) for name in "ab")
     Source.objects.update(state="indexed", last_indexed_at=Now())
-    note_uploads = ended_uploads.note_uploads
+    note_uploads = upload_completion.note_uploads
     ends = []
 
     @acting_everywhere()
@@ -150,7 +151,7 @@ def test_uploads_that_end_together_are_both_counted(workspace, monkeypatch):
             until_blocked()
         note_uploads(*arguments, **options)
 
-    monkeypatch.setattr(ended_uploads, "note_uploads", and_another_ends)
+    monkeypatch.setattr(upload_completion, "note_uploads", and_another_ends)
     with ThreadPoolExecutor(1) as worker:
         assert work(first).state == "succeeded"
         assert ends[0].result().state == "succeeded"

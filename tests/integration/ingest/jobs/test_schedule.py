@@ -7,9 +7,9 @@ import pytest
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from ingest.jobs import schedule
-from ingest.jobs.request import request_sync
-from ingest.jobs.schedule import first_run, is_paused, request_due_syncs
+from ingest.jobs.queue import schedule
+from ingest.jobs.queue.request import request_sync
+from ingest.jobs.queue.schedule import first_run, is_paused, request_due_syncs
 from ingest.models import Job
 from search.models import Source
 from tests.support.jobs import failure, fill, sync, work

@@ -8,16 +8,17 @@ import pytest
 
 from ingest.connectors.connect import Opening, connect
 from ingest.connectors.folder_source import FolderSource
-from ingest.jobs import sync_source, writing
-from ingest.jobs.report import ingest_report
-from ingest.jobs.request import request_sync, retry
+from ingest.jobs.items import writer
+from ingest.jobs.kinds import sync_source
+from ingest.jobs.queue.report import ingest_report
+from ingest.jobs.queue.request import request_sync, retry
 from ingest.models import Unreadable
 from ingest.parsers.errors import Quarantined
 from ingest.sandbox.digester import Digester
 from kebab.people.models import Workspace
-from search.blobs import has_blob
 from search.corpus import ensure_version
-from search.identifiers import content_hash
+from search.corpus.blobs import has_blob
+from search.corpus.content_ids import content_hash
 from search.models import Change, Document, Source
 from tests.support.jobs import PICTURE, counts, failure, fill, indexed, sync, work
 
@@ -304,13 +305,13 @@ def test_blob_is_kept_for_documents_alone_and_deleted_with_them(workspace, folde
 
 
 def test_document_that_postgres_refuses_is_failed(workspace, folder, source, monkeypatch):
-    make = writing.document_draft
+    make = writer.document_draft
 
     def overlong(digest, found, **about):
         made = make(digest, found, **about)
         return replace(made, mime="x" * 300) if found.content == FILES["a.md"].encode() else made
 
-    monkeypatch.setattr(writing, "document_draft", overlong)
+    monkeypatch.setattr(writer, "document_draft", overlong)
     fill(folder, FILES)
     report = sync(source)
     assert (counts(report)["new"], report["failed_by_reason"]) == (2, {"unstorable": 1})

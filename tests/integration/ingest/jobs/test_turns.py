@@ -13,9 +13,10 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from ingest.errors import TurnOver
-from ingest.jobs import hints, run, sync_source
-from ingest.jobs.hints import hint_due_jobs, hint_on_commit
-from ingest.jobs.run import run_job
+from ingest.jobs.kinds import sync_source
+from ingest.jobs.queue import hints, run
+from ingest.jobs.queue.hints import hint_due_jobs, hint_on_commit
+from ingest.jobs.queue.run import run_job
 from ingest.models import Job
 from search.corpus import ensure_source
 from tests.support.corpus import make_workspace

@@ -11,18 +11,19 @@ from django.utils import timezone
 
 from ingest.connectors.types import SkippedFile, SkipReason
 from ingest.errors import TurnOver
-from ingest.jobs import delete_source, hints
-from ingest.jobs.items import ItemWorker
-from ingest.jobs.lease import MAX_STALLED_ATTEMPTS, LeaseKeeper, claim
-from ingest.jobs.listing_progress import ListingProgress
-from ingest.jobs.request import request_embedding, request_source_deletion, request_sync
-from ingest.jobs.run import run_job
-from ingest.jobs.work import Work
-from ingest.jobs.writing import ItemWriter
+from ingest.jobs.items.worker import ItemWorker
+from ingest.jobs.items.writer import ItemWriter
+from ingest.jobs.kinds import delete_source
+from ingest.jobs.kinds.listing_progress import ListingProgress
+from ingest.jobs.queue import hints
+from ingest.jobs.queue.context import Work
+from ingest.jobs.queue.lease import MAX_STALLED_ATTEMPTS, LeaseKeeper, claim
+from ingest.jobs.queue.request import request_embedding, request_source_deletion, request_sync
+from ingest.jobs.queue.run import run_job
 from ingest.models import JobItem
-from kebab.stack import worker_stop
 from kebab.stack.models import StackProcess
-from search.embedders.hashing import HashEmbedder
+from kebab.stack.supervisor import worker_stop
+from search.embedders.hash_embedder import HashEmbedder
 from search.models import Change, ChunkVector, Document
 from tests.support.corpus import write
 from tests.support.jobs import fill, now_of, sync, work
@@ -36,8 +37,8 @@ import sys, time, django
 django.setup()
 from django.core.management import call_command
 from django.db import connection
-from ingest.jobs.writing import ItemWriter
-from search.embedders.hashing import HashEmbedder
+from ingest.jobs.items.writer import ItemWriter
+from search.embedders.hash_embedder import HashEmbedder
 
 def slowed(act):
     def act_slowly(*arguments):

@@ -4,10 +4,10 @@ import asyncio
 from collections import Counter
 from contextlib import asynccontextmanager
 
-from kebab.admission.bodies import HeldBytes
-from kebab.admission.gate import GateOfViews
-from kebab.admission.turns import Room, Turns
-from kebab.admission.views import Answer, UnreceivedBody
+from kebab.http.admission.fair_queue import Room, Turns
+from kebab.http.admission.gate import GateOfViews
+from kebab.http.admission.request_bodies import HeldBytes
+from kebab.http.admission.wsgi_bridge import Answer, UnreceivedBody
 
 ROOM = Room(slots=8, waiting=200, wait_s=60.0)
 #: The headers of a body that the application reads by itself.

@@ -4,10 +4,10 @@ import uuid
 import pytest
 
 from kebab import asgi
-from kebab.admission.bodies import HeldBytes
-from kebab.admission.gate import Gate, GateOfViews
-from kebab.admission.turns import Room, Turns
-from kebab.health import probes
+from kebab.http.admission.fair_queue import Room, Turns
+from kebab.http.admission.gate import Gate, GateOfViews
+from kebab.http.admission.request_bodies import HeldBytes
+from kebab.observability.health import probes
 from tests.integration.kebab.admission.callers import (
     LEAVES,
     LONG,

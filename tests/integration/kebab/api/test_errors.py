@@ -5,8 +5,8 @@ from django.db import transaction
 from django.http import HttpResponse
 from django.test import Client
 
-from kebab.api.errors import Problem, register_error_tree
-from kebab.health import scraping
+from kebab.http.api.errors import Problem, register_error_tree
+from kebab.observability.health import scrape
 from kebab.pages.page import told
 from tests.support.actors import make_person, make_workspace, member_client, person_client, token_client
 
@@ -70,7 +70,7 @@ def test_failure_outside_of_the_api_views_is_problem_json_too(db):
 
 
 def test_problems_of_the_api_and_of_pages_are_counted_once(db, monkeypatch):
-    monkeypatch.setattr(scraping, "_FRESH_S", -1.0)
+    monkeypatch.setattr(scrape, "_FRESH_S", -1.0)
 
     def count(status, code):
         lines = Client().get("/metrics").content.decode().splitlines()

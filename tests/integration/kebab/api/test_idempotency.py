@@ -4,9 +4,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from kebab.api.idempotency import KEEP, PATIENCE, prune_idempotency_keys
-from kebab.api.models import IdempotencyKey
-from kebab.api.tasks import prune_idempotency_keys as prune_task
+from kebab.http.api.idempotency import KEEP, PATIENCE, prune_idempotency_keys
+from kebab.http.api.models import IdempotencyKey
+from kebab.http.api.tasks import prune_idempotency_keys as prune_task
 from kebab.people.models import AuditEvent, Workspace
 from kebab.stack.paths import DataDirectory
 from tests.support.actors import make_person, make_workspace, person_client, token_client

@@ -3,8 +3,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.urls import get_resolver
 from rest_framework.test import APIClient
 
-from kebab.api.views import WorkspaceView
-from kebab.people.access import access_of
+from kebab.http.api.views import WorkspaceView
+from kebab.people.access.caller import access_of
 from kebab.people.models import Role, Scope
 from kebab.people.tokens import mint_token
 from tests.support.actors import (

@@ -3,8 +3,8 @@ import threading
 
 import pytest
 
-from kebab import draining
-from kebab.api.sse import event_stream, write_event
+from kebab.http.api.sse import event_stream, write_event
+from kebab.runtime import draining
 
 pytestmark = pytest.mark.anyio
 

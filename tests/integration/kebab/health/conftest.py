@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from kebab.metrics.exposition import Page
-from kebab.metrics.reading import ProcessReader
+from kebab.observability.metrics.aggregate import ProcessReader
+from kebab.observability.metrics.exposition import Page
 
 _PROGRAM = """
 import resource, sys
 from pathlib import Path
-from kebab.metrics.instruments import Counter, Gauge, Histogram
-from kebab.metrics.store import own_store
-from kebab.role import take_role
+from kebab.observability.metrics.instruments import Counter, Gauge, Histogram
+from kebab.observability.metrics.store import own_store
+from kebab.runtime.role import take_role
 
 things = Counter("kebab_things_total", "Things.", "kind")
 seconds = Histogram("kebab_thing_seconds", "Time for one.", bounds=(0.1, 1))

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from kebab.health import checks, server_checks
-from kebab.health.checks import TOLD, CheckResult, CheckStatus, register_check, run_checks, well
+from kebab.observability.health import checks, server_checks
+from kebab.observability.health.checks import TOLD, CheckResult, CheckStatus, register_check, run_checks, well
 from tests.cli.running import run
 
 

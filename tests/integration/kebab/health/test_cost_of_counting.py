@@ -4,12 +4,12 @@ import time
 
 import pytest
 
-from kebab.metrics import instruments
-from kebab.metrics.exposition import Page
-from kebab.metrics.family import Family
-from kebab.metrics.instruments import SECONDS
-from kebab.metrics.reading import ProcessReader
-from kebab.metrics.store import Store
+from kebab.observability.metrics import instruments
+from kebab.observability.metrics.aggregate import ProcessReader
+from kebab.observability.metrics.exposition import Page
+from kebab.observability.metrics.instruments import SECONDS
+from kebab.observability.metrics.metric import Family
+from kebab.observability.metrics.store import Store
 from search.retrieval.types import Mode
 from tests.support.corpus import make_workspace, write_each
 from tests.support.searching import ask, embed, sync

@@ -6,11 +6,11 @@ import uuid
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from kebab.log_context import about, accepted_request_id
-from kebab.log_formats import JsonLines, Lines
-from kebab.logs import logging_settings
-from kebab.tenancy.acting import acting_in, acting_nowhere
-from kebab.threads import ContextThreads
+from kebab.observability.log_config import logging_settings
+from kebab.observability.log_context import about, accepted_request_id
+from kebab.observability.log_formats import JsonLines, Lines
+from kebab.runtime.context_executor import ContextThreads
+from kebab.tenancy.current_workspace import acting_in, acting_nowhere
 
 _NODE = "node-l"
 

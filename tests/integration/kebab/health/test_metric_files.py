@@ -4,11 +4,11 @@ import socket
 import httpx
 import psutil
 
-from kebab.health.process_checks import check_turns
-from kebab.metrics import files, serving
-from kebab.metrics.exposition import Page, sample_names, write_series
-from kebab.metrics.family import Family
-from kebab.metrics.store import Store
+from kebab.observability.health.process_checks import check_turns
+from kebab.observability.metrics import exporter, files
+from kebab.observability.metrics.exposition import Page, sample_names, write_series
+from kebab.observability.metrics.metric import Family
+from kebab.observability.metrics.store import Store
 from tests.integration.kebab.health.conftest import named, samples
 
 _THINGS = "kebab_things_total"
@@ -115,8 +115,8 @@ def test_counts_are_served_on_a_port_where_no_web_process_runs(settings, tmp_pat
         probe.bind(("127.0.0.1", 0))
         settings.KEBAB_METRICS_PORT = probe.getsockname()[1]
     Store().publish(tmp_path, "worker")
-    serving.serve_counts()
-    serving.serve_counts()  # of another process of the machine: the first serves its counts too
+    exporter.serve_counts()
+    exporter.serve_counts()  # of another process of the machine: the first serves its counts too
     url = f"http://127.0.0.1:{settings.KEBAB_METRICS_PORT}"
     answer = httpx.get(f"{url}/metrics")
     assert answer.status_code == 200

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from django.db import OperationalError
 
-from kebab import draining
-from kebab.health import migrations, replies, server_checks, stores, versions, views
-from kebab.health.scraping import scraper
+from kebab.observability.health import pending_migrations, responses, server_checks, stores, versions, views
+from kebab.observability.health.scrape import scraper
+from kebab.runtime import draining
 
 
 @pytest.fixture(autouse=True)
@@ -17,7 +17,7 @@ def _fresh_answers(monkeypatch):
     """Look at stores and counts anew, where an answer of another test holds for a second."""
     stores._watches.cache_clear()
     scraper.cache_clear()
-    monkeypatch.setattr(replies, "look_at_all", partial(stores.look_at_all, 30.0))
+    monkeypatch.setattr(responses, "look_at_all", partial(stores.look_at_all, 30.0))
 
 
 def test_process_that_answers_is_healthy_without_any_server(client):
@@ -55,8 +55,8 @@ def test_process_without_postgres_is_not_ready_and_tells_its_version(client, set
 
 
 def test_process_with_a_missing_migration_is_not_ready(client, db, monkeypatch):
-    expected = migrations.expected_migrations() | {("people", "9999_of_a_later_version")}
-    monkeypatch.setattr(migrations, "expected_migrations", lambda: expected)
+    expected = pending_migrations.expected_migrations() | {("people", "9999_of_a_later_version")}
+    monkeypatch.setattr(pending_migrations, "expected_migrations", lambda: expected)
     response = client.get("/readyz")
     checks = response.json()["checks"]
     assert (response.status_code, checks["migrations"], checks["postgres"]) == (503, "failed", "ok")

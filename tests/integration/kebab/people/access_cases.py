@@ -8,10 +8,10 @@ from typing import Any
 
 from django.db import transaction
 
-from kebab.people.access import Caller
+from kebab.people.access.caller import Caller
+from kebab.people.access.report import explain_access
+from kebab.people.api_operations import operations
 from kebab.people.models import Group, GroupMember, Membership, Role, Scope
-from kebab.people.operations import operations
-from kebab.people.simulator import explain_access
 from kebab.people.tokens import mint_token, readable_tokens
 from search.models import Document, Source, SourceReader
 from tests.support.actors import bearer_client, make_member, person_client

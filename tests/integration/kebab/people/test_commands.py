@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from kebab.cli.errors import Exit
 from kebab.people.groups import create_group, rename_group
-from kebab.people.invitations import find_invitation
+from kebab.people.invitations.lifecycle import find_invitation
 from kebab.people.models import ApiToken, AuditEvent, GroupMember, Membership, Role, Workspace
 from kebab.people.operator import the_operator
 from kebab.people.tokens import mint_token, verify_token

@@ -4,9 +4,9 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from kebab.api.errors import Conflict, Forbidden, NotFound
+from kebab.http.api.errors import Conflict, Forbidden, NotFound
 from kebab.people.groups import create_group, delete_group
-from kebab.people.invitations import (
+from kebab.people.invitations.lifecycle import (
     accept_as_new_user,
     accept_invitation,
     find_invitation,

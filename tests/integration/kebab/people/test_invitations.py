@@ -6,9 +6,9 @@ from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
 from django.utils import timezone
 
-from kebab.api.errors import InvalidRequest
-from kebab.api.models import IdempotencyKey
-from kebab.people.invitations import find_invitation, invite
+from kebab.http.api.errors import InvalidRequest
+from kebab.http.api.models import IdempotencyKey
+from kebab.people.invitations.lifecycle import find_invitation, invite
 from kebab.people.models import AuditEvent, Invitation, Role, User
 from kebab.people.operator import the_operator
 from tests.integration.kebab.people.invited import ADDRESS, ask, mailed_secret, path

@@ -1,6 +1,6 @@
 import pytest
 
-from kebab.api.errors import InvalidRequest
+from kebab.http.api.errors import InvalidRequest
 from kebab.people.models import AuditEvent
 from kebab.people.operator import the_operator
 from kebab.people.quotas import Quota, quota_of, set_quota

@@ -5,7 +5,7 @@ import uuid
 import pytest
 
 from kebab.people.groups import create_group
-from kebab.people.invitations import invite
+from kebab.people.invitations.lifecycle import invite
 from kebab.people.models import ApiToken, Group, GroupMember, Invitation, Membership, Role
 from kebab.people.operator import the_operator
 from kebab.people.tokens import mint_token

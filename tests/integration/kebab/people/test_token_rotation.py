@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from kebab.api.models import IdempotencyKey
+from kebab.http.api.models import IdempotencyKey
 from kebab.people.models import ApiToken, AuditEvent
 from kebab.people.tokens import mint_token, verify_token
 from tests.integration.kebab.people.token_requests import make, path, rotate

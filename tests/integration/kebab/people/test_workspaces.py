@@ -1,10 +1,11 @@
 import pytest
 from django.db import connection
 
-from kebab.people import audit, deletion, preferences
+from kebab.people import audit, deletion
 from kebab.people.models import AuditEvent, Membership, Role, Workspace
 from kebab.people.operator import operating_caller, the_operator
-from kebab.people.preferences import preference, register_preference
+from kebab.people.workspace_settings import registry
+from kebab.people.workspace_settings.registry import preference, register_preference
 from kebab.people.workspaces import create_workspace
 from tests.support.actors import make_person, make_workspace, member_client, person_client, token_client
 
@@ -15,7 +16,7 @@ _ID = "5f0c2a9e-7f6b-4f0e-9d39-0f6a2f6f2c11"
 @pytest.fixture
 def theme(monkeypatch):
     """Register a setting for the length of a test."""
-    monkeypatch.setattr(preferences, "_known", {})
+    monkeypatch.setattr(registry, "_known", {})
 
     def one_of_two(value):
         if value not in ("light", "dark"):

@@ -10,8 +10,8 @@ import psutil
 import pytest
 import redis
 
-from kebab.stack.addresses import redis_client_url
 from kebab.stack.paths import runtime_directory
+from kebab.stack.servers.addresses import redis_client_url
 from tests.support.stack import Stack, eventually
 
 

@@ -11,8 +11,8 @@ import psycopg
 import pytest
 from django.db.models.functions import Now
 
-from kebab.stack.addresses import DATABASE_OWNER, database_url
 from kebab.stack.models import ProcessRole, StackProcess
+from kebab.stack.servers.addresses import DATABASE_OWNER, database_url
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root drops to another user")
 

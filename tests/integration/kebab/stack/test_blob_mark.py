@@ -1,9 +1,9 @@
 import pytest
 from django.core.files.storage import default_storage
 
-from kebab.stack.blob_mark import MARK_NAME, adopt_blobs_if_possible, check_blob_store
 from kebab.stack.errors import BlobsNotShared
 from kebab.stack.models import BlobStore
+from kebab.stack.storage.blob_mark import MARK_NAME, adopt_blobs_if_possible, check_blob_store
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

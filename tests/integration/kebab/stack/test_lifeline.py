@@ -6,9 +6,9 @@ import sys
 import psutil
 import pytest
 
-from kebab.stack import lifeline
-from kebab.stack.child import Child, ChildPlan
-from kebab.stack.marks import ProcessMark
+from kebab.stack.supervisor import lifeline
+from kebab.stack.supervisor.child import Child, ChildPlan
+from kebab.stack.supervisor.process_id import ProcessMark
 from tests.integration.kebab.stack.conftest import is_running
 from tests.support.stack import eventually
 

@@ -3,9 +3,9 @@ from datetime import timedelta
 import pytest
 from django.db.models.functions import Now
 
-from kebab.api.errors import Conflict, NotFound
 from kebab.cli.errors import Exit
-from kebab.stack.nodes import forget_node, nodes
+from kebab.http.api.errors import Conflict, NotFound
+from kebab.stack.nodes.registry import forget_node, nodes
 from tests.cli.running import error_of, run_json
 from tests.integration.kebab.stack.databases import create_process
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from kebab.stack.addresses import database_url, postgres_socket_folder, redis_socket
 from kebab.stack.errors import PathRefused
 from kebab.stack.paths import DataDirectory, ensure_runtime_directory, runtime_directory
+from kebab.stack.servers.addresses import database_url, postgres_socket_folder, redis_socket
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to someone else")
 

@@ -10,11 +10,11 @@ import dj_database_url
 import psycopg
 import pytest
 
-from kebab.stack.accounts import database_account
-from kebab.stack.addresses import database_url
 from kebab.stack.errors import PathRefused, ServerFailed
 from kebab.stack.paths import DataDirectory
-from kebab.stack.postgres import EmbeddedPostgres
+from kebab.stack.servers.addresses import database_url
+from kebab.stack.servers.os_user import database_account
+from kebab.stack.servers.postgres import EmbeddedPostgres
 from tests.integration.kebab.stack.conftest import is_running
 from tests.integration.kebab.stack.databases import ask, do, needs_root
 

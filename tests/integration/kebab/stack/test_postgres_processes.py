@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kebab.stack import postgres_install
-from kebab.stack.postgres import EmbeddedPostgres
+from kebab.stack.servers import postgres_install
+from kebab.stack.servers.postgres import EmbeddedPostgres
 from tests.integration.kebab.stack.conftest import is_running
 from tests.integration.kebab.stack.databases import ask, do, needs_root, start_in_another_process
 from tests.support.stack import eventually

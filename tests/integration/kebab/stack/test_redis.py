@@ -8,10 +8,10 @@ import pytest
 import redis
 from celery import Celery
 
-from kebab.stack import redis as embedded
-from kebab.stack.addresses import redis_client_url, redis_url
 from kebab.stack.errors import ServerMissing
-from kebab.stack.redis import EmbeddedRedis
+from kebab.stack.servers import redis as embedded
+from kebab.stack.servers.addresses import redis_client_url, redis_url
+from kebab.stack.servers.redis import EmbeddedRedis
 from tests.integration.kebab.stack.conftest import is_running
 from tests.integration.kebab.stack.databases import start_in_another_process
 

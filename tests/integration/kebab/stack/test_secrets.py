@@ -6,7 +6,7 @@ from threading import Barrier
 import pytest
 
 from kebab.stack.errors import PathRefused
-from kebab.stack.secrets import load_or_create
+from kebab.stack.servers.secrets import load_or_create
 
 
 def test_concurrent_callers_get_the_same_secrets(data_dir):

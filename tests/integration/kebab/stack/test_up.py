@@ -10,8 +10,8 @@ import psutil
 import pytest
 
 from kebab.stack.paths import DataDirectory, runtime_directory
-from kebab.stack.reachability import serves
-from kebab.stack.state import stack_is_running
+from kebab.stack.servers.reachability import serves
+from kebab.stack.supervisor.state import stack_is_running
 from tests.integration.kebab.stack.conftest import family, is_running
 from tests.support.stack import eventually
 

@@ -4,7 +4,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from search.answers.configured import configured_model
+from search.answers.model.configured import configured_model
 from tests.integration.search.answers.stub import serving_model
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from kebab.health.checks import CheckStatus
-from kebab.stack import preparation
-from search.answers.checks import check_model, check_settings
+from kebab.observability.health.checks import CheckStatus
+from kebab.stack import init_steps
 from search.answers.errors import ModelFailed
+from search.answers.model.checks import check_model, check_settings
 from tests.integration.search.answers.stub import replies, says
 
 GOOD_URL = "http://127.0.0.1:8080/v1"
@@ -51,7 +51,7 @@ def test_wrong_setting_is_named_with_a_remedy_everywhere(use_model_at, subtests)
             assert "hidden" not in f"{found.msg} {found.hint}"
             assert check_model(False).status is CheckStatus.FAILED
             with pytest.raises(ModelFailed, match=setting):
-                preparation.steps()["answers"]()
+                init_steps.steps()["answers"]()
 
 
 def test_doctor_tries_the_model(use, use_model_at):

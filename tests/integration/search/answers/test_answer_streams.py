@@ -11,7 +11,7 @@ from kebab.asgi import takes_long
 from kebab.people.models import Group
 from kebab.people.revocation import revoke_token
 from kebab.people.tokens import mint_token
-from search.api import answer_stream
+from search.api.answers import stream
 from search.models import KeptAnswer, Source
 from tests.integration.search.answers.stub import drips, hangs, in_turn, replies, says, thinks
 from tests.support.actors import make_workspace
@@ -27,7 +27,7 @@ QUESTION = "Which word opens the vault?"
 
 @pytest.fixture(autouse=True)
 def _looks_each_time(monkeypatch):
-    monkeypatch.setattr(answer_stream, "_LOOK_S", 0.0)
+    monkeypatch.setattr(stream, "_LOOK_S", 0.0)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from search.answers.frame import INSTRUCTIONS
+from search.answers.prompt import INSTRUCTIONS
 from tests.drills.answers.injections_page import PAGE, page
 from tests.integration.search.answers.injections import INJECTIONS, SECRET
 from tests.integration.search.answers.stub import says

@@ -9,10 +9,11 @@ import pytest
 from django.test import override_settings
 
 from kebab.people.models import Workspace
-from search import embedding, node
 from search.bundles.export import export_bundle
-from search.bundles.importing import ImportRequest, import_bundle
-from search.bundles.manifest import Manifest
+from search.bundles.format.manifest import Manifest
+from search.bundles.importer.importer import ImportRequest, import_bundle
+from search.embedders import configured
+from search.mirror import local_mirrors
 from tests.integration.search.bundles.factories import fill, rows_of
 from tests.integration.search.bundles.forgeries import write_small
 from tests.integration.search.vectors.indexes import drop_indexes
@@ -43,11 +44,11 @@ class Trip:
 @contextmanager
 def _own_places(folder):
     with override_settings(**stores_in(folder)):
-        embedding.forget_queries()
+        configured.forget_queries()
         try:
             yield
         finally:
-            node.reader_pool().close()
+            local_mirrors.reader_pool().close()
             empty_tables()
 
 

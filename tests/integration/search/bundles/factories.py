@@ -6,8 +6,8 @@ from typing import Any
 from django.utils import timezone
 
 from kebab.people.models import Group, Workspace
-from search.blobs import keep_blob
-from search.identifiers import place_key
+from search.corpus.blobs import keep_blob
+from search.corpus.content_ids import place_key
 from search.models import Chunk, ChunkVector, Document, Judgement, Run, RunTopic, Source, SourceReader, Topic
 from tests.support.corpus import chunk, restrict, write
 from tests.support.searching import embed, sync

@@ -12,12 +12,12 @@ import numpy as np
 
 from kebab.people.models import Workspace
 from search.analysis import register_tokenizer
-from search.blobs import keep_blob
 from search.bundles.export import export_bundle
-from search.bundles.layout import MAX_ROW_BYTES, SECTIONS, select_of
-from search.bundles.seal import RowDigest, check_ends, index_digest, seal
-from search.bundles.values import packed_json
-from search.bundles.writing import compressed
+from search.bundles.format.draft import compressed
+from search.bundles.format.layout import MAX_ROW_BYTES, SECTIONS, select_of
+from search.bundles.format.seal import RowDigest, check_ends, index_digest, seal
+from search.bundles.format.values import packed_json
+from search.corpus.blobs import keep_blob
 from tests.support.corpus import write
 from tests.support.searching import embed
 

@@ -5,15 +5,16 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
-from ingest.blobs import release_blobs
-from kebab.tenancy.acting import acting_everywhere
-from search.blobs import has_blob
-from search.bundles import export, loading
+from ingest.blob_cleanup import release_blobs
+from kebab.tenancy.current_workspace import acting_everywhere
+from search.bundles import export
 from search.bundles.errors import BundleExists
 from search.bundles.export import _Export, export_bundle
-from search.bundles.importing import ImportRequest, import_bundle
-from search.bundles.writing import draft_of
+from search.bundles.format.draft import draft_of
+from search.bundles.importer import loader
+from search.bundles.importer.importer import ImportRequest, import_bundle
 from search.corpus import delete_documents
+from search.corpus.blobs import has_blob
 from search.models import Document
 
 
@@ -68,7 +69,7 @@ def test_bytes_are_copied_without_an_idle_timeout(workspace, tmp_path, monkeypat
 
         return asked
 
-    for module, name in ((export, "blob_pieces"), (loading, "keep_blobs")):
+    for module, name in ((export, "blob_pieces"), (loader, "keep_blobs")):
         monkeypatch.setattr(module, name, noting(name, getattr(module, name)))
     export_bundle(workspace, tmp_path / "all.kebab")
     import_bundle(ImportRequest(file=tmp_path / "all.kebab", slug="elsewhere"))

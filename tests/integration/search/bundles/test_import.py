@@ -6,27 +6,28 @@ from types import SimpleNamespace
 import pytest
 from django.db import OperationalError, connection
 
-from ingest.jobs import hints
-from kebab.api.errors import Conflict
-from kebab.health.checks import CheckStatus
+from ingest.jobs.queue import hints
+from kebab.http.api.errors import Conflict
+from kebab.observability.health.checks import CheckStatus
 from kebab.people.deletion import delete_workspace
 from kebab.people.models import AuditEvent, Membership, User, Workspace
 from kebab.people.operator import the_operator
-from kebab.tenancy.acting import acting_everywhere
-from kebab.tenancy.owner import owner_connection
-from search.blobs import has_blob
-from search.bundles import importing, loading
+from kebab.tenancy.current_workspace import acting_everywhere
+from kebab.tenancy.owner_connection import owner_connection
 from search.bundles.errors import BundleDamaged, BundleRefused, ImportUnderWay
 from search.bundles.export import export_bundle
-from search.bundles.importing import ImportRequest, import_bundle
-from search.bundles.loading import Loader
-from search.bundles.verifying import check_digests
-from search.checks import check_coverage, check_mirrors
+from search.bundles.format.verify import check_digests
+from search.bundles.importer import importer
+from search.bundles.importer import loader as loading
+from search.bundles.importer.importer import ImportRequest, import_bundle
+from search.bundles.importer.loader import Loader
 from search.corpus import Place, ensure_source, ensure_version, replace_document
-from search.embedders.hashing import HashEmbedder
-from search.identifiers import document_id
+from search.corpus.blobs import has_blob
+from search.corpus.content_ids import document_id
+from search.embedders.hash_embedder import HashEmbedder
+from search.mirror.checks import check_coverage, check_mirrors
 from search.models import Change, Document, EmbeddingSpace
-from tests.integration.kebab.keeping.doctor import statuses
+from tests.integration.kebab.backup.doctor import statuses
 from tests.integration.search.bundles.factories import rows_of
 from tests.integration.search.bundles.forgeries import forge
 from tests.support.corpus import draft, make_workspace, write
@@ -140,7 +141,7 @@ def test_damaged_bundle_and_rows_that_do_not_fit_each_other_leave_nothing(sample
 
 
 def test_full_disk_is_noticed_before_anything_is_written(sample, blobs, monkeypatch):
-    monkeypatch.setattr(importing.shutil, "disk_usage", lambda _: SimpleNamespace(free=10))
+    monkeypatch.setattr(importer.shutil, "disk_usage", lambda _: SimpleNamespace(free=10))
     with pytest.raises(BundleRefused):
         bring_in(sample)
     assert files(blobs) == 0
@@ -183,7 +184,7 @@ def test_import_that_ends_before_its_commit_leaves_nothing(sample, blobs, monkey
         return reached
 
     for failpoint in BEFORE_THE_COMMIT:
-        for module in (importing, loading):
+        for module in (importer, loading):
             monkeypatch.setattr(module, "reached", end_at(failpoint))
         with subtests.test(failpoint=failpoint):
             with pytest.raises(SystemExit, match=failpoint):
@@ -198,7 +199,7 @@ def test_import_that_ended_before_its_index_gets_it_from_the_next(sample, monkey
         raise SystemExit
 
     with monkeypatch.context() as patch, pytest.raises(SystemExit):
-        patch.setattr(importing, "finish_import", end)
+        patch.setattr(importer, "finish_import", end)
         bring_in(sample)
     space = EmbeddingSpace.objects.get(workspace__slug="elsewhere")
     assert not space.is_indexed
@@ -229,7 +230,7 @@ def beside(call):
 
 
 def test_second_import_under_the_slug_is_refused_while_the_first_runs(sample, monkeypatch):
-    made, refusals = importing._made, []
+    made, refusals = importer._made, []
 
     def meanwhile(*arguments):
         monkeypatch.undo()
@@ -238,7 +239,7 @@ def test_second_import_under_the_slug_is_refused_while_the_first_runs(sample, mo
         refusals.append(caught.value.code)
         return made(*arguments)
 
-    monkeypatch.setattr(importing, "_made", meanwhile)
+    monkeypatch.setattr(importer, "_made", meanwhile)
     bring_in(sample)
 
     assert refusals == ["import_under_way"]
@@ -246,14 +247,14 @@ def test_second_import_under_the_slug_is_refused_while_the_first_runs(sample, mo
 
 
 def test_import_that_ended_before_this_one_had_the_lock_keeps_its_bytes(sample, monkeypatch):
-    prepare = importing._prepare
+    prepare = importer._prepare
 
     def late(*arguments):
-        monkeypatch.setattr(importing, "_prepare", prepare)
+        monkeypatch.setattr(importer, "_prepare", prepare)
         beside(lambda: bring_in(sample))
         prepare(*arguments)
 
-    monkeypatch.setattr(importing, "_prepare", late)
+    monkeypatch.setattr(importer, "_prepare", late)
     with pytest.raises(Conflict) as caught:
         bring_in(sample)
 
@@ -264,14 +265,14 @@ def test_import_that_ended_before_this_one_had_the_lock_keeps_its_bytes(sample, 
 def test_doctor_spares_the_bytes_of_an_import_that_is_under_way(sample, monkeypatch, settings, tmp_path):
     settings.KEBAB_DATA_DIR = tmp_path / "data"
     hints._redis().delete("none", *hints._redis().scan_iter("kebab:cursor*"))  # which other tests left
-    monkeypatch.setattr("ingest.leftover_checks._PATIENCE_S", 0.0)
+    monkeypatch.setattr("ingest.checks.leftovers._PATIENCE_S", 0.0)
     seen = []
 
     def with_a_doctor(reader):
         seen.append(beside(lambda: statuses("leftovers", repair=True)))
         check_digests(reader)
 
-    monkeypatch.setattr(importing, "check_digests", with_a_doctor)
+    monkeypatch.setattr(importer, "check_digests", with_a_doctor)
     imported = bring_in(sample).workspace
 
     assert seen == [{"ok"}]

@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings as django_settings
 from django.db import connection
 
-from kebab.api.errors import Conflict
+from kebab.http.api.errors import Conflict
 from kebab.people.models import Group, Workspace
 from search.models import Chunk, ChunkVector, Document, EmbeddingSpace, Source, Topic
 from tests.integration.search.bundles.factories import rows_of
@@ -29,8 +29,8 @@ from django.db import connections
 for alias in ("default", "owner"):
     connections[alias].settings_dict["NAME"] = sys.argv[1]
 from pathlib import Path
-from kebab.tenancy.acting import acting_everywhere
-from search.bundles.importing import ImportRequest, import_bundle
+from kebab.tenancy.current_workspace import acting_everywhere
+from search.bundles.importer.importer import ImportRequest, import_bundle
 print("begins", flush=True)
 with acting_everywhere():
     import_bundle(ImportRequest(file=Path(sys.argv[3]), slug="elsewhere"))

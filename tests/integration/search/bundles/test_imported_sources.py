@@ -3,9 +3,9 @@
 import pytest
 
 from ingest.connectors.git.address import file_url, read_address, repository_url
-from ingest.jobs.request import request_sync
-from search.bundles.importing import ImportRequest, import_bundle
-from search.bundles.source_rows import source_fields
+from ingest.jobs.queue.request import request_sync
+from search.bundles.importer.importer import ImportRequest, import_bundle
+from search.bundles.rows.sources import source_fields
 from search.models import Source
 from tests.integration.search.bundles.forgeries import forge, put_fields
 from tests.support.jobs import indexed, work

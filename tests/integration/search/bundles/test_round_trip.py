@@ -5,8 +5,8 @@ import stat
 import pytest
 
 from kebab.people.models import AuditEvent
-from search.blobs import read_blob
-from search.bundles.manifest import manifest_digest
+from search.bundles.format.manifest import manifest_digest
+from search.corpus.blobs import read_blob
 from search.models import Document, Source, SourceReader
 from search.retrieval.types import Mode
 from search.retrieval.wire import hit_to_wire

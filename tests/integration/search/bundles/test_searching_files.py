@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from search.bundles.errors import BundleError, BundleRefused
-from search.bundles.searching import SearchableBundle
+from search.bundles.search.pipeline import SearchableBundle
 from search.retrieval.types import SearchQuery
 from tests.integration.search.bundles.forgeries import (
     bomb,
@@ -67,7 +67,7 @@ def test_search_on_a_read_only_medium_writes_nothing(file):
 
 
 def test_search_unpacks_no_more_of_a_document_than_an_import(file, monkeypatch):
-    monkeypatch.setattr("search.bundles.reading.MAX_DOCUMENT_BYTES", 100)
+    monkeypatch.setattr("search.bundles.format.row_reader.MAX_DOCUMENT_BYTES", 100)
     with pytest.raises(BundleRefused, match="100"):
         search(file, "lighthouse")
 

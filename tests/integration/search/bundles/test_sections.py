@@ -4,7 +4,7 @@ import re
 
 from django.apps import apps
 
-from search.bundles.sections import NOT_CARRIED, SECTIONS_BY_NAME
+from search.bundles.format.sections import NOT_CARRIED, SECTIONS_BY_NAME
 from tests.support.paths import ROOT
 
 PAGE = ROOT / "docs" / "bundles.md"
@@ -23,7 +23,7 @@ def test_each_model_is_carried_or_named_as_left_out():
         model._meta.label for model in models() if (model in carried) == (model._meta.label in NOT_CARRIED)
     ]
 
-    assert undecided == [], "decide on them in search/bundles/sections.py and docs/bundles.md"
+    assert undecided == [], "decide on them in search/bundles/format/sections.py and docs/bundles.md"
     assert NOT_CARRIED.keys() <= {model._meta.label for model in models()}
 
 

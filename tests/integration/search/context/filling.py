@@ -6,9 +6,9 @@ from typing import Any
 
 from ingest.chunking.chunker import Chunker
 from ingest.parsers.registry import parse
-from search.blobs import keep_blob
 from search.corpus import DocumentDraft, Written, replace_document
-from search.embedders.tokenizer import TokenCounter
+from search.corpus.blobs import keep_blob
+from search.embedders.minilm.tokenizer import TokenCounter
 from tests.support.corpus import make_place
 from tests.support.searching import embed, sync
 

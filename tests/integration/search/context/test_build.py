@@ -20,9 +20,9 @@ from search.context import (
 )
 from search.context.text_format import NOTHING_FOUND
 from search.context.types import OutlinedFile, Overview, Symbol
-from search.embedders.tokenizer import TokenCounter
+from search.embedders.minilm.tokenizer import TokenCounter
 from search.retrieval.expansion import Reached
-from search.wire.schemas import load_schema
+from search.wire_schemas import load_schema
 from tests.integration.search.context.filling import cited_lines, json_package, put
 
 PACKAGE = json_package()
@@ -125,7 +125,7 @@ def test_larger_budget_holds_more_and_leaves_less_out(ask_for):
 def test_tokens_are_counted_by_the_model_or_estimated(ask_for, monkeypatch):
     assert ask_for("decode")["budget"]["counted_by"] == "model"
     assert ask_for("decode", budget={"chars": 700})["budget"]["counted_by"] == "code points"
-    monkeypatch.setattr("search.embedders.tokenizer._counting_tokenizer", lambda: None)
+    monkeypatch.setattr("search.embedders.minilm.tokenizer._counting_tokenizer", lambda: None)
     estimated = ask_for("decode", budget={"tokens": 700})
     assert estimated["budget"]["counted_by"] == "estimate"
     assert 0 < estimated["budget"]["used"] <= 700

@@ -10,8 +10,8 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from kebab.people.models import Workspace
-from search.changelog import CHANNEL, KEEP, append_changes, prune_changes
 from search.corpus import replace_document
+from search.corpus.changelog import CHANNEL, KEEP, append_changes, prune_changes
 from search.models import Change, Document
 from tests.support.concurrency import at_once
 from tests.support.corpus import draft, make_place, make_workspace, write

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from django.db import connection, transaction
 
-from kebab.tenancy.acting import acting_everywhere
+from kebab.tenancy.current_workspace import acting_everywhere
 from search.corpus import delete_documents
 from search.models import Document
 from tests.support.concurrency import until_blocked

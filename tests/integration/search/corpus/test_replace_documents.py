@@ -7,7 +7,7 @@ import pytest
 from django.db import DataError, IntegrityError, transaction
 
 from search.corpus import replace_document, replace_documents
-from search.insertion import insert_rows
+from search.corpus.bulk_insert import insert_rows
 from search.models import Change, Chunk, ChunkVector, Document, EmbeddingSpace
 from tests.support.concurrency import at_once
 from tests.support.corpus import chunk, draft, make_place, write
@@ -115,7 +115,7 @@ def test_rows_that_are_there_stay_as_they_are_when_that_is_asked_for(workspace):
 
 @pytest.mark.django_db
 def test_rows_of_many_statements_are_all_stored(workspace, monkeypatch):
-    monkeypatch.setattr("search.insertion._BATCH", 2)
+    monkeypatch.setattr("search.corpus.bulk_insert._BATCH", 2)
     write(workspace, "a.md", *(f"chunk {number}" for number in range(5)))
     rows = vector_rows(workspace, [[float(number)] for number in range(5)])
     insert_rows(rows)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from search import embedding
-from search.embedders.hashing import HashEmbedder
+from search.embedders import configured as embedding
+from search.embedders.hash_embedder import HashEmbedder
 from tests.integration.search.vectors.indexes import drop_indexes
 from tests.support.corpus import make_workspace, write
 from tests.support.jobs import embed

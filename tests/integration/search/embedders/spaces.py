@@ -1,7 +1,7 @@
 """The spaces of a workspace, and a change from one to another."""
 
 from ingest.models import Job
-from ingest.reembedding import begin_reembedding
+from ingest.services.model_change import begin_reembedding
 from search.models import ChunkVector, EmbeddingSpace
 from tests.integration.search.embedders.conftest import SECOND
 from tests.support.jobs import work

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from kebab.health.checks import CheckStatus
+from kebab.observability.health.checks import CheckStatus
 from kebab.people.workspaces import store_settings
-from search import checks, embedder_checks
-from search.embedding import embedder_for_queries, wanted_name
+from search.embedders import checks as embedder_checks
+from search.embedders.configured import embedder_for_queries, wanted_name
+from search.mirror import checks
 from search.models import EmbeddingSpace
 from search.retrieval.errors import EmbedderUnavailable
 from search.retrieval.types import Mode

@@ -4,11 +4,11 @@ from datetime import datetime
 
 import pytest
 
-from ingest import reembedding
 from ingest.models import Job
+from ingest.services import model_change
 from kebab.people.audit import operator
 from kebab.people.models import AuditEvent
-from search.embedders.hashing import HashEmbedder
+from search.embedders.hash_embedder import HashEmbedder
 from search.models import EmbeddingSpace
 from search.retrieval.errors import EmbedderUnavailable
 from tests.cli.running import error_of, run_json
@@ -128,14 +128,14 @@ def test_a_job_that_waits_says_for_what(client, filled, monkeypatch):
 def test_what_changes_between_the_counts_never_makes_coverage_more_than_all_or_less_than_it_is(
     client, filled, monkeypatch, texts
 ):
-    real = reembedding._vectors_by_space
+    real = model_change._vectors_by_space
 
     def write_behind(rows):
         vectors = real(rows)
         write(filled, "a.md", *texts)
         return vectors
 
-    monkeypatch.setattr(reembedding, "_vectors_by_space", write_behind)
+    monkeypatch.setattr(model_change, "_vectors_by_space", write_behind)
     said = client.get(address(filled, "/embedding")).json()
     validate("embedding.v1", said)
     assert (said["live"]["vectors"], said["live"]["coverage"]) == (min(2, len(texts)), min(1, 2 / len(texts)))

@@ -11,11 +11,11 @@ from django.conf import settings as django_settings
 from django.db import connection
 from django.db.models.functions import Now
 
-from ingest.jobs.request import request_embedding
+from ingest.jobs.queue.request import request_embedding
 from ingest.models import Job
-from ingest.reembedding import begin_reembedding
+from ingest.services.model_change import begin_reembedding
 from search.models import EmbeddingSpace
-from search.vectors.fill import count_without_vector
+from search.vectors.backfill import count_without_vector
 from tests.integration.search.embedders.conftest import FIRST, SECOND
 from tests.integration.search.embedders.spaces import dims, in_space, open_job, space_in
 from tests.support.corpus import write

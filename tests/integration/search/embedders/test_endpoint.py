@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from django.utils import timezone
 
-from search.embedders.answers import BadAnswer, vectors_of
 from search.embedders.endpoint import EndpointEmbedder, Endpoints, make_endpoint_embedder
 from search.embedders.registry import make_embedder
+from search.embedders.response_parser import BadAnswer, vectors_of
 from search.embedders.spec import parse_spec
 from search.retrieval.errors import EmbedderUnavailable
 from tests.integration.search.embedders.endpoints import (

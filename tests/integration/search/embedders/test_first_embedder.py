@@ -2,12 +2,12 @@
 
 import pytest
 
-from ingest.jobs.request import request_embedding
-from ingest.reembedding import begin_reembedding, end_space
+from ingest.jobs.queue.request import request_embedding
+from ingest.services.model_change import begin_reembedding, end_space
 from kebab.people.workspaces import store_settings
 from search.models import EmbeddingSpace
 from search.retrieval.types import Mode
-from search.vectors.fill import count_without_vector
+from search.vectors.backfill import count_without_vector
 from tests.integration.search.embedders.conftest import SECOND
 from tests.integration.search.embedders.spaces import dims, open_job
 from tests.support.corpus import write

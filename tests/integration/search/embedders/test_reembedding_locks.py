@@ -6,10 +6,10 @@ from functools import partial
 import pytest
 from django.db import connection
 
-from ingest.jobs import embed as embedding_work
-from ingest.jobs.request import request_embedding
-from ingest.reembedding import begin_reembedding, end_space, go_back
-from kebab.tenancy.acting import acting_everywhere
+from ingest.jobs.kinds import embed as embedding_work
+from ingest.jobs.queue.request import request_embedding
+from ingest.services.model_change import begin_reembedding, end_space, go_back
+from kebab.tenancy.current_workspace import acting_everywhere
 from search.models import EmbeddingSpace
 from tests.integration.search.embedders.conftest import FIRST, SECOND
 from tests.support.concurrency import until_blocked

@@ -7,8 +7,8 @@ import pytest
 from django.db import connection
 
 from ingest.models import Job
-from ingest.reembedding import begin_reembedding, go_back
-from kebab.tenancy.acting import acting_everywhere
+from ingest.services.model_change import begin_reembedding, go_back
+from kebab.tenancy.current_workspace import acting_everywhere
 from search.retrieval.types import Mode
 from search.vectors import leg as vector_leg
 from tests.integration.search.embedders.conftest import SECOND

@@ -9,14 +9,14 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from ingest.models import Job
-from ingest.reembedding import begin_reembedding
+from ingest.services.model_change import begin_reembedding
 from kebab.people.workspaces import store_settings
-from kebab.tenancy.acting import acting_everywhere
-from search.embedders.hashing import HashEmbedder
+from kebab.tenancy.current_workspace import acting_everywhere
+from search.embedders.hash_embedder import HashEmbedder
 from search.errors import SpaceConflict, UnknownEmbedder
 from search.retrieval.errors import EmbedderUnavailable
 from search.retrieval.types import Mode
-from search.vectors.fill import count_without_vector
+from search.vectors.backfill import count_without_vector
 from tests.integration.search.embedders.conftest import FIRST, SECOND
 from tests.integration.search.embedders.spaces import dims, open_job, space_in
 from tests.support.corpus import write

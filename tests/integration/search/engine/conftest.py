@@ -2,7 +2,8 @@
 
 import pytest
 
-from search import embedding, node
+from search.embedders import configured
+from search.mirror import local_mirrors
 from tests.support.corpus import make_workspace
 from tests.support.mirrors import sync_in_this_thread
 
@@ -23,9 +24,9 @@ def shared_workspace(transactional_db, mirrors):
 @pytest.fixture
 def filled(filled, monkeypatch):
     """The committed workspace for one test, which may change rows and leaves the mirror alone."""
-    monkeypatch.setattr(node, "trigger_sync", lambda workspace_id: None)
+    monkeypatch.setattr(local_mirrors, "trigger_sync", lambda workspace_id: None)
     yield filled
-    node.reader_pool().close()
+    local_mirrors.reader_pool().close()
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def set_embedder(settings):
 
     def choose(name):
         settings.KEBAB_EMBEDDER = name
-        embedding.forget_queries()
+        configured.forget_queries()
 
     yield choose
-    embedding.forget_queries()
+    configured.forget_queries()

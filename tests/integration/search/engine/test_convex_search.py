@@ -5,8 +5,8 @@ import pytest
 
 from kebab.people.workspaces import store_settings
 from search.models import ChunkVector
-from search.retrieval.convex import ScoredList, convex_combination
-from search.retrieval.score import bm25_magnitude
+from search.retrieval.fusion.convex import ScoredList, convex_combination
+from search.retrieval.fusion.score_scales import bm25_magnitude
 from search.retrieval.types import Fusion, Mode
 from tests.support.corpus import write, write_each
 from tests.support.searching import ask, embed, paths, sync

@@ -8,9 +8,9 @@ from django.conf import settings as django_settings
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from kebab.stack import redis_client
-from kebab.stack.addresses import redis_client_url
-from search.cursor_store import KEEP_S, CursorStore
+from kebab.stack.servers import redis_client
+from kebab.stack.servers.addresses import redis_client_url
+from search.engine.cursor_store import KEEP_S, CursorStore
 
 
 @pytest.fixture

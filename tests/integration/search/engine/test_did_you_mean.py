@@ -3,12 +3,12 @@
 import apsw
 
 from kebab.people.reader import Reader
-from search.did_you_mean import did_you_mean
-from search.engine import mirror_reading
-from search.mirror.reading import MirrorReading
+from search.access.scope import resolve_scope
+from search.engine.did_you_mean import did_you_mean
+from search.engine.search import mirror_reading
+from search.mirror.query.reader import MirrorReading
 from search.models import Chunk
-from search.retrieval.filters import SearchFilters
-from search.scope import resolve_scope
+from search.retrieval.query.filters import SearchFilters
 from tests.support.corpus import write, write_each
 from tests.support.searching import ask, sync
 

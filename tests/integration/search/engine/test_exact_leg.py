@@ -3,15 +3,15 @@
 import pytest
 
 from kebab.people.reader import Reader
-from search.engine import mirror_reading
-from search.mirror import exact
-from search.mirror.exact import ExactLeg
-from search.mirror.reading import MirrorReading
+from search.access.scope import resolve_scope
+from search.engine.search import mirror_reading
+from search.mirror.query import exact
+from search.mirror.query.exact import ExactLeg
+from search.mirror.query.reader import MirrorReading
 from search.models import Chunk
 from search.retrieval.errors import LegTimeout
-from search.retrieval.filters import SearchFilters
+from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import Mode
-from search.scope import resolve_scope
 from tests.support.corpus import chunk, make_workspace, write
 from tests.support.searching import ask, embed, paths, sync
 

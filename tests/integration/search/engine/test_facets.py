@@ -6,11 +6,11 @@ import pytest
 
 from kebab.people.models import Group
 from kebab.people.reader import Reader
-from search.facets import MAX_VALUES, count_facets
+from search.access.restrictions import restrict
+from search.engine.facets import MAX_VALUES, count_facets
 from search.models import Document, Source
-from search.readers import restrict
 from search.retrieval.errors import InvalidQuery
-from search.retrieval.filters import SearchFilters
+from search.retrieval.query.filters import SearchFilters
 from tests.support.corpus import write
 from tests.support.searching import ask, sync
 

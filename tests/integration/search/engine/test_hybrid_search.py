@@ -6,9 +6,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from search import node
 from search.corpus import delete_documents, restate_document
-from search.mirror.sync import rebuild_mirror
+from search.mirror import local_mirrors
+from search.mirror.sync.sync import rebuild_mirror
 from search.models import ChunkVector, Document
 from search.retrieval.types import Fusion, Mode
 from search.retrieval.wire import hit_to_wire
@@ -116,7 +116,7 @@ def test_mirror_with_a_history_answers_the_same_bytes_as_a_fresh_one(orchard):
     embed(orchard)
     followed = [wire(ask(orchard, QUERY, mode)) for mode in Mode]
     assert [wire(ask(orchard, QUERY, mode)) for mode in Mode] == followed
-    rebuild_mirror(node.mirror_files(orchard.pk), orchard.pk)
+    rebuild_mirror(local_mirrors.mirror_files(orchard.pk), orchard.pk)
     assert [wire(ask(orchard, QUERY, mode)) for mode in Mode] == followed
 
 

@@ -4,14 +4,14 @@ import apsw
 import pytest
 
 from kebab.people.reader import Reader
-from search import node
-from search.mirror import lexical
-from search.mirror.lexical import LexicalLeg
-from search.mirror.reading import MirrorReading
+from search.access.scope import resolve_scope
+from search.mirror import local_mirrors
+from search.mirror.query import lexical
+from search.mirror.query.lexical import LexicalLeg
+from search.mirror.query.reader import MirrorReading
 from search.retrieval.errors import InvalidQuery
-from search.retrieval.filters import SearchFilters
+from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import LexicalTotal, Mode
-from search.scope import resolve_scope
 from tests.support.corpus import chunk, write, write_each
 from tests.support.searching import ask, embed, paths, sync
 
@@ -22,7 +22,9 @@ def found(workspace, text, **options):
 
 def candidates(workspace, text, limit, **filters):
     scope = resolve_scope(workspace, SearchFilters(**filters), Reader())
-    reading = MirrorReading(node.mirror_files(workspace.pk), node.reader_pool(), scope, limit_s=60)
+    reading = MirrorReading(
+        local_mirrors.mirror_files(workspace.pk), local_mirrors.reader_pool(), scope, limit_s=60
+    )
     leg = LexicalLeg(reading, text)
     return leg.search(limit), leg
 

@@ -4,12 +4,12 @@ import logging
 
 import pytest
 
-from kebab.health.checks import CheckStatus
+from kebab.observability.health.checks import CheckStatus
 from kebab.people.reader import Reader
-from search import checks
+from search.engine.retrievers import HybridRetriever, LexicalRetriever, VectorRetriever
+from search.mirror import checks
 from search.models import EmbeddingSpace
 from search.retrieval.types import Mode
-from search.retrievers import HybridRetriever, LexicalRetriever, VectorRetriever
 from tests.support.corpus import make_workspace, write
 from tests.support.searching import ask, embed, sync
 

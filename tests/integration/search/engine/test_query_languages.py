@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from search import engine
-from search.embedders.hashing import HashEmbedder
+from search.embedders.hash_embedder import HashEmbedder
+from search.engine import search
 from search.models import EmbeddingSpace
 from search.retrieval.types import Mode
 from search.vectors.spaces import live_space, note_languages
@@ -32,7 +32,7 @@ class EnglishEmbedder(HashEmbedder):
 @pytest.fixture(autouse=True)
 def english(monkeypatch):
     embedder = EnglishEmbedder()
-    monkeypatch.setattr(engine, "embedder_for_queries", lambda workspace, space: embedder)
+    monkeypatch.setattr(search, "embedder_for_queries", lambda workspace, space: embedder)
     return embedder
 
 

@@ -6,16 +6,16 @@ from itertools import product
 import pytest
 
 from kebab.people.reader import Reader
-from search import node
-from search.embedding import query_embedder
-from search.mirror.lexical import LexicalLeg
-from search.mirror.reading import MirrorReading
+from search.access.scope import resolve_scope
+from search.embedders.configured import query_embedder
+from search.mirror import local_mirrors
+from search.mirror.query.lexical import LexicalLeg
+from search.mirror.query.reader import MirrorReading
 from search.models import Document, Source
 from search.retrieval.errors import InvalidFilter, InvalidGlob
-from search.retrieval.filters import ChunkKind, Media, SearchFilters, TrustLevel
-from search.retrieval.gather import candidates_wanted
+from search.retrieval.fusion.run_legs import candidates_wanted
+from search.retrieval.query.filters import ChunkKind, Media, SearchFilters, TrustLevel
 from search.retrieval.types import Mode
-from search.scope import resolve_scope
 from search.vectors.leg import VectorLeg
 from search.vectors.spaces import live_space
 from tests.support.corpus import chunk, write
@@ -79,7 +79,9 @@ CASES = [
 
 
 def lexical_leg(workspace, scope):
-    reading = MirrorReading(node.mirror_files(workspace.pk), node.reader_pool(), scope, limit_s=60)
+    reading = MirrorReading(
+        local_mirrors.mirror_files(workspace.pk), local_mirrors.reader_pool(), scope, limit_s=60
+    )
     return LexicalLeg(reading, "apple tree")
 
 

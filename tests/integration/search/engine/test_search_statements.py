@@ -6,16 +6,16 @@ import pytest
 from django.db import connection
 
 from kebab.people.reader import Reader
-from search.engine import lexical_leg
-from search.hits import HitBuilder
-from search.mirror import lexical
+from search.access.scope import resolve_scope
+from search.engine.hits import HitBuilder
+from search.engine.readback import read_hits
+from search.engine.search import lexical_leg
 from search.mirror.connections import ReaderPool
-from search.mirror.lexical import LexicalLeg, compile_match
+from search.mirror.query import lexical
+from search.mirror.query.lexical import LexicalLeg, compile_match
 from search.models import Chunk, ChunkVector
-from search.readback import read_hits
-from search.retrieval.filters import SearchFilters
+from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import Mode
-from search.scope import resolve_scope
 from tests.support.corpus import write_each
 from tests.support.searching import ask
 

@@ -1,9 +1,9 @@
 """What is suggested while somebody types: titles, headings and words that they may see."""
 
 from kebab.people.reader import Reader
-from search import node
+from search.engine.suggest import MAX_LIMIT, suggest
+from search.mirror import local_mirrors
 from search.models import Chunk, Document
-from search.suggest import MAX_LIMIT, suggest
 from tests.support.corpus import chunk, make_workspace, write
 from tests.support.searching import sync
 
@@ -114,7 +114,7 @@ def test_another_workspace_is_not_suggested(workspace):
 
 
 def test_without_a_mirror_there_are_titles(workspace, monkeypatch):
-    monkeypatch.setattr(node, "build_mirror", lambda workspace_id, limit_s: None)
+    monkeypatch.setattr(local_mirrors, "build_mirror", lambda workspace_id, limit_s: None)
     write(workspace, "a.md", section("Pushing", "push_back"), title="Pushing")
     found = suggest(workspace, "push", reader=Reader())
     assert (found.degraded, [each.text for each in found.suggestions]) == (("lexical",), ["Pushing"])

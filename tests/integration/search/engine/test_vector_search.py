@@ -6,11 +6,11 @@ from functools import partial
 from django.db import connection
 from django.utils import timezone
 
-from kebab.tenancy.owner import owner_connection
-from search.embedders.hashing import HashEmbedder
+from kebab.tenancy.owner_connection import owner_connection
+from search.embedders.hash_embedder import HashEmbedder
 from search.models import ChunkVector, EmbeddingSpace
 from search.retrieval.types import Mode
-from search.vectors.fill import count_without_vector
+from search.vectors.backfill import count_without_vector
 from search.vectors.spaces import ensure_live_space
 from tests.support.concurrency import at_once
 from tests.support.corpus import make_workspace, write

@@ -1,6 +1,6 @@
 """Callers of a workspace, and topics for them."""
 
-from kebab.people.access import Access, Caller, token_access
+from kebab.people.access.caller import Access, Caller, token_access
 from kebab.people.models import Group, Scope, TokenGroup, Workspace
 from kebab.people.operator import the_operator
 from kebab.people.tokens import mint_token, readable_tokens

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kebab.api.errors import NotFound
+from kebab.http.api.errors import NotFound
 from kebab.people.models import Group
 from search.corpus import delete_documents
 from search.evaluation.feedback import give_feedback, topics_from_feedback, visible_feedback

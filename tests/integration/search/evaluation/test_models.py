@@ -5,7 +5,7 @@ from django.db import IntegrityError, transaction
 
 from kebab.people.deletion import delete_workspace
 from search.evaluation.feedback import give_feedback
-from search.evaluation.running import evaluate
+from search.evaluation.run_topics import evaluate
 from search.evaluation.runs import carry_out, open_run
 from search.evaluation.settings import RunSettings
 from search.evaluation.topic_sets import judged_topics, keep_topics

@@ -4,14 +4,14 @@ from unittest.mock import Mock
 
 import pytest
 
-from kebab.api.errors import Conflict, NotFound
+from kebab.http.api.errors import Conflict, NotFound
 from kebab.people.models import AuditEvent, Group
 from kebab.people.reader import OPERATOR, Reader
-from search.embedding import forget_queries
-from search.engine import search
+from search.embedders.configured import forget_queries
+from search.engine.search import search
 from search.evaluation.judged import Qrel
 from search.evaluation.metrics import DEFAULT_MEASURES
-from search.evaluation.running import evaluate
+from search.evaluation.run_topics import evaluate
 from search.evaluation.runs import (
     carry_out,
     compare_runs,

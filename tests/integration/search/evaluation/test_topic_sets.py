@@ -2,7 +2,7 @@
 
 import pytest
 
-from kebab.api.errors import Conflict, NotFound
+from kebab.http.api.errors import Conflict, NotFound
 from kebab.people.models import AuditEvent, Group
 from search.corpus import delete_documents
 from search.errors import UnknownSource

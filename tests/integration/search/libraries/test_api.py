@@ -2,7 +2,7 @@
 
 import pytest
 
-from search.engine import search
+from search.engine.search import search
 from search.libraries.snippets import DEFAULT_LIMIT
 from search.models import Source
 from search.retrieval.types import Mode, SearchQuery

@@ -91,7 +91,7 @@ def test_missing_mirror_is_named(workspace, settings, tmp_path, monkeypatch):
     result = find_libraries(workspace, Reader(), "barrel")
     assert ([each.source.title for each in result.libraries], result.degraded) == (["Alpha"], ())
     settings.KEBAB_MIRROR_DIR = tmp_path / "empty"
-    monkeypatch.setattr("search.node.build_mirror", lambda workspace_id, *, limit_s: None)
+    monkeypatch.setattr("search.mirror.local_mirrors.build_mirror", lambda workspace_id, *, limit_s: None)
     result = find_libraries(workspace, Reader(), "barrel")
     assert ([*result.libraries], result.degraded) == ([], ("lexical",))
 

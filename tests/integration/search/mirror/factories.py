@@ -7,15 +7,15 @@ from typing import Any
 
 import apsw
 
+from search.access.scope import Scope
 from search.mirror import connections, schema
-from search.mirror.apply import Applier
 from search.mirror.connections import ReaderPool
 from search.mirror.files import MirrorFiles
-from search.mirror.lexical import LexicalLeg
-from search.mirror.reading import MirrorReading
-from search.mirror.snapshot import ChunkState, DocumentState
-from search.retrieval.filters import SearchFilters
-from search.scope import Scope
+from search.mirror.query.lexical import LexicalLeg
+from search.mirror.query.reader import MirrorReading
+from search.mirror.sync.apply import Applier
+from search.mirror.sync.snapshot import ChunkState, DocumentState
+from search.retrieval.query.filters import SearchFilters
 
 
 def doc_id(path: str) -> str:

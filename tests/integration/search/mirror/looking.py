@@ -8,10 +8,10 @@ from pathlib import Path
 
 import apsw
 
-from search.mirror.checksum import Checksum, mirror_checksum
 from search.mirror.connections import open_reader, open_writer
 from search.mirror.files import MirrorFiles
-from search.mirror.follow import MirrorFollower
+from search.mirror.sync.checksum import Checksum, mirror_checksum
+from search.mirror.sync.follow import MirrorFollower
 
 
 @contextmanager

@@ -9,10 +9,10 @@ import pytest
 
 from kebab.people.models import Workspace
 from search.corpus import delete_documents
-from search.mirror import follow, heads, sync
 from search.mirror.files import MirrorFiles
-from search.mirror.follow import MirrorFollower
-from search.mirror.sync import rebuild_mirror, sync_mirror
+from search.mirror.sync import follow, log_heads, sync
+from search.mirror.sync.follow import MirrorFollower
+from search.mirror.sync.sync import rebuild_mirror, sync_mirror
 from search.models import Change, Document
 from tests.integration.search.mirror.looking import (
     age,
@@ -153,7 +153,7 @@ def test_follower_hears_of_a_change_and_stops_when_told(workspace, files, mirror
         real()
         caught_up.release()
 
-    monkeypatch.setattr("search.mirror.follow.POLL_S", 30.0)  # so that only a notification can wake it
+    monkeypatch.setattr("search.mirror.sync.follow.POLL_S", 30.0)  # so that only a notification can wake it
     monkeypatch.setattr(follower, "catch_up", catch_up_and_say_so)
     thread = threading.Thread(target=follower.run)
     thread.start()
@@ -174,7 +174,7 @@ def test_no_heads_are_read_while_none_has_moved(files, follower, monkeypatch):
 
     def counted(among=None):
         read.append(among)
-        return heads.read_heads(among)
+        return log_heads.read_heads(among)
 
     monkeypatch.setattr(follow, "read_heads", counted)
     follower.catch_up()
@@ -235,7 +235,7 @@ def test_broken_connection_costs_no_look_at_mirrors_that_are_current(workspace, 
 def test_look_that_hung_does_not_put_off_the_next_for_long(files, follower, clock, monkeypatch):
     def hung():
         clock.now += 30.0
-        return heads.heads_digest()
+        return log_heads.heads_digest()
 
     monkeypatch.setattr(follow, "heads_digest", hung)
     began = clock.now

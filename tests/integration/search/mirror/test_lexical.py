@@ -4,14 +4,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from search.mirror import lexical
-from search.mirror.exact import ExactLeg
-from search.mirror.filters import filter_clause
-from search.mirror.lexical import LexicalLeg
-from search.mirror.reading import MirrorReading
+from search.mirror.query import lexical
+from search.mirror.query.exact import ExactLeg
+from search.mirror.query.filters import filter_clause
+from search.mirror.query.lexical import LexicalLeg
+from search.mirror.query.reader import MirrorReading
 from search.retrieval.errors import LegTimeout
-from search.retrieval.filters import ChunkKind, TrustLevel
-from search.retrieval.score import lexical_score
+from search.retrieval.fusion.score_scales import lexical_score
+from search.retrieval.query.filters import ChunkKind, TrustLevel
 from tests.integration.search.mirror.factories import Shelf, chunk_id, document_state
 
 WORDS = ["apple", "pear", "the", "rateLimit", "rate", "部署指南", "部", "c++", "path/to", "fruit", "über"]
@@ -159,7 +159,7 @@ def test_what_the_units_before_the_time_was_up_found_is_kept(shelf, monkeypatch,
 
 
 def test_leg_without_any_time_raises_wherever_it_is(shelf, monkeypatch, subtests):
-    monkeypatch.setattr("search.mirror.reading._STEPS", 1)
+    monkeypatch.setattr("search.mirror.query.reader._STEPS", 1)
     shelf.put("a.md", *["apple"] * 100, kind="code")
     for narrowed in ({}, {"kind": (ChunkKind.CODE,)}, {"path_glob": ("**/*.md",)}):
         with subtests.test(narrowed=narrowed):

@@ -7,9 +7,9 @@ import apsw
 import pytest
 
 from search import analysis
-from search.mirror.lexical import compile_match
-from search.retrieval.marked_window import marked_window
-from search.retrieval.snippet import CLOSE_MARK, OPEN_MARK, strip_markers
+from search.mirror.query.lexical import compile_match
+from search.retrieval.text.marked_window import marked_window
+from search.retrieval.text.snippet import CLOSE_MARK, OPEN_MARK, strip_markers
 
 _WORDS = ("apple", "pear", "plums", "plum", "the", "of", "running", "runs", "naïve", "Ärger", "x1")
 _ENDS = (" ", " ", " ", " ", ", ", ". ", ": ", ".\n\n", "\n")

@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from search.corpus import delete_documents, restate_document
-from search.mirror.checksum import check_integrity, postgres_checksum
 from search.mirror.files import MirrorFiles
-from search.mirror.sync import rebuild_mirror, sync_mirror
+from search.mirror.sync.checksum import check_integrity, postgres_checksum
+from search.mirror.sync.sync import rebuild_mirror, sync_mirror
 from search.models import Document
 from tests.integration.search.mirror.looking import checksum, tampering
 from tests.support.corpus import chunk, make_workspace, write

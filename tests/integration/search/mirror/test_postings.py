@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from search import analysis
 from search.mirror import connections
-from search.mirror.apply import Applier
 from search.mirror.errors import MirrorDamaged
 from search.mirror.postings import (
     Collection,
@@ -27,7 +26,8 @@ from search.mirror.postings import score as weighing
 from search.mirror.postings import write as postings_write
 from search.mirror.postings.recent import RecentUnits
 from search.mirror.postings.score import Scored, of_phrase, of_word
-from search.retrieval.match import compile_any, units_of
+from search.mirror.sync.apply import Applier
+from search.retrieval.query.match import compile_any, units_of
 from tests.integration.search.mirror.factories import apply, document_state
 
 WORDS = ["apple", "pear", "the", "rateLimit", "rate", "部署指南", "fruit", "c++"]

@@ -9,13 +9,13 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from kebab.people.models import Workspace
-from search.changelog import KEEP, prune_changes
 from search.corpus import delete_documents
+from search.corpus.changelog import KEEP, prune_changes
 from search.mirror import connections, schema
-from search.mirror.checksum import check_integrity, mirror_checksum, postgres_checksum
 from search.mirror.connections import ReaderPool
 from search.mirror.errors import MirrorAbsent, MirrorDamaged, MirrorOutdated
-from search.mirror.sync import rebuild_mirror, sync_mirror
+from search.mirror.sync.checksum import check_integrity, mirror_checksum, postgres_checksum
+from search.mirror.sync.sync import rebuild_mirror, sync_mirror
 from search.models import Change, Document
 from tests.integration.search.mirror.looking import (
     age,
@@ -84,7 +84,7 @@ def test_hole_in_the_log_is_not_stepped_over(workspace, mirrored):
 
 
 def test_mirror_far_behind_is_rebuilt(workspace, mirrored, monkeypatch):
-    monkeypatch.setattr("search.mirror.sync._REBUILD_BACKLOG", 3)
+    monkeypatch.setattr("search.mirror.sync.sync._REBUILD_BACKLOG", 3)
     write_each(workspace, ["a", "b", "c"], source="few")
     assert not sync_mirror(mirrored, workspace.pk).was_rebuilt
     write_each(workspace, ["a", "b", "c", "d"], source="many")
@@ -93,7 +93,7 @@ def test_mirror_far_behind_is_rebuilt(workspace, mirrored, monkeypatch):
 
 def test_mirror_of_whose_chunks_many_have_changed_is_rebuilt(workspace, mirrored, monkeypatch):
     write(workspace, "most.md", *(f"part {n}" for n in range(9)))
-    monkeypatch.setattr("search.mirror.sync._REBUILD_BACKLOG", 8)
+    monkeypatch.setattr("search.mirror.sync.sync._REBUILD_BACKLOG", 8)
     assert not sync_mirror(mirrored, workspace.pk).was_rebuilt  # what comes anew is no less work so
     write(workspace, "most.md", *(f"part {n}" for n in range(8)))
     assert is_rebuilt_and_right(mirrored, workspace)
@@ -103,7 +103,7 @@ def test_mirror_of_whose_chunks_many_have_changed_is_rebuilt(workspace, mirrored
 
 
 def test_mirror_of_which_a_small_share_has_changed_follows(workspace, mirrored, monkeypatch):
-    monkeypatch.setattr("search.mirror.sync._REBUILD_BACKLOG", 4)
+    monkeypatch.setattr("search.mirror.sync.sync._REBUILD_BACKLOG", 4)
     write(workspace, "some.md", *(f"part {n}" for n in range(5)))
     write(workspace, "most.md", *(f"part {n}" for n in range(20)))
     sync_mirror(mirrored, workspace.pk)
@@ -112,7 +112,7 @@ def test_mirror_of_which_a_small_share_has_changed_follows(workspace, mirrored, 
 
 
 def test_mirror_with_many_rows_of_deleted_chunks_is_rebuilt(workspace, mirrored, monkeypatch):
-    monkeypatch.setattr("search.mirror.sync._SPARSE_FROM", 10)
+    monkeypatch.setattr("search.mirror.sync.sync._SPARSE_FROM", 10)
     rebuilt, rows = [], []
     for n in range(20):
         write(workspace, "again.md", f"state {n}")
@@ -125,7 +125,7 @@ def test_mirror_with_many_rows_of_deleted_chunks_is_rebuilt(workspace, mirrored,
 
 
 def test_mirror_with_few_rows_of_deleted_chunks_follows(workspace, mirrored, monkeypatch):
-    monkeypatch.setattr("search.mirror.sync._SPARSE_FROM", 5)
+    monkeypatch.setattr("search.mirror.sync.sync._SPARSE_FROM", 5)
     write_each(workspace, [f"kept {n}" for n in range(6)], source="kept")
     for n in range(6):
         write(workspace, "again.md", f"state {n}")
@@ -133,7 +133,7 @@ def test_mirror_with_few_rows_of_deleted_chunks_follows(workspace, mirrored, mon
 
 
 def test_log_that_is_far_too_long_is_not_read(workspace, mirrored, monkeypatch):
-    monkeypatch.setattr("search.mirror.sync._REBUILD_BACKLOG", 1)
+    monkeypatch.setattr("search.mirror.sync.sync._REBUILD_BACKLOG", 1)
     for n in range(10):
         write(workspace, "a.md", f"state {n}")
     assert not sync_mirror(mirrored, workspace.pk).was_rebuilt

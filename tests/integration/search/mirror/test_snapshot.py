@@ -4,7 +4,7 @@ import gc
 import uuid
 
 from search.corpus import delete_documents
-from search.mirror.snapshot import ChunkState, postgres_snapshot, read_all_documents, read_documents
+from search.mirror.sync.snapshot import ChunkState, postgres_snapshot, read_all_documents, read_documents
 from search.models import Document
 from tests.support.corpus import write
 
@@ -39,7 +39,7 @@ def test_each_document_has_its_own_chunks_in_order_or_none(workspace):
 
 
 def test_each_document_asked_for_is_returned_once_even_when_deleted(workspace, monkeypatch):
-    monkeypatch.setattr("search.mirror.snapshot._BATCH", 2)
+    monkeypatch.setattr("search.mirror.sync.snapshot._BATCH", 2)
     kept, gone, other = (write(workspace, f"{name}.md", name).doc_id for name in "abc")
     delete_documents(workspace, [gone])
     never = uuid.uuid4()

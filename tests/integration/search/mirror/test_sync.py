@@ -6,14 +6,14 @@ from functools import partial
 import pytest
 
 from kebab.people.models import Workspace
-from kebab.tenancy.acting import acting_nowhere
+from kebab.tenancy.current_workspace import acting_nowhere
 from search.corpus import delete_documents, restate_document
-from search.mirror.apply import Applier
-from search.mirror.checksum import postgres_checksum
 from search.mirror.errors import MirrorBusy
-from search.mirror.sync import applied_seq, rebuild_mirror, sync_mirror
+from search.mirror.local_mirrors import reader_pool
+from search.mirror.sync.apply import Applier
+from search.mirror.sync.checksum import postgres_checksum
+from search.mirror.sync.sync import applied_seq, rebuild_mirror, sync_mirror
 from search.models import Document
-from search.node import reader_pool
 from tests.integration.search.mirror.looking import checksum, raw_bytes, reading, texts
 from tests.support.concurrency import at_once
 from tests.support.corpus import chunk, make_workspace, write

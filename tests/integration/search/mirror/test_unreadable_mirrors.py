@@ -8,11 +8,10 @@ import apsw
 import pytest
 from django.conf import settings as django_settings
 
-from search import node
-from search.mirror import connections
+from search.mirror import connections, local_mirrors
 from search.mirror.connections import ReaderPool
 from search.mirror.errors import MirrorBusy
-from search.mirror.sync import sync_mirror
+from search.mirror.sync.sync import sync_mirror
 from search.retrieval.errors import NotSearchableYet
 from search.retrieval.types import Mode
 from tests.integration.search.mirror.looking import texts
@@ -42,7 +41,7 @@ def mirrored(workspace, files):
     write(workspace, "a.md", "apple")
     embed(workspace)
     sync_mirror(files, workspace.pk)
-    node.reader_pool().close()
+    local_mirrors.reader_pool().close()
     yield workspace
     finish_syncs()
 
@@ -106,5 +105,5 @@ def test_use_that_can_not_be_noted_costs_no_search(mirrored, files, monkeypatch)
 
     monkeypatch.setattr("pathlib.Path.touch", full)
     files.note_use()
-    node.recent_use.cache_clear()
+    local_mirrors.recent_use.cache_clear()
     assert paths(ask(mirrored, "apple")) == ["a.md"]

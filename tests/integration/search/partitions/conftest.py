@@ -2,7 +2,7 @@
 
 import pytest
 
-from search.partitions import cut_tables, table_sizes
+from search.corpus.partitions import cut_tables, table_sizes
 from search.vectors.index import drop_index, ensure_index
 from tests.support.corpus import make_workspace, write
 from tests.support.searching import embed, sync

@@ -11,16 +11,16 @@ import psutil
 import pytest
 
 from kebab.people.models import Workspace
-from search import node
-from search.checks import _MOST_ROWS, mirror_rows
-from search.insight.keeping import prune_queries
-from search.mirror import sync
+from search.mirror import local_mirrors
+from search.mirror.checks import _MOST_ROWS, mirror_rows
 from search.mirror.connections import _IDLE_READERS
 from search.mirror.files import MirrorFiles
-from search.mirror.follow import MirrorFollower
-from search.mirror.sync import sync_mirror
+from search.mirror.sync import sync
+from search.mirror.sync.follow import MirrorFollower
+from search.mirror.sync.sync import sync_mirror
+from search.query_log.storage import prune_queries
 from tests.integration.search.engine.statements import noted_statements
-from tests.pages.insight.making import make_query
+from tests.pages.query_log.making import make_query
 from tests.support.corpus import make_workspace, write
 from tests.support.searching import ask, paths
 
@@ -54,7 +54,7 @@ def test_searching_all_of_them_leaves_few_files_open_and_no_thread(many):
         assert paths(ask(workspace, "apple")) == ["a.md"]
     assert process.num_fds() <= files + FILES_OF_A_READER * _IDLE_READERS
     assert threading.active_count() <= threads
-    node.reader_pool().close()
+    local_mirrors.reader_pool().close()
     assert process.num_fds() <= files
 
 

@@ -8,8 +8,8 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.state import ProjectState
 
 from kebab.tenancy.roles import OWNER, grant_truncate
+from search.corpus.partitions import TABLES, table_sizes
 from search.models import Document
-from search.partitions import TABLES, table_sizes
 from search.retrieval.types import Mode
 from tests.integration.search.partitions.catalog import described, rows_of
 from tests.integration.search.partitions.conftest import cut

@@ -7,8 +7,8 @@ from django.core.management.base import CommandError
 
 from kebab.cli.errors import Exit
 from kebab.people.models import AuditEvent
-from search import partitions
-from search.partitions import TABLES
+from search.corpus import partitions
+from search.corpus.partitions import TABLES
 from tests.cli.running import error_of, run, run_json
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])

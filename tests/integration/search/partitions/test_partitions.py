@@ -5,17 +5,17 @@ import pytest
 from django.db import IntegrityError, connection, connections, models, transaction
 from django.db.migrations.loader import MigrationLoader
 
-from kebab.tenancy.acting import acting_in, acting_nowhere
 from kebab.tenancy.checks import unwalled_tables
-from kebab.tenancy.expanding import AddIndexBeside
-from kebab.tenancy.owner import owner_connection
-from kebab.tenancy.partitions import moving
+from kebab.tenancy.current_workspace import acting_in, acting_nowhere
+from kebab.tenancy.migration_operations import AddIndexBeside
+from kebab.tenancy.owner_connection import owner_connection
+from kebab.tenancy.partitions import conversion
 from kebab.tenancy.partitions.layout import table_of
 from kebab.tenancy.partitions.locks import TablesBusy
+from search.corpus.partitions import TABLES, table_sizes
+from search.corpus.table_statistics import refresh_statistics
 from search.models import Change, Chunk, ChunkVector, Document, EmbeddingSpace
-from search.partitions import TABLES, table_sizes
 from search.retrieval.types import Mode
-from search.statistics import refresh_statistics
 from search.vectors.index import drop_index_beside, ensure_index, index_name
 from tests.integration.search.partitions.catalog import described, rows_of
 from tests.integration.search.partitions.conftest import cut
@@ -151,7 +151,7 @@ def break_off_at(step, parts):
         def break_off(*_):
             raise RuntimeError(step)
 
-        patch.setattr(moving, step, break_off)
+        patch.setattr(conversion, step, break_off)
         cut(parts)
     assert everything() == before
     assert not execute("SELECT 1 FROM pg_namespace WHERE nspname = 'kebab_new'")
@@ -183,7 +183,7 @@ def test_a_reader_with_an_older_snapshot_sees_the_rows_after_the_move(filled):
 
 @pytest.mark.slow
 def test_a_lock_that_is_not_to_be_had_changes_nothing(filled, monkeypatch):
-    monkeypatch.setattr(moving, "_LOCK_LIMIT_S", 0.0)
+    monkeypatch.setattr(conversion, "_LOCK_LIMIT_S", 0.0)
     before = everything()
     with transaction.atomic():
         Chunk.objects.filter(workspace=filled[0].pk).update(ordinal=1)

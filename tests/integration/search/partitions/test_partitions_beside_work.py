@@ -13,10 +13,10 @@ from django.db import connection
 from django.db.models.functions import Now
 
 from ingest.models import Job, JobItem
-from kebab.tenancy.acting import acting_everywhere
-from kebab.tenancy.owner import owner_connection
+from kebab.tenancy.current_workspace import acting_everywhere
+from kebab.tenancy.owner_connection import owner_connection
+from search.corpus.partitions import TABLES, table_sizes
 from search.models import Chunk
-from search.partitions import TABLES, table_sizes
 from search.retrieval.types import Mode
 from tests.integration.search.partitions.catalog import described, rows_of
 from tests.integration.search.partitions.conftest import cut
@@ -31,8 +31,8 @@ django.setup()
 from django.db import connections
 for alias in ("default", "owner"):
     connections[alias].settings_dict["NAME"] = sys.argv[1]
-from kebab.tenancy.acting import acting_everywhere
-from search.partitions import cut_tables
+from kebab.tenancy.current_workspace import acting_everywhere
+from search.corpus.partitions import cut_tables
 told = 0
 def progress(words, more):
     global told

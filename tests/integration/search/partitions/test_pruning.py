@@ -6,13 +6,13 @@ import pytest
 from django.db import connection
 
 from kebab.people.reader import OPERATOR
-from kebab.tenancy.acting import acting_in
+from kebab.tenancy.current_workspace import acting_in
+from search.corpus.partitions import TABLES
 from search.corpus.remove import delete_documents
-from search.mirror.checksum import postgres_checksum
+from search.engine.suggest import suggest
+from search.mirror.sync.checksum import postgres_checksum
 from search.models import Document
-from search.partitions import TABLES
 from search.retrieval.types import Mode
-from search.suggest import suggest
 from tests.integration.search.partitions.conftest import cut
 from tests.support.actors import token_client
 from tests.support.jobs import upload, work

@@ -6,11 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from search.breaker import Breaker
+from search.endpoints.circuit_breaker import Breaker
 from search.rerank.endpoint import make_endpoint_scorer
 from search.rerank.guarded import GuardedReranker
 from search.rerank.options import RerankOptions
-from search.rerank.shapes import SHAPES
+from search.rerank.payloads import SHAPES
 from search.retrieval.errors import RerankerUnavailable
 from tests.integration.search.rerank.behaviours import (
     FAILURES,

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from search.breaker import Breaker
+from search.endpoints.circuit_breaker import Breaker
 from search.rerank.guarded import GuardedReranker
 from search.retrieval.errors import RerankerUnavailable
 

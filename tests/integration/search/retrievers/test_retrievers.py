@@ -12,15 +12,15 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from kebab.people.reader import Reader
-from search import node
 from search.corpus.remove import delete_documents
-from search.engine import index_version
+from search.engine.retrievers import HybridRetriever, LexicalRetriever, RerankedRetriever, VectorRetriever
+from search.engine.search import index_version
+from search.mirror import local_mirrors
 from search.retrieval.citation import parse_uri
 from search.retrieval.errors import SearchError
-from search.retrieval.filters import SearchFilters
+from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import DEFAULT_K, Mode, Retriever, SearchQuery
 from search.retrieval.wire import hit_to_wire
-from search.retrievers import HybridRetriever, LexicalRetriever, RerankedRetriever, VectorRetriever
 from tests.support.api import committed
 from tests.support.corpus import chunk, write
 
@@ -93,14 +93,14 @@ def workspace(db, corpus, settings, monkeypatch):
     settings.KEBAB_SEARCH_STATEMENT_LIMIT_MS = 60_000
     workspace, settings.KEBAB_MIRROR_DIR = corpus
     workspace.refresh_from_db()
-    monkeypatch.setattr(node, "trigger_sync", lambda workspace_id: None)
+    monkeypatch.setattr(local_mirrors, "trigger_sync", lambda workspace_id: None)
     return workspace
 
 
 @pytest.fixture(params=RETRIEVERS)
 def retriever(request, workspace, monkeypatch) -> Retriever:
     made, reranker = RETRIEVERS[request.param]
-    monkeypatch.setattr("search.engine.configured_reranker", lambda: reranker)
+    monkeypatch.setattr("search.engine.search.configured_reranker", lambda: reranker)
     return made(workspace, Reader())
 
 
@@ -171,7 +171,7 @@ def test_same_query_gives_the_same_bytes(retriever, workspace):
     first = as_bytes(retriever.search(query(k=30)))
     assert len(first) > 1_000
     assert as_bytes(retriever.search(query(k=30))) == first
-    node.reader_pool().close()
+    local_mirrors.reader_pool().close()
     assert as_bytes(type(retriever)(workspace, Reader()).search(query(k=30))) == first
 
 
@@ -235,8 +235,8 @@ def test_cap_and_cutoff_shorten_the_list(retriever):
 
 def test_searches_leave_the_bytes_of_the_mirror_as_they_were(retriever, workspace):
     def contents():
-        node.reader_pool().close()  # whoever closes last folds the write-ahead log in
-        files = sorted(node.mirror_files(workspace.pk).current().parent.iterdir())
+        local_mirrors.reader_pool().close()  # whoever closes last folds the write-ahead log in
+        files = sorted(local_mirrors.mirror_files(workspace.pk).current().parent.iterdir())
         return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
     retriever.search(query())  # notes that the mirror is used

@@ -6,10 +6,10 @@ import pytest
 
 from kebab.people.models import Workspace
 from kebab.people.reader import Reader
-from search.embedding import query_embedder
+from search.access.scope import resolve_scope
+from search.embedders.configured import query_embedder
 from search.models import ChunkVector
-from search.retrieval.filters import SearchFilters
-from search.scope import resolve_scope
+from search.retrieval.query.filters import SearchFilters
 from search.vectors import nearest
 from search.vectors.nearest import QueryPoint, nearest_chunks
 from tests.integration.search.engine.statements import noted_statements

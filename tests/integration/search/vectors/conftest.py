@@ -3,7 +3,7 @@
 import pytest
 
 from search.vectors import nearest
-from search.vectors.scanning import CodesOfSpaces
+from search.vectors.quantised_index import CodesOfSpaces
 from search.vectors.spaces import live_space
 from tests.integration.search.engine.conftest import filled, shared_workspace  # noqa: F401 - fixtures
 from tests.integration.search.vectors.factories import write_apples

@@ -11,15 +11,15 @@ from kebab.people import deletion
 from kebab.people.models import Role, Workspace
 from kebab.people.operator import the_operator
 from kebab.people.reader import Reader
-from kebab.tenancy.acting import acting_everywhere
-from kebab.tenancy.owner import owner_connection
+from kebab.tenancy.current_workspace import acting_everywhere
+from kebab.tenancy.owner_connection import owner_connection
 from kebab.tenancy.roles import OWNER
 from search import wiring
-from search.blobs import has_blob, keep_blob
-from search.embedding import query_embedder
+from search.access.scope import resolve_scope
+from search.corpus.blobs import has_blob, keep_blob
+from search.embedders.configured import query_embedder
 from search.models import ChunkVector, EmbeddingSpace
-from search.retrieval.filters import SearchFilters
-from search.scope import resolve_scope
+from search.retrieval.query.filters import SearchFilters
 from search.vectors.index import drop_index, ensure_index, index_name
 from search.vectors.nearest import QueryPoint, nearest_chunks
 from search.vectors.spaces import live_space
@@ -130,7 +130,7 @@ def test_build_that_is_broken_off_raises_and_the_next_one_makes_good(unindexed, 
 
 
 def test_build_waits_for_an_older_snapshot(unindexed, monkeypatch):
-    monkeypatch.setattr("kebab.tenancy.owner._LOCK_LIMIT_MS", 50)
+    monkeypatch.setattr("kebab.tenancy.owner_connection._LOCK_LIMIT_MS", 50)
     with owner_connection() as reading, ThreadPoolExecutor(1) as thread:
         reading.autocommit = False
         reading.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")

@@ -7,16 +7,16 @@ import pytest
 from django.test import override_settings
 
 from kebab.people.reader import Reader
-from search.embedding import query_embedder
+from search.access.scope import resolve_scope
+from search.embedders.configured import query_embedder
+from search.engine.readback import read_back
 from search.models import ChunkVector
-from search.readback import read_back
-from search.retrieval.filters import SearchFilters
+from search.retrieval.query.filters import SearchFilters
 from search.retrieval.types import Mode
-from search.scope import resolve_scope
 from search.vectors.index import ensure_index
 from search.vectors.nearest import QueryPoint, nearest_chunks
-from search.vectors.placed import vectors_of
 from search.vectors.spaces import live_space
+from search.vectors.vector_rows import vectors_of
 from tests.integration.search.engine.statements import noted_statements
 from tests.integration.search.vectors.factories import combinations
 from tests.support.corpus import write

@@ -224,7 +224,7 @@ def test_standard_library_is_tiled(chunk_file, exact_counter):
 def reader_pids() -> set[int]:
     """Return the processes that read syntax for this one."""
     children = psutil.Process().children()
-    return {child.pid for child in children if "ingest.parsers.syntax.apart" in child.cmdline()}
+    return {child.pid for child in children if "ingest.parsers.syntax.subprocess_reader" in child.cmdline()}
 
 
 def test_reader_that_is_killed_from_outside_is_started_again(chunk_file):

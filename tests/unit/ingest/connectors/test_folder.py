@@ -12,7 +12,7 @@ from ingest.connectors.folder import walk_folder
 from ingest.connectors.folder_source import FolderSource
 from ingest.connectors.types import FoundFile, SkippedFile
 from ingest.connectors.walk_rules import MAX_FILE_BYTES, SkipReason, WalkRules
-from ingest.reasons import explanations
+from ingest.skip_messages import explanations
 
 
 def write(root, *paths: str, text: str = "x") -> None:

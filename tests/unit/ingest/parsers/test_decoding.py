@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ingest.parsers.decoding import decode, split_lines
 from ingest.parsers.registry import parse
-from search.charset import wide_charset
+from search.documents.charset import wide_charset
 
 LANGUAGES = {
     "cp1252": "Die Größe der Schlüssel wird geprüft, bevor die Änderung übernommen wird: 12 €.",

@@ -1,6 +1,6 @@
 """Front matter: what is read, and what stays text with a warning."""
 
-from ingest.parsers.front_matter import MAX_TAGS, read_front_matter
+from ingest.parsers.markup.front_matter import MAX_TAGS, read_front_matter
 
 
 def header(*lines: str):

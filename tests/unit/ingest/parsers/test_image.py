@@ -8,9 +8,9 @@ from itertools import pairwise
 import psutil
 import pytest
 
-from ingest.parsers import image
 from ingest.parsers.errors import ParseRefused
-from ingest.parsers.ocr import INSTALL, PictureLine, _bands, paragraph_starts
+from ingest.parsers.images import image
+from ingest.parsers.images.ocr import INSTALL, PictureLine, _bands, paragraph_starts
 from ingest.parsers.registry import parse
 from search.retrieval.citation import parse_uri
 from tests.support.samples import citation_of, content_of, digested

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from ingest.parsers.markdown import plain_text
+from ingest.parsers.markup.markdown import plain_text
 from ingest.parsers.registry import parse
 from ingest.parsers.types import Block, LineSpan
 

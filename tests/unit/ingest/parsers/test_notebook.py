@@ -5,7 +5,7 @@ import json
 import nbformat
 import pytest
 
-from ingest.parsers.placed_json import load_placed
+from ingest.parsers.data.placed_json import load_placed
 from ingest.parsers.registry import parse
 from tests.support.paths import FILES
 

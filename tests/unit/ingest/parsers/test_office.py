@@ -3,7 +3,7 @@
 import io
 import zipfile
 
-from ingest.parsers.office_titles import sensible_sheet, sensible_title
+from ingest.parsers.office.titles import sensible_sheet, sensible_title
 from ingest.parsers.registry import parse
 from ingest.parsers.types import ParsedDocument
 from ingest.sandbox.types import Digest

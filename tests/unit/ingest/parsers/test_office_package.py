@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from ingest.parsers import office_package, outline_writer
+from ingest.parsers import outline_writer
 from ingest.parsers.errors import ParseRefused
+from ingest.parsers.office import package
 from ingest.parsers.registry import parse
 from tests.support.archives import zipped
 from tests.support.samples import content_of
@@ -86,21 +87,21 @@ def test_limits_of_packages_are_refused(monkeypatch, subtests):
     assert (refusal.code, "34603008" in refusal.detail) == ("archive_bomb", True)
     for name, limit, code in [("MAX_XML_BYTES", 10_000, "too_large"), ("MAX_PARTS", 5, "archive_bomb")]:
         with subtests.test(case=name), monkeypatch.context() as patch:
-            patch.setattr(office_package, name, limit)
+            patch.setattr(package, name, limit)
             assert refusal_of(original("handbook.docx"), "a.docx").code == code
 
 
 def test_large_deep_and_lying_packages_are_streamed(monkeypatch, subtests):
     for limit in ("MAX_TREE_BYTES", "MAX_TREE_TAGS", "MAX_LIBRARY_BYTES"):
         with subtests.test(limit=limit), monkeypatch.context() as patch:
-            patch.setattr(office_package, limit, 100)
+            patch.setattr(package, limit, 100)
             assert_streamed(original("handbook.docx"))
     deep = b"<w:r>" * 20_000 + b"<w:t>the deepest words</w:t>" + b"</w:r>" * 20_000
     space = b"xmlns:w='http://schemas.openxmlformats.org/wordprocessingml/2006/main'"
     content = b"<w:document %s><w:body><w:p>%s</w:p></w:body></w:document>" % (space, deep)
     assert_streamed(with_part("handbook.docx", "word/document.xml", content), "the deepest words")
     content = bytearray(rewritten("handbook.docx", **{"word/x.bin": b"a" * 5_000_000}))
-    entry = content.rindex(office_package.DIRECTORY_ENTRY)
+    entry = content.rindex(package.DIRECTORY_ENTRY)
     struct.pack_into("<I", content, entry + 24, 10)  # its directory says that the part is smaller
     assert_streamed(bytes(content))
 
@@ -167,7 +168,7 @@ def compound_file(stream: str) -> bytes:
 
 def test_other_kinds_are_refused_with_the_remedy(subtests):
     locked_part = bytearray(original("handbook.docx"))
-    locked_part[locked_part.index(office_package.DIRECTORY_ENTRY) + 8] |= 1
+    locked_part[locked_part.index(package.DIRECTORY_ENTRY) + 8] |= 1
     mentioned = b"\0" * 40 + "EncryptedPackage".encode("utf-16-le") + bytes(60)
     for content, path, code, word in [
         (b"", "a.docx", "damaged", "0 bytes"),

@@ -11,7 +11,7 @@ from ingest.parsers import file_types, registry
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.file_types import type_by_name
 from ingest.parsers.registry import PARSER_VERSIONS, PARSERS, parse, parser_version_for
-from ingest.reasons import explanations
+from ingest.skip_messages import explanations
 from search.models import Document
 from tests.support.archives import tarred, zipped
 

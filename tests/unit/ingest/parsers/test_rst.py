@@ -2,8 +2,8 @@
 
 from docutils.statemachine import StringList
 
+from ingest.parsers.markup.rst_states import Problems, outermost_nodes
 from ingest.parsers.registry import parse
-from ingest.parsers.rst_states import Problems, outermost_nodes
 
 PAGE = """\
 =====

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from ingest.parsers.data.structured import _breaks
 from ingest.parsers.errors import ParseRefused
 from ingest.parsers.registry import parse
-from ingest.parsers.structured import _breaks
 from ingest.parsers.types import LineSpan
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.parsers.registry import parse
-from search.cues import NoCues, read_cues
+from search.documents.subtitles import NoCues, read_cues
 from tests.support.samples import citation_of, digested, uri_of
 
 TALK, HARBOUR = "transcript/talk.vtt", "transcript/harbour.srt"

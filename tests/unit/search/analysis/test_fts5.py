@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from search import analysis
-from search.retrieval.match import compile_all, match_of, parse_query
+from search.retrieval.query.match import compile_all, match_of, parse_query
 from tests.unit.search.analysis.signs import SIGNS
 
 GERMAN = "Die Häuser sind mit einem Dach versehen"

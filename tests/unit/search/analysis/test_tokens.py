@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from search.analysis import analyse, is_prefix, query_terms, query_tokens, relaxed_terms
 from search.analysis.stems import OWN, stem_in
-from search.retrieval.scripts import fold, has_token
+from search.retrieval.text.unicode_scripts import fold, has_token
 from tests.unit.search.analysis.signs import SIGNS
 
 TEXTS = st.one_of(st.text(), st.text(alphabet=SIGNS), st.text(st.characters(codec="ascii")))

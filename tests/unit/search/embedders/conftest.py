@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from search.embedders.graph_file import write_graph
-from search.embedders.minilm import MiniLmEmbedder
-from search.embedders.weights import WEIGHTS, verified_file
+from search.embedders.minilm.embedder import MiniLmEmbedder
+from search.embedders.minilm.graph_file import write_graph
+from search.embedders.minilm.weights import WEIGHTS, verified_file
 from search.retrieval.errors import EmbedderUnavailable
 
 SENTENCES = (

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from search.embedders.cache import CACHED_CHARS, CachedQueryEmbedder
-from search.embedders.hashing import HashEmbedder
+from search.embedders.hash_embedder import HashEmbedder
 
 
 class CountingEmbedder(HashEmbedder):

@@ -9,13 +9,13 @@ import onnx
 import pytest
 from safetensors.numpy import load_file
 
-from search.embedders.damping import DAMPING
-from search.embedders.graph import build_graph
-from search.embedders.minilm import MiniLmEmbedder
-from search.embedders.reference import COMPONENTS, SENTENCES, STRIDE
-from search.embedders.session import open_session
-from search.embedders.tokenizer import token_ids
-from search.embedders.weights import WEIGHTS, verified_file
+from search.embedders.minilm.embedder import MiniLmEmbedder
+from search.embedders.minilm.graph import build_graph
+from search.embedders.minilm.reference import COMPONENTS, SENTENCES, STRIDE
+from search.embedders.minilm.session import open_session
+from search.embedders.minilm.smoothquant import DAMPING
+from search.embedders.minilm.tokenizer import token_ids
+from search.embedders.minilm.weights import WEIGHTS, verified_file
 
 Forward = Callable[[list[int]], np.ndarray]
 _erf = np.vectorize(math.erf, otypes=[np.float32])

@@ -9,17 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from search.embedders import graph_file
-from search.embedders.graph_file import ensure_graph, graph_path, publish_once
-from search.embedders.minilm import MiniLmEmbedder
-from search.embedders.session import open_session
+from search.embedders.minilm import graph_file
+from search.embedders.minilm.embedder import MiniLmEmbedder
+from search.embedders.minilm.graph_file import ensure_graph, graph_path, publish_once
+from search.embedders.minilm.session import open_session
 from search.retrieval.errors import EmbedderUnavailable
 from tests.support.paths import ROOT
 
 _KILLED_WHILE_MAKING = """
 import os, signal, sys
 from pathlib import Path
-from search.embedders.graph_file import publish_once
+from search.embedders.minilm.graph_file import publish_once
 
 def make(folder):
     (folder / "made").write_bytes(b"half")

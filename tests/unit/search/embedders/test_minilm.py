@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from search.embedders import weights
-from search.embedders.minilm import MiniLmEmbedder
+from search.embedders.minilm import weights
+from search.embedders.minilm.embedder import MiniLmEmbedder
 from search.retrieval.errors import EmbedderUnavailable
 
 _ODD_TEXTS = (

@@ -6,9 +6,9 @@ import sys
 import numpy as np
 import pytest
 
-from search.embedders.absent import AbsentEmbedder
-from search.embedders.hashing import HashEmbedder
-from search.embedders.minilm import MiniLmEmbedder
+from search.embedders.hash_embedder import HashEmbedder
+from search.embedders.minilm.embedder import MiniLmEmbedder
+from search.embedders.null_embedder import AbsentEmbedder
 from search.embedders.registry import make_embedder
 from search.retrieval.errors import EmbedderUnavailable
 from tests.support.paths import ROOT
@@ -43,9 +43,8 @@ def test_hash_vectors_have_length_one_and_are_the_same_in_every_process(subtests
             assert vector.shape == (16,)
             assert vector.dtype == np.float32
             assert np.linalg.norm(vector) == pytest.approx(1)
-    script = (
-        "from search.embedders.hashing import HashEmbedder as E; print(E().embed_query('a b c').tolist())"
-    )
+    module = "search.embedders.hash_embedder"
+    script = f"from {module} import HashEmbedder as E; print(E().embed_query('a b c').tolist())"
     assert printed_by(script) == str(HashEmbedder().embed_query("a b c").tolist())
     embedder = HashEmbedder()
     query = embedder.embed_query("rotate the access token")
@@ -57,11 +56,11 @@ def test_embedders_load_neither_django_nor_onnx(subtests):
     light = (
         "from search.embedders.registry import make_embedder as make;"
         "[make(n, models_dir=pathlib.Path(), threads=1) for n in ('hash', 'none')];"
-        "import search.embedders.tokenizer, search.embedders.cache;"
+        "import search.embedders.minilm.tokenizer, search.embedders.cache;"
     )
     for script, unwanted in (
         (light, {"django", "onnx", "onnxruntime"}),
-        ("import search.embedders.minilm;", {"django", "onnx", "safetensors"}),
+        ("import search.embedders.minilm.embedder;", {"django", "onnx", "safetensors"}),
     ):
         with subtests.test(script=script):
             assert (

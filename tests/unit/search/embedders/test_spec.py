@@ -3,7 +3,7 @@
 import pytest
 
 from search.embedders.endpoint import identity_of
-from search.embedders.known import traits_of
+from search.embedders.model_catalogue import traits_of
 from search.embedders.spec import parse_spec
 
 

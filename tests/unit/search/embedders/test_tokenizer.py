@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.embedders import tokenizer
-from search.embedders.tokenizer import MARK_TOKENS, TokenCounter, token_ids
-from search.embedders.weights import MAX_TOKENS, TOKENIZER, verified_file
+from search.embedders.minilm import tokenizer
+from search.embedders.minilm.tokenizer import MARK_TOKENS, TokenCounter, token_ids
+from search.embedders.minilm.weights import MAX_TOKENS, TOKENIZER, verified_file
 from search.retrieval.errors import EmbedderUnavailable
 
 _CJK = "部署指南 を読む"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from search.embedders import weights
-from search.embedders.weights import WEIGHTS, ModelFile, model_folder, verified_file
+from search.embedders.minilm import weights
+from search.embedders.minilm.weights import WEIGHTS, ModelFile, model_folder, verified_file
 from search.retrieval.errors import EmbedderUnavailable
 
 _EMPTY = ModelFile(

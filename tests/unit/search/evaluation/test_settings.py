@@ -3,7 +3,7 @@
 import pytest
 
 from kebab.people.models import Workspace
-from kebab.people.preferences import preference, ranking_preferences
+from kebab.people.workspace_settings.registry import preference, ranking_preferences
 from search.evaluation.judged import JudgedTopic
 from search.evaluation.settings import RunSettings
 from search.retrieval.errors import InvalidRunSetting

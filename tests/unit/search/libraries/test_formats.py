@@ -6,7 +6,7 @@ from search.libraries.library import Version
 from search.libraries.snippets import LibrarySnippet
 from search.models import Source
 from search.retrieval.citation import citation_from_span
-from search.retrieval.filters import ChunkKind
+from search.retrieval.query.filters import ChunkKind
 
 
 def library(*tags, **fields):

@@ -1,7 +1,7 @@
 """Legs with fixed candidates, for tests of the pipeline."""
 
-from search.retrieval.gather import Leg
-from search.retrieval.pipeline import rank_candidates
+from search.retrieval.fusion.pipeline import rank_candidates
+from search.retrieval.fusion.run_legs import Leg
 from search.retrieval.types import Candidate, Mode
 
 

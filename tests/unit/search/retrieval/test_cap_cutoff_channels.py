@@ -1,8 +1,8 @@
 """The cap, the cutoff and the channels keep the contract's numbers."""
 
-from search.retrieval.cap import cap_per_file
-from search.retrieval.channels import QueryChannels, build_channels
-from search.retrieval.cutoff import plain_cutoff, smart_cutoff
+from search.retrieval.fusion.cutoff import plain_cutoff, smart_cutoff
+from search.retrieval.fusion.document_cap import cap_per_file
+from search.retrieval.query.channels import QueryChannels, build_channels
 
 
 def test_cap_keeps_the_first_of_each_file(subtests):

@@ -1,6 +1,6 @@
 """Programming languages are known by all their names."""
 
-from search.retrieval.code_languages import code_language_names
+from search.retrieval.code.languages import code_language_names
 
 
 def test_language_names(subtests):

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.retrieval.code_paths import BESIDE_WEIGHT, is_prose, is_test, path_globs, weight_of_path
+from search.retrieval.code.paths import BESIDE_WEIGHT, is_prose, is_test, path_globs, weight_of_path
 
 
 def test_path_of_a_test(subtests):

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.retrieval.completion import Typed
+from search.retrieval.query.completion import Typed
 
 
 def test_heading_fits_where_its_words_begin_as_typed(subtests):

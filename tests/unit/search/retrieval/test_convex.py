@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.retrieval.convex import ScoredList, convex_combination
-from search.retrieval.fusion import RankedList
-from search.retrieval.neighbours import smoothed
+from search.retrieval.fusion.convex import ScoredList, convex_combination
+from search.retrieval.fusion.rrf import RankedList
+from search.retrieval.fusion.smoothing import smoothed
 
 IDS = list("abcdefgh")
 

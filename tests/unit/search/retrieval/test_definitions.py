@@ -1,4 +1,10 @@
-from search.retrieval.definitions import Passage, has_definition, member_of, rank_namesakes, rank_passages
+from search.retrieval.code.definitions import (
+    Passage,
+    has_definition,
+    member_of,
+    rank_namesakes,
+    rank_passages,
+)
 
 
 def order(name, *places, rank=lambda name, passages: rank_passages([name], passages)):

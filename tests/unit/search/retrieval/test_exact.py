@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.retrieval.exact import (
+from search.retrieval.query.exact import (
     ALONE_WEIGHT,
     BESIDE_WEIGHT,
     MAX_CHARS,
@@ -11,7 +11,7 @@ from search.retrieval.exact import (
     exact_weight,
     lone_name,
 )
-from search.retrieval.scripts import has_token
+from search.retrieval.text.unicode_scripts import has_token
 
 
 def test_names_and_quoted_phrases_are_found(subtests):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from search import analysis
 from search.retrieval.errors import InvalidQuery
-from search.retrieval.match import (
+from search.retrieval.query.match import (
     MAX_RAW_CHARS,
     MAX_TOKENS,
     ParsedQuery,
@@ -24,7 +24,7 @@ from search.retrieval.match import (
     parse_query,
     quoted,
 )
-from search.retrieval.scripts import has_token, words_of
+from search.retrieval.text.unicode_scripts import has_token, words_of
 
 ROWS = {
     "both": "the foo and the bar",

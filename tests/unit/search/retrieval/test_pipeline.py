@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from search.retrieval.errors import EmbedderUnavailable, InvalidQuery, LegTimeout
-from search.retrieval.gather import Leg, candidates_wanted
-from search.retrieval.pipeline import rank_candidates
+from search.retrieval.fusion.pipeline import rank_candidates
+from search.retrieval.fusion.run_legs import Leg, candidates_wanted
 from search.retrieval.types import Candidate, Mode
 from tests.unit.search.retrieval.static_legs import StaticLeg, all_seen, candidates, ids, rank
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search.retrieval.errors import RerankerUnavailable
-from search.retrieval.pipeline import RankedEntry
-from search.retrieval.rerank import rerank_entries, sigmoid
+from search.retrieval.fusion.pipeline import RankedEntry
+from search.retrieval.fusion.rerank import rerank_entries, sigmoid
 from search.retrieval.types import Mode, RerankOutcome, RetrievalDetail
 
 OK = RerankOutcome(status="ok")

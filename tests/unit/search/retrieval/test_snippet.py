@@ -4,8 +4,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search import analysis
-from search.retrieval.match import index_terms
-from search.retrieval.snippet import CLOSE_MARK, OPEN_MARK, best_window, cut, snippet_words, strip_markers
+from search.retrieval.query.match import index_terms
+from search.retrieval.text.snippet import (
+    CLOSE_MARK,
+    OPEN_MARK,
+    best_window,
+    cut,
+    snippet_words,
+    strip_markers,
+)
 
 
 def test_marks_become_highlights(subtests):

@@ -1,5 +1,5 @@
-from search.retrieval.scripts import words_of
-from search.retrieval.stopwords import STOP_WORDS, content_terms, is_stop_word, language_of
+from search.retrieval.query.stopwords import STOP_WORDS, content_terms, is_stop_word, language_of
+from search.retrieval.text.unicode_scripts import words_of
 
 
 def test_stop_words_of_the_language_are_dropped(subtests):

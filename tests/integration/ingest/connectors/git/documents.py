@@ -1,7 +1,7 @@
 """The documents that a git source has written, and the place of its copy."""
 
 from ingest.connectors.git.credentials import Credentials, seal_credentials
-from ingest.connectors.git.place import Place
+from ingest.connectors.git.local_copy import Place
 from search.corpus import ensure_source
 from search.models import Document, Source
 

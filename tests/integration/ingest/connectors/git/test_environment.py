@@ -7,7 +7,7 @@ import pytest
 
 from ingest.connectors.git.address import read_address
 from ingest.connectors.git.environment import git_environment
-from ingest.connectors.git.place import Place
+from ingest.connectors.git.local_copy import Place
 from search.models import Document
 from tests.integration.ingest.connectors.git.documents import place_of, source_of
 from tests.integration.ingest.connectors.git.repositories import WrittenRepository

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from ingest.jobs.items import ItemWorker
-from ingest.jobs.request import request_sync
+from ingest.jobs.items.worker import ItemWorker
+from ingest.jobs.queue.request import request_sync
 from ingest.models import Job
 from search.corpus import ensure_source
 from search.models import ChunkVector, Document, Source, SourceVersion

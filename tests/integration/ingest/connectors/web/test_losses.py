@@ -2,11 +2,11 @@
 
 import pytest
 
-from ingest.jobs.report import ingest_report
-from ingest.jobs.request import retry
+from ingest.jobs.queue.report import ingest_report
+from ingest.jobs.queue.request import retry
 from ingest.models import Job, JobItem, WebPage
-from search.blobs import has_blob
-from search.identifiers import content_hash
+from search.corpus.blobs import has_blob
+from search.corpus.content_ids import content_hash
 from search.models import Source
 from tests.integration.ingest.connectors.web.site import LINKED_PAGES, Page, html, redirect, sitemap
 from tests.support.jobs import counts, failure, indexed, sync, work

@@ -2,11 +2,11 @@
 
 import pytest
 
-from ingest.jobs.request import request_source_deletion
+from ingest.jobs.queue.request import request_source_deletion
 from ingest.models import WebPage
 from kebab import __version__
-from search.blobs import has_blob
-from search.identifiers import content_hash
+from search.corpus.blobs import has_blob
+from search.corpus.content_ids import content_hash
 from search.models import Change, Chunk, Document
 from tests.integration.ingest.connectors.web.site import LINKED_PAGES, Page, html, packed
 from tests.support.jobs import PICTURE, counts, indexed, sync, work

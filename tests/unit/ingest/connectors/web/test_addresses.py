@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.connectors.web.addresses import Scope, document_path, read_address
+from search.corpus.paths import normalise_path
 from search.errors import InvalidPath
-from search.paths import normalise_path
 
 BASE = read_address("https://example.org/docs/guide.html")
 

@@ -4,7 +4,7 @@ import pytest
 
 from ingest.parsers import registry
 from ingest.parsers.errors import ParseRefused
-from ingest.parsers.ocr import INSTALL, PictureLine
+from ingest.parsers.images.ocr import INSTALL, PictureLine
 from ingest.parsers.pdf import parse as pdf_parse
 from ingest.parsers.pdf import scanned
 from ingest.parsers.registry import parse

@@ -1,0 +1,187 @@
+"""How uploads are taken and given."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import QueryDict
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from ingest.api.documents.parsers import check_size
+from ingest.api.fields import LangField, ObjectField, ObjectTextField, TagsField
+from ingest.api.jobs.serializers import JobSerializer
+from ingest.archives.names import is_archive
+from ingest.jobs.kinds.upload import STATED
+from ingest.services.archive_uploads import ArchiveUpload, archive_folder
+from ingest.services.source_definition import UPLOADS
+from ingest.services.uploads import Upload
+from kebab.http.api.errors import FieldError, InvalidRequest
+from kebab.http.api.fields import HexIdField
+from kebab.http.api.pagination import PageQuery
+from kebab.http.api.serializers import StrictSerializer, strict_body
+from kebab.people.models.workspace import SLUG
+from search.corpus import Place
+from search.models import Trust
+from search.models.document import MAX_PATH_CHARS, MAX_TITLE_CHARS
+from search.models.source import SourceVersion
+
+_MAX_VERSION_CHARS = SourceVersion._meta.get_field("tag").max_length
+
+
+class StatedFields(StrictSerializer):
+    """What may be stated about a document, in the place of what is found in it."""
+
+    title = serializers.CharField(max_length=MAX_TITLE_CHARS, required=False)
+    tags = TagsField(required=False)
+    lang = LangField(required=False)
+    trust_level = serializers.ChoiceField(Trust.choices, required=False)
+    metadata = ObjectField(required=False)
+
+
+class PlaceFields(StrictSerializer):
+    """Where an upload goes."""
+
+    source = serializers.CharField(
+        max_length=63,
+        validators=[SLUG],
+        default=UPLOADS,
+        help_text="Key or id of an upload source; one with a new key is made.",
+    )
+    version = serializers.CharField(max_length=_MAX_VERSION_CHARS, default="", allow_blank=True)
+
+
+class NewText(PlaceFields, StatedFields):
+    """A document handed in as JSON."""
+
+    path = serializers.CharField(max_length=MAX_PATH_CHARS, trim_whitespace=False)
+    text = serializers.CharField(trim_whitespace=False)
+
+
+class NewFile(PlaceFields, StatedFields):
+    """A document handed in as a form, or an archive of documents (zip, tar, tar.gz, tar.bz2, tar.xz)."""
+
+    file = serializers.FileField()
+    path = serializers.CharField(
+        max_length=MAX_PATH_CHARS, trim_whitespace=False, required=False, help_text="Else the file's name."
+    )
+    unpack = serializers.ChoiceField(
+        ["folder", "root"],
+        required=False,
+        help_text="Of an archive: into a folder called like it, or like `path` (the default), or as if the"
+        " archive's root were the source's.",
+    )
+    metadata = ObjectTextField(required=False, help_text="A JSON object.")
+
+
+class DocumentChange(StrictSerializer):
+    """The body that changes what is stated about a document; null takes a statement back."""
+
+    title = serializers.CharField(max_length=MAX_TITLE_CHARS, required=False, allow_null=True)
+    tags = TagsField(required=False, allow_null=True)
+    lang = LangField(required=False, allow_null=True)
+    trust_level = serializers.ChoiceField(Trust.choices, required=False, allow_null=True)
+    metadata = ObjectField(required=False, allow_null=True)
+
+
+class WaitQuery(StrictSerializer):
+    """The parameter of an upload."""
+
+    wait_for = serializers.ChoiceField(
+        ["searchable"], required=False, help_text="Answer once searches find it, or after a limit with 202."
+    )
+
+
+class DocumentsQuery(PageQuery):
+    """The parameters of a workspace's documents; `source` and `version` may be repeated."""
+
+    path_prefix = serializers.CharField(max_length=MAX_PATH_CHARS, required=False, trim_whitespace=False)
+    source = serializers.ListField(
+        child=serializers.CharField(max_length=63), required=False, help_text="Keys or ids."
+    )
+    version = serializers.ListField(
+        child=serializers.CharField(max_length=_MAX_VERSION_CHARS, allow_blank=True),
+        required=False,
+        help_text="Tags; an empty one is the default version.",
+    )
+
+
+class PlacedDocumentSerializer(serializers.Serializer[Place]):
+    """The document that an upload becomes."""
+
+    id = HexIdField(source="doc_id")
+    path = serializers.CharField()
+    source = serializers.CharField(source="source.key")
+    version = serializers.SerializerMethodField(help_text="The version's tag; null: the default version.")
+
+    def get_version(self, place: Place) -> str | None:
+        """Give the version's tag."""
+        return place.version.tag or None
+
+
+class AcceptedSerializer(serializers.Serializer[Any]):
+    """An upload and the job that ingests it."""
+
+    document = PlacedDocumentSerializer(
+        allow_null=True, help_text="null: an archive, whose documents are the job's items."
+    )
+    job = JobSerializer()
+    seq = serializers.IntegerField(
+        allow_null=True, help_text="The change from which on it is found; null until then."
+    )
+
+
+def read_upload(request: Request) -> Upload | ArchiveUpload:
+    """Give the upload that a form or a JSON body holds. Raises ValidationError, InvalidRequest, TooLarge."""
+    if isinstance(request.data, QueryDict):
+        _check_repeats(request.data)
+        return upload_of(strict_body(request, NewFile))
+    fields = strict_body(request, NewText)
+    return _document(fields, fields["path"], check_size(fields["text"].encode()))
+
+
+def upload_of(fields: Mapping[str, Any]) -> Upload | ArchiveUpload:
+    """Give the upload that the clean fields of a `NewFile` say. Raises InvalidRequest, TooLarge."""
+    if is_archive(fields["file"].name) or is_archive(fields.get("path", "")):
+        return _archive(fields)
+    _refuse("unpack", "This is no archive.", fields)
+    return _document(fields, fields.get("path", fields["file"].name), check_size(fields["file"].read()))
+
+
+def _document(fields: Mapping[str, Any], path: str, content: bytes) -> Upload:
+    return Upload(
+        source=fields["source"],
+        path=path,
+        version=fields["version"],
+        content=content,
+        stated={name: fields[name] for name in STATED if name in fields},
+    )
+
+
+def _archive(fields: Mapping[str, Any]) -> ArchiveUpload:
+    _refuse("title", "The documents of an archive have titles of their own.", fields)
+    file = fields["file"]
+    is_in_folder = fields.get("unpack", "folder") == "folder"
+    if not is_in_folder:
+        _refuse("path", "Give a path, or unpack=root, not both.", fields)
+    return ArchiveUpload(
+        source=fields["source"],
+        name=file.name if is_archive(file.name) else fields["path"],
+        folder=archive_folder(fields.get("path", file.name)) if is_in_folder else None,
+        version=fields["version"],
+        file=file,
+        stated={name: fields[name] for name in STATED if name in fields},
+    )
+
+
+def _refuse(field: str, why: str, fields: Mapping[str, Any]) -> None:
+    if field in fields:
+        raise InvalidRequest(f"{field}: {why}", errors=[FieldError(field=field, message=why)])
+
+
+def _check_repeats(form: QueryDict) -> None:
+    repeated = [name for name in form if len(form.getlist(name)) > 1 and name != "tags"]
+    if repeated:
+        raise InvalidRequest(
+            f"Given more than once: {', '.join(repeated)}.",
+            errors=[FieldError(field=name, message="This may be given only once.") for name in repeated],
+        )

@@ -1,0 +1,1 @@
+"""Evaluation runs and the quality gate over HTTP."""

@@ -1,0 +1,190 @@
+"""How runs and comparisons are asked for and given."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from ingest.api.jobs.serializers import JobSerializer
+from kebab.http.api.fields import ShortListField
+from kebab.http.api.pagination import PageQuery
+from kebab.http.api.serializers import StrictSerializer
+from search.api.evaluation.serializers import JudgementSerializer, set_field
+from search.evaluation.judged import Qrel
+from search.evaluation.metrics import DEFAULT_MEASURES, MAX_MEASURES
+from search.models import Run, RunState, RunTopic
+from search.models.evaluation import GOLDEN
+from search.retrieval.types import Mode
+
+_MAX_NAME_CHARS = Run._meta.get_field("name").max_length
+_MAX_MEASURE_CHARS = 60
+_BESIDE_REPEAT = ("set", "settings", "measures")
+
+
+@extend_schema_field(
+    {
+        "type": "object",
+        "description": "`mode`, `k` (documents a ranking), `per_file_cap`, `rerank`, `cutoff`, and settings"
+        " of the workspace that rank, like `fusion`; what is left out is the workspace's.",
+        "properties": {"mode": {"type": "string", "enum": [mode.value for mode in Mode]}},
+    }
+)
+class RunSettingsField(serializers.DictField):
+    """Settings of a run; `RunSettings.of` checks them."""
+
+
+class MeasuresField(ShortListField):
+    """Names of measures."""
+
+    def __init__(self, **options: Any) -> None:
+        child = serializers.CharField(max_length=_MAX_MEASURE_CHARS)
+        super().__init__(child=child, min_length=1, max_length=MAX_MEASURES, required=False, **options)
+
+
+class NewRun(StrictSerializer):
+    """The body that asks for a run."""
+
+    set = set_field(required=False, help_text=f"Left out: {GOLDEN}.")
+    name = serializers.CharField(max_length=_MAX_NAME_CHARS, default="", allow_blank=True)
+    settings = RunSettingsField(required=False)
+    measures = MeasuresField(
+        help_text=f"As ir-measures writes them; left out: {', '.join(DEFAULT_MEASURES)}. Kebab's own are"
+        " always there."
+    )
+    repeat = serializers.UUIDField(
+        required=False, help_text="A run whose topics, judgements, settings and measures are taken."
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Give the fields. Raises ValidationError."""
+        beside = [name for name in _BESIDE_REPEAT if name in attrs]
+        if "repeat" in attrs and beside:
+            raise serializers.ValidationError(
+                {name: ["The run to repeat has it already; leave this out."] for name in beside}
+            )
+        return attrs
+
+
+class RunsQuery(PageQuery):
+    """The parameters of a workspace's runs."""
+
+    set = set_field(required=False)
+    state = serializers.ListField(child=serializers.ChoiceField(RunState.choices), required=False)
+
+
+class ComparisonQuery(StrictSerializer):
+    """The parameters of a comparison."""
+
+    baseline = serializers.UUIDField(help_text="The run that this one is compared with.")
+    measures = MeasuresField(help_text="Left out: every measure that both have.")
+
+
+class RunSerializer(serializers.Serializer[Run]):
+    """A run, with what it came to."""
+
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    set = serializers.CharField(source="topic_set")
+    state = serializers.ChoiceField(RunState.choices)
+    job = serializers.UUIDField(
+        source="job_id", allow_null=True, help_text="That carries it out; null: the command line did."
+    )
+    settings = serializers.DictField()
+    measures = serializers.ListField(child=serializers.CharField())
+    figures = serializers.DictField(
+        help_text="`measures` (means by name), `p50_ms`, `p95_ms`, `p99_ms`, `topics`, `judged`,"
+        " `unanswerable`, `degraded`, `index_version`; empty until it has succeeded.",
+    )
+    error = serializers.SerializerMethodField()
+    created_by = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    started_at = serializers.DateTimeField(allow_null=True)
+    finished_at = serializers.DateTimeField(allow_null=True)
+
+    def get_error(self, run: Run) -> str | None:
+        """Give what went wrong."""
+        return run.error or None
+
+
+class RecordedRunSerializer(RunSerializer):
+    """A run with what it takes to repeat it."""
+
+    record = serializers.DictField()
+
+
+class AskedRunSerializer(serializers.Serializer[Any]):
+    """A run that was asked for, and the job that carries it out."""
+
+    run = RunSerializer()
+    job = JobSerializer()
+
+
+class RankedDocumentSerializer(serializers.Serializer[Any]):
+    """A document in a ranking, where its best hit stands."""
+
+    path = serializers.CharField()
+    source = serializers.CharField(allow_null=True)
+    version = serializers.CharField()
+    fragment = serializers.CharField(help_text="What its best hit's citation has behind its `#`.")
+    score = serializers.FloatField()
+
+
+class RunTopicSerializer(serializers.Serializer[RunTopic]):
+    """A topic as a run asked it, and what came of it; null until then."""
+
+    topic_id = serializers.CharField()
+    query = serializers.CharField(source="text")
+    filters = serializers.DictField()
+    is_unanswerable = serializers.BooleanField()
+    judgements = serializers.SerializerMethodField()
+    ranking = serializers.SerializerMethodField(help_text="Best first.")
+    measures = serializers.DictField(child=serializers.FloatField())
+    ms = serializers.FloatField(allow_null=True)
+    is_empty = serializers.BooleanField(allow_null=True)
+    is_refused = serializers.BooleanField(allow_null=True)
+
+    @extend_schema_field(JudgementSerializer(many=True))
+    def get_judgements(self, topic: RunTopic) -> list[Any]:
+        """Give its judgements."""
+        names = ("source", "version", "path", "fragment", "grade")
+        qrels = [Qrel(**dict(zip(names, each, strict=True))) for each in topic.judgements]
+        return list(JudgementSerializer(qrels, many=True).data)
+
+    @extend_schema_field(RankedDocumentSerializer(many=True, allow_null=True))
+    def get_ranking(self, topic: RunTopic) -> list[dict[str, Any]] | None:
+        """Give the documents."""
+        names = ("source", "version", "path", "fragment", "score")
+        return topic.ranking and [dict(zip(names, each, strict=True)) for each in topic.ranking]
+
+
+class MeasureComparisonSerializer(serializers.Serializer[Any]):
+    """Two runs by one measure."""
+
+    topics = serializers.IntegerField(help_text="That have a value in both.")
+    first = serializers.FloatField(help_text="The baseline's mean.")
+    second = serializers.FloatField(help_text="This run's mean.")
+    difference = serializers.FloatField(help_text="The second's mean minus the first's.")
+    wins = serializers.IntegerField(help_text="Topics for which this run is better.")
+    losses = serializers.IntegerField()
+    draws = serializers.IntegerField(help_text="Topics for which they are the same within 0.000001.")
+    p_value = serializers.FloatField(
+        help_text="How often chance alone makes as large a mean difference: a paired randomisation test."
+    )
+    interval = serializers.ListField(
+        child=serializers.FloatField(), help_text="Of the mean difference: 95 %, by bootstrap."
+    )
+    per_topic = serializers.DictField(
+        child=serializers.FloatField(), help_text="Differences by topic, largest loss first."
+    )
+
+
+class ComparisonSerializer(serializers.Serializer[Any]):
+    """A run compared with a baseline, measure by measure."""
+
+    baseline = serializers.UUIDField()
+    run = serializers.UUIDField()
+    measures = serializers.DictField(child=MeasureComparisonSerializer())
+    only_first = serializers.ListField(
+        child=serializers.CharField(), help_text="Topics of the baseline alone."
+    )
+    only_second = serializers.ListField(child=serializers.CharField(), help_text="Topics of this run alone.")

@@ -1,0 +1,1 @@
+"""Jobs over HTTP, and their progress as server-sent events."""

@@ -1,0 +1,112 @@
+"""How jobs are given."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from ingest.jobs.queue.report import ingest_report
+from ingest.models import READS_DOCUMENTS, ItemState, Job, JobItem, JobKind, JobState
+from ingest.progress import eta_s, items_per_s
+from kebab.http.api.pagination import PageQuery
+from search.wire_schemas import inlined_schema
+
+
+class JobSerializer(serializers.Serializer[Job]):
+    """A job with its progress, which never goes back."""
+
+    id = serializers.UUIDField()
+    kind = serializers.ChoiceField(JobKind.choices)
+    state = serializers.ChoiceField(JobState.choices)
+    source = serializers.CharField(source="source_key", allow_null=True)
+    path = serializers.SerializerMethodField(help_text="Of the document or archive that is uploaded.")
+    items_listed = serializers.SerializerMethodField(help_text="Entries of a source that a sync has listed.")
+    items_total = serializers.IntegerField(help_text="As far as they have been listed.")
+    items_done = serializers.IntegerField()
+    bytes_done = serializers.IntegerField()
+    chunks_done = serializers.IntegerField()
+    current_path = serializers.CharField()
+    items_per_s = serializers.SerializerMethodField()
+    eta_s = serializers.SerializerMethodField()
+    cancel_requested = serializers.BooleanField()
+    error = serializers.SerializerMethodField()
+    seq = serializers.IntegerField(allow_null=True, help_text="The change that made its last write visible.")
+    requested_by = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    started_at = serializers.DateTimeField(allow_null=True)
+    finished_at = serializers.DateTimeField(allow_null=True)
+
+    def get_path(self, job: Job) -> str | None:
+        """Give the path of an upload."""
+        return job.payload.get("path", job.payload.get("archive"))
+
+    def get_items_listed(self, job: Job) -> int:
+        """Give how far the listing has come."""
+        return int(job.counts.get("listed", 0))
+
+    def get_items_per_s(self, job: Job) -> float | None:
+        """Give the rate."""
+        return items_per_s(job)
+
+    def get_eta_s(self, job: Job) -> float | None:
+        """Give the seconds it may still take."""
+        return eta_s(job)
+
+    def get_error(self, job: Job) -> str | None:
+        """Give what went wrong."""
+        return job.error or None
+
+
+class ReportedJobSerializer(JobSerializer):
+    """A job with its report."""
+
+    report = serializers.SerializerMethodField(help_text="ingest_report.v1 of a sync or an upload.")
+
+    @extend_schema_field({"anyOf": [inlined_schema("ingest_report.v1"), {"type": "null"}]})
+    def get_report(self, job: Job) -> dict[str, Any] | None:
+        """Give the report as far as it goes."""
+        return ingest_report(job) if job.kind in READS_DOCUMENTS else None
+
+
+class AskedJobSerializer(serializers.Serializer[Any]):
+    """The job that does what was asked for."""
+
+    job = JobSerializer()
+
+
+class JobItemSerializer(serializers.Serializer[JobItem]):
+    """One document's part of a job."""
+
+    path = serializers.CharField()
+    action = serializers.ChoiceField(["ingest", "delete"])
+    state = serializers.ChoiceField(ItemState.choices)
+    outcome = serializers.SerializerMethodField(
+        help_text="new, updated, unchanged, deleted, skipped or failed; null while it is pending"
+    )
+    reason = serializers.SerializerMethodField(help_text="Why it was skipped or failed.")
+    detail = serializers.SerializerMethodField()
+
+    def get_outcome(self, item: JobItem) -> str | None:
+        """Give what became of it."""
+        return item.outcome or None
+
+    def get_reason(self, item: JobItem) -> str | None:
+        """Give the reason's name."""
+        return item.reason or None
+
+    def get_detail(self, item: JobItem) -> str | None:
+        """Give the reason in words, and of a document that was read its parsers' warnings."""
+        return item.detail or None
+
+
+class JobsQuery(PageQuery):
+    """The parameters of a workspace's jobs; a filter may be repeated."""
+
+    state = serializers.ListField(child=serializers.ChoiceField(JobState.choices), required=False)
+    kind = serializers.ListField(child=serializers.ChoiceField(JobKind.choices), required=False)
+
+
+class JobItemsQuery(PageQuery):
+    """The parameters of a job's items."""
+
+    state = serializers.ChoiceField(ItemState.choices, required=False)

@@ -1,0 +1,180 @@
+"""What a source of each kind reads, as the API takes and gives it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema_field
+from rest_framework import serializers
+
+from ingest.connectors.git.address import MAX_URL_CHARS
+from ingest.connectors.git.credentials import MAX_KEY_CHARS, MAX_SECRET_CHARS, MAX_USERNAME_CHARS
+from ingest.connectors.web.addresses import MAX_ADDRESS_CHARS
+from ingest.connectors.web.config import DEFAULT_MAX_DEPTH, DEFAULT_MAX_PAGES, MAX_MAX_PAGES, WebConfig
+from kebab.http.api.fields import ShortListField
+from kebab.http.api.serializers import StrictSerializer
+from search.models import Source, SourceKind
+from search.models.source import MAX_TAG_CHARS
+from search.retrieval.errors import InvalidGlob
+from search.retrieval.query.glob import MAX_PATTERN_CHARS, compile_glob
+
+_MAX_PATTERNS = 100
+
+
+class FolderConfig(StrictSerializer):
+    """What a folder source reads."""
+
+    path = serializers.CharField(max_length=4_000, trim_whitespace=False)
+
+
+class GitCredentials(StrictSerializer):
+    """What a repository is read with: a token, a password, or a private key for ssh. Never given back."""
+
+    username = serializers.CharField(max_length=MAX_USERNAME_CHARS, required=False)
+    password = serializers.CharField(max_length=MAX_SECRET_CHARS, trim_whitespace=False, required=False)
+    token = serializers.CharField(max_length=MAX_SECRET_CHARS, required=False)
+    private_key = serializers.CharField(
+        max_length=MAX_KEY_CHARS, trim_whitespace=False, required=False, help_text="Without a passphrase."
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Give them. Raises ValidationError."""
+        if len({"password", "token", "private_key"} & attrs.keys()) != 1:
+            raise serializers.ValidationError("Give one of password, token and private_key.")
+        return attrs
+
+
+class GitConfig(StrictSerializer):
+    """What a git source reads."""
+
+    url = serializers.CharField(
+        max_length=MAX_URL_CHARS,
+        help_text="https, ssh (also git@host:path), or file below an allowed folder.",
+    )
+    branch = serializers.CharField(
+        max_length=MAX_TAG_CHARS, required=False, help_text="The default version; else the default branch."
+    )
+    tags = ShortListField(
+        child=serializers.CharField(max_length=MAX_PATTERN_CHARS),
+        max_length=_MAX_PATTERNS,
+        required=False,
+        help_text="Patterns such as v* or release/*: tags that match become versions when they appear.",
+    )
+    credentials = GitCredentials(required=False, allow_null=True)
+
+    def validate_tags(self, patterns: list[str]) -> list[str]:
+        """Give them. Raises ValidationError."""
+        return _checked_patterns(patterns)
+
+
+class SiteConfig(StrictSerializer):
+    """What a web source reads: `url`, a page whose links are followed, or `sitemap`, or both, on one host."""
+
+    url = serializers.CharField(
+        max_length=MAX_ADDRESS_CHARS, required=False, help_text="http or https; what lies below it is read."
+    )
+    sitemap = serializers.CharField(
+        max_length=MAX_ADDRESS_CHARS,
+        required=False,
+        help_text="XML, an index of such, or one address a line.",
+    )
+    whole_host = serializers.BooleanField(
+        required=False, help_text="Also what lies not below `url`; false by default."
+    )
+    include = ShortListField(
+        child=serializers.CharField(max_length=MAX_PATTERN_CHARS),
+        max_length=_MAX_PATTERNS,
+        required=False,
+        help_text="Patterns of paths such as docs/**; without any, all pages are read.",
+    )
+    exclude = ShortListField(
+        child=serializers.CharField(max_length=MAX_PATTERN_CHARS), max_length=_MAX_PATTERNS, required=False
+    )
+    max_pages = serializers.IntegerField(
+        min_value=1, max_value=MAX_MAX_PAGES, required=False, help_text=f"{DEFAULT_MAX_PAGES:,} by default."
+    )
+    max_depth = serializers.IntegerField(
+        min_value=0,
+        max_value=1_000,
+        required=False,
+        help_text=f"Links from the start page on; {DEFAULT_MAX_DEPTH} by default.",
+    )
+    query_parameters = ShortListField(
+        child=serializers.CharField(max_length=100),
+        max_length=_MAX_PATTERNS,
+        required=False,
+        help_text="Names that tell pages apart; the rest of every query is dropped.",
+    )
+
+    def validate_include(self, patterns: list[str]) -> list[str]:
+        """Give them. Raises ValidationError."""
+        return _checked_patterns(patterns)
+
+    def validate_exclude(self, patterns: list[str]) -> list[str]:
+        """Give them. Raises ValidationError."""
+        return _checked_patterns(patterns)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Give them. Raises ValidationError."""
+        try:
+            WebConfig.read(attrs)
+        except ValueError as error:
+            raise serializers.ValidationError(str(error)) from error
+        return attrs
+
+
+def _checked_patterns(patterns: list[str]) -> list[str]:
+    try:
+        for pattern in patterns:
+            compile_glob(pattern)
+    except InvalidGlob as error:
+        raise serializers.ValidationError(str(error)) from error
+    return patterns
+
+
+#: Without one, sources of the kind take none.
+CONFIGS: Mapping[str, type[StrictSerializer]] = {
+    SourceKind.FOLDER: FolderConfig,
+    SourceKind.GIT: GitConfig,
+    SourceKind.WEB: SiteConfig,
+}
+_HAVE_NO_CONFIG = frozenset({SourceKind.UPLOAD.value})
+
+
+@extend_schema_field(
+    PolymorphicProxySerializer(
+        component_name="NewSourceConfig",
+        serializers=list(CONFIGS.values()),
+        resource_type_field_name=None,
+    )
+)
+class ConfigField(serializers.Field[dict[str, Any], Any, Any, Any]):
+    """An object whose fields depend on the source's kind."""
+
+    default_error_messages = {"invalid": "A JSON object is needed."}
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        """Give it as it came. Raises ValidationError."""
+        if not isinstance(data, dict):
+            self.fail("invalid")
+        return data
+
+
+def checked_config(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the clean fields of a config of this kind. Raises ValidationError."""
+    if kind in _HAVE_NO_CONFIG:
+        if config:
+            raise serializers.ValidationError({"config": f"A source of kind {kind} has no config."})
+        return {}
+    if kind not in CONFIGS:
+        raise serializers.ValidationError({"kind": f"Sources of kind {kind} can't be read by this version."})
+    serializer = CONFIGS[kind](data=config)
+    if not serializer.is_valid():
+        raise serializers.ValidationError({"config": serializer.errors})
+    return dict(serializer.validated_data)
+
+
+def shown_config(source: Source) -> dict[str, Any]:
+    """Give what a source reads, and of its credentials only whether it has any."""
+    if source.kind == SourceKind.GIT:
+        return {**source.config, "has_credentials": bool(source.sealed_credentials)}
+    return dict(source.config)

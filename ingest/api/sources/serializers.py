@@ -1,0 +1,200 @@
+"""How sources are taken and given."""
+
+from typing import Any
+
+from django.utils.text import slugify
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from ingest.api.fields import KeyField, TagsField
+from ingest.api.jobs.serializers import JobSerializer
+from ingest.api.sources.configs import ConfigField, GitCredentials, checked_config, shown_config
+from ingest.jobs.queue.schedule import LEAST_INTERVAL, LONGEST_INTERVAL, is_paused
+from ingest.services.versions import AddedVersion
+from kebab.http.api.fields import ShortListField
+from kebab.http.api.serializers import StrictSerializer
+from kebab.people.groups import MAX_GROUPS
+from search.access.restrictions import readers_of
+from search.models import Source, SourceKind, SourceState, SourceVersion, Trust
+from search.models.source import MAX_STARS, MAX_TAG_CHARS, MAX_TITLE_CHARS
+
+
+class RulesField(ShortListField):
+    """What who works with the library should heed; a project file that names rules overrules them."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(child=serializers.CharField(max_length=1_000), max_length=100, **options)
+
+
+class ReadersField(ShortListField):
+    """Ids of the groups whose members alone read a source, each once."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(child=serializers.UUIDField(), max_length=MAX_GROUPS, **options)
+
+
+_STARS_HELP = "What its host counts, for its trust score as a library; null: it isn't known."
+_READERS_HELP = (
+    "Ids of the groups that it is restricted to: beside owners and admins only their members and tokens know"
+    " of it. null: every member."
+)
+
+
+class StarsField(serializers.IntegerField):
+    """How many people have marked a library as liked, where its host counts them."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(min_value=0, max_value=MAX_STARS, allow_null=True, help_text=_STARS_HELP, **options)
+
+
+class UpkeepFields(StrictSerializer):
+    """How a source keeps itself up to date."""
+
+    watch = serializers.BooleanField(
+        required=False, help_text="Of a folder: sync it soon after something in it has changed."
+    )
+    sync_every_minutes = serializers.IntegerField(
+        min_value=LEAST_INTERVAL,
+        max_value=LONGEST_INTERVAL,
+        required=False,
+        allow_null=True,
+        help_text="null: only when someone asks for it. Stating it again ends a pause.",
+    )
+
+
+class NewSource(UpkeepFields):
+    """The body that makes a source. A name without a key gives the key too."""
+
+    key = KeyField(required=False, help_text="Goes into the ids of all its documents, so it never changes.")
+    name = serializers.CharField(max_length=300, required=False)
+    kind = serializers.ChoiceField(SourceKind.choices)
+    title = serializers.CharField(max_length=300, required=False)
+    description = serializers.CharField(max_length=10_000, required=False, allow_blank=True)
+    config = ConfigField(required=False)
+    default_tags = TagsField(required=False)
+    default_trust = serializers.ChoiceField(Trust.choices, required=False)
+    stars = StarsField(required=False)
+    rules = RulesField(required=False)
+    readers = ReadersField(required=False, allow_null=True, help_text=_READERS_HELP)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Give the fields of the source. Raises ValidationError."""
+        name = attrs.pop("name", "")
+        if "key" not in attrs:
+            attrs["key"] = _key_from(name)
+        attrs.setdefault("title", name or attrs["key"])
+        attrs["config"] = checked_config(attrs["kind"], attrs.get("config", {}))
+        return attrs
+
+
+def _key_from(name: str) -> str:
+    key = slugify(name).replace("_", "-")[:63].strip("-")
+    if not key:
+        raise serializers.ValidationError({"key": "Give a key: lower-case letters, digits and hyphens."})
+    return str(KeyField().run_validation(key))
+
+
+class SourceChange(UpkeepFields):
+    """The body that changes a source; what is left out stays."""
+
+    title = serializers.CharField(max_length=300, required=False)
+    description = serializers.CharField(max_length=10_000, required=False, allow_blank=True)
+    default_tags = TagsField(required=False)
+    default_trust = serializers.ChoiceField(Trust.choices, required=False)
+    stars = StarsField(required=False)
+    rules = RulesField(required=False)
+    readers = ReadersField(required=False, allow_null=True, help_text=_READERS_HELP)
+    credentials = GitCredentials(
+        required=False, allow_null=True, help_text="Of a git source: they replace what it has; null: none."
+    )
+
+
+class NewVersion(StrictSerializer):
+    """The body that adds a version to a source."""
+
+    tag = serializers.CharField(max_length=MAX_TAG_CHARS)
+    title = serializers.CharField(max_length=MAX_TITLE_CHARS, default="", allow_blank=True)
+
+
+class VersionQuery(StrictSerializer):
+    """The parameter that names one version of a source."""
+
+    tag = serializers.CharField(max_length=MAX_TAG_CHARS)
+
+
+class SourceSerializer(serializers.Serializer[Source]):
+    """A source, one of `with_readers`."""
+
+    id = serializers.UUIDField()
+    key = serializers.CharField()
+    kind = serializers.ChoiceField(SourceKind.choices)
+    title = serializers.CharField()
+    description = serializers.CharField()
+    config = serializers.SerializerMethodField(help_text="What it reads, as its kind has it.")
+    state = serializers.ChoiceField(SourceState.choices)
+    default_tags = serializers.ListField(child=serializers.CharField())
+    default_trust = serializers.ChoiceField(Trust.choices)
+    stars = StarsField()
+    library_id = serializers.CharField(help_text="How tools name it as a library.")
+    total_snippets = serializers.IntegerField(help_text="Chunks of the default version.")
+    trust_score = serializers.FloatField(help_text="0 to 10, for ranking libraries.")
+    rules = serializers.ListField(child=serializers.CharField())
+    readers = serializers.SerializerMethodField(
+        help_text=f"{_READERS_HELP} Who is neither sees their own groups alone."
+    )
+    offered_versions = serializers.SerializerMethodField(
+        help_text="Titles by tag, as its project file names them; POST …/versions adds one."
+    )
+    last_indexed_at = serializers.DateTimeField(allow_null=True)
+    watch = serializers.BooleanField()
+    sync_every_minutes = serializers.IntegerField(allow_null=True)
+    last_sync_at = serializers.DateTimeField(
+        allow_null=True, help_text="When a sync of the default version last ended, however."
+    )
+    next_sync_at = serializers.DateTimeField(
+        allow_null=True, help_text="When its schedule asks for the next sync; null: not, or not while paused."
+    )
+    sync_failures = serializers.IntegerField(help_text="Syncs that failed since one succeeded.")
+    is_sync_paused = serializers.SerializerMethodField(
+        help_text="Whether its schedule waits, after many failures, until a sync succeeds or it is restated."
+    )
+    created_at = serializers.DateTimeField()
+
+    @extend_schema_field(ReadersField(allow_null=True))
+    def get_readers(self, source: Source) -> list[str] | None:
+        """Give the groups that it is restricted to."""
+        groups = readers_of(source)
+        return None if groups is None else [str(group) for group in groups]
+
+    def get_is_sync_paused(self, source: Source) -> bool:
+        """Say whether its schedule is paused."""
+        return is_paused(source)
+
+    def get_config(self, source: Source) -> dict[str, Any]:
+        """Give what it reads, without any secret."""
+        return shown_config(source)
+
+    def get_offered_versions(self, source: Source) -> dict[str, str]:
+        """Give what its project file offers."""
+        return dict(source.project.get("versions", {}))
+
+
+class SourceVersionSerializer(serializers.Serializer[SourceVersion]):
+    """A version of a source."""
+
+    id = serializers.UUIDField()
+    version = serializers.SerializerMethodField(help_text="The tag; null: the default version.")
+    title = serializers.CharField()
+    commit = serializers.CharField()
+    created_at = serializers.DateTimeField()
+
+    def get_version(self, version: SourceVersion) -> str | None:
+        """Give the tag."""
+        return version.tag or None
+
+
+class AddedVersionSerializer(serializers.Serializer[AddedVersion]):
+    """A new version and the job that reads it."""
+
+    version = SourceVersionSerializer()
+    job = JobSerializer(allow_null=True, help_text="null: uploads fill it.")

@@ -1,0 +1,1 @@
+"""Checks of `kebab doctor` on blobs, jobs and what deleted workspaces left behind."""

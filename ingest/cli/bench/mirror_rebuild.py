@@ -1,0 +1,91 @@
+"""How long a new generation of the mirror takes, and what searches see of it meanwhile."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import cycle
+
+from ingest.cli.bench.clients import Client
+from ingest.cli.bench.figures import Figure, unmeasured
+from ingest.cli.bench.search import stack_client
+from kebab.people.models import Workspace
+from search.evaluation.latency import Latencies
+from search.mirror import local_mirrors
+from search.mirror.sync.sync import rebuild_mirror
+from search.models import Chunk
+
+_CHUNKS = 100_000
+_AT_MOST_S = 15.0
+_PAUSE_S = 0.05
+_NAME = "hybrid over HTTP while the mirror is rebuilt"
+
+
+@dataclass(slots=True)
+class _Meanwhile:
+    """What a client saw while something else went on."""
+
+    seconds: list[float] = field(default_factory=list)
+    degraded: int = 0
+    error: BaseException | None = None
+
+
+def rebuild_figures(workspace: Workspace, url: str, queries: Sequence[str]) -> list[Figure]:
+    """Rebuild this node's mirror of the workspace while a client asks the stack at `url`, '' for none."""
+    chunks = Chunk.objects.in_workspace(workspace).count()
+    if not url:
+        seconds = _rebuild_s(workspace)
+        return [_figure(chunks, seconds), unmeasured(f"{_NAME}, p95", "no `kebab up` runs", unit="ms")]
+    with stack_client(workspace, url) as client, asking(client, queries) as meanwhile:
+        seconds = _rebuild_s(workspace)
+    if meanwhile.error is not None:
+        raise meanwhile.error
+    p95_ms = Latencies.of(meanwhile.seconds).p95_ms
+    note = f"{len(meanwhile.seconds)} searches, {meanwhile.degraded} without a whole leg"
+    return [_figure(chunks, seconds), Figure(name=f"{_NAME}, p95", value=p95_ms, unit="ms", note=note)]
+
+
+@contextmanager
+def asking(client: Client, queries: Sequence[str]) -> Iterator[_Meanwhile]:
+    """Have a client ask on and on, at least once, while the block runs; what stopped it is noted."""
+    seen, stop = _Meanwhile(), threading.Event()
+
+    def ask() -> None:
+        connection = client.connect()
+        try:
+            for text in cycle(queries):
+                seconds, body = client.ask(connection, text)
+                seen.seconds.append(seconds)
+                seen.degraded += bool(json.loads(body).get("degraded"))
+                if stop.wait(_PAUSE_S):
+                    break
+        except BaseException as error:  # noqa: BLE001 - raised by who reads it, in the thread that waits
+            seen.error = error
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=ask, name="client")
+    thread.start()
+    try:
+        yield seen
+    finally:
+        stop.set()
+        thread.join()
+
+
+def _rebuild_s(workspace: Workspace) -> float:
+    started = time.perf_counter()
+    rebuild_mirror(local_mirrors.mirror_files(workspace.pk), workspace.pk)
+    return time.perf_counter() - started
+
+
+def _figure(chunks: int, seconds: float) -> Figure:
+    return Figure(
+        name=f"mirror rebuild, {_CHUNKS:,} chunks",
+        value=seconds * _CHUNKS / max(1, chunks),
+        unit="s",
+        at_most=_AT_MOST_S,
+        note=f"{chunks:,} chunks in {seconds:.2f} s",
+    )

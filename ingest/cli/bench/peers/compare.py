@@ -1,0 +1,60 @@
+"""All comparisons with peers: speed in this process, throughput over HTTP, quality on judged sets."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ingest.cli.bench.peers.corpus import Corpus
+from ingest.cli.bench.peers.judged import judged_rows
+from ingest.cli.bench.peers.registry import PEERS, Peer
+from ingest.cli.bench.peers.servers import SERVERS, PeerServer, throughput_rows
+from ingest.cli.bench.peers.speed import speed_rows
+from ingest.cli.bench.search import heading_queries
+from kebab.people.models import Workspace
+from search.embedders.configured import query_embedder
+from search.evaluation.beir import read_judged_set
+from search.retrieval.errors import EmbedderUnavailable
+
+Say = Callable[[str], None]
+
+
+def compared(workspace: Workspace, number: int, url: str, say: Say) -> dict[str, Any]:
+    """Compare speed on `number` heading-like queries of a workspace with vectors; `url` is the stack's or ''.
+
+    Raises EmbedderUnavailable.
+    """
+    embedder = query_embedder()
+    if embedder is None:
+        raise EmbedderUnavailable("Peers are given query vectors; set KEBAB_EMBEDDER to an embedder.")
+    corpus = Corpus.of(workspace)
+    if not len(corpus):
+        raise EmbedderUnavailable("The workspace has no vectors to compare with; embed it first.")
+    queries = {text: embedder.embed_query(text) for text in heading_queries(workspace, 2 * number)}
+    peers, servers = installed()
+    first = dict(list(queries.items())[:number])
+    speed = [row.as_json() for row in speed_rows(workspace, corpus, first, peers, say)]
+    skipped = not_installed()
+    if not url:
+        return {"speed": speed, "http": [], "skipped": {**skipped, "HTTP": "no `kebab up` runs"}}
+    unseen = dict(list(queries.items())[number:]) or first
+    http = throughput_rows(workspace, url, corpus, unseen, servers, say)
+    return {"speed": speed, "http": http, "skipped": skipped}
+
+
+def judged(folders: Sequence[Path], say: Say) -> list[dict[str, Any]]:
+    """Give nDCG@10 of Kebab and of the installed peers on each set in BEIR's layout."""
+    peers, _ = installed()
+    return [row for folder in folders for row in judged_rows(read_judged_set(folder), peers, say)]
+
+
+def installed() -> tuple[list[Peer], list[PeerServer]]:
+    """Give the peers and the servers whose packages are here."""
+    return [peer for peer in PEERS if peer.missing is None], [
+        each for each in SERVERS if each.missing is None
+    ]
+
+
+def not_installed() -> dict[str, str]:
+    """Give why the others are left out, by name."""
+    servers = {f"{each.name}'s server": each.missing for each in SERVERS}
+    return {name: why for name, why in [*((p.name, p.missing) for p in PEERS), *servers.items()] if why}

@@ -1,0 +1,109 @@
+"""Which measurements are made of the budgets, and in which order."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from django.conf import settings
+from rich.console import Console
+
+from ingest.cli.bench.agents import mcp_figure
+from ingest.cli.bench.agreement import agreement_figure
+from ingest.cli.bench.demo_start import demo_figures
+from ingest.cli.bench.figures import Figure, unmeasured
+from ingest.cli.bench.ingestion import embedding_figures, ingest_figures, upload_figure, warm_up
+from ingest.cli.bench.machine import conditions, memory_figures
+from ingest.cli.bench.mirror_rebuild import rebuild_figures
+from ingest.cli.bench.resync import resync_figure
+from ingest.cli.bench.search import heading_queries, http_figures, in_process_figures
+from kebab.people.models import Workspace
+from kebab.stack.supervisor.state import running_state
+from search.cli.progress_bars import spinner
+from search.models import Chunk, Document
+
+#: What a measurement of budgets may consist of, in the order that it is done in.
+PARTS: Final = ("ingest", "embed", "search", "http", "upload", "resync", "rebuild", "memory", "demo")
+#: What can be done with a workspace that is in use: it stays as it is.
+READING_PARTS: Final = ("search", "http", "rebuild", "memory", "demo")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is measured."""
+
+    #: Of `PARTS`.
+    parts: tuple[str, ...]
+    #: Heading-like queries, as many again for what must not have been asked before.
+    queries: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measuring:
+    """A measurement of budgets in one workspace."""
+
+    workspace: Workspace
+    #: None: the workspace has its documents already.
+    folder: Path | None
+    plan: Plan
+    remarks: Console
+
+    def run(self) -> tuple[list[Figure], dict[str, Any]]:
+        """Give the figures of the plan's parts, and the conditions."""
+        figures = self._filled()
+        asked = heading_queries(self.workspace, 2 * self.plan.queries)
+        queries, unseen = asked[: self.plan.queries], asked[self.plan.queries :]
+        with spinner(self.remarks, "Searching ..."):
+            if "search" in self.plan.parts:
+                figures += in_process_figures(self.workspace, queries)
+                figures.append(agreement_figure(self.workspace, queries))
+            if "http" in self.plan.parts:
+                figures += self._http(queries, unseen, figures)
+        figures += self._beside(queries)
+        return figures, self.conditions(len(queries))
+
+    def conditions(self, queries: int) -> dict[str, Any]:
+        """Give what the figures were measured on."""
+        documents = Document.objects.in_workspace(self.workspace).count()
+        chunks = Chunk.objects.in_workspace(self.workspace).count()
+        return conditions(chunks=chunks, documents=documents, queries=queries)
+
+    def _filled(self) -> list[Figure]:
+        if self.folder is None:
+            return []
+        with spinner(self.remarks, "Warming up ..."):
+            warm_up(self.workspace)
+        figures = ingest_figures(self.workspace, self.folder, self.remarks)
+        if "embed" in self.plan.parts:
+            figures += embedding_figures(self.workspace, figures, self.remarks)
+        return figures if "ingest" in self.plan.parts else figures[1:]
+
+    def _http(
+        self, queries: Sequence[str], unseen: Sequence[str], measured: Sequence[Figure]
+    ) -> list[Figure]:
+        url = stack_url()
+        if not url:
+            return [unmeasured("hybrid over HTTP", "no `kebab up` runs", unit="ms")]
+        figures = http_figures(self.workspace, url, queries, unseen=unseen, in_process=measured)
+        return [*figures, mcp_figure(self.workspace, url, queries)]
+
+    def _beside(self, queries: Sequence[str]) -> list[Figure]:
+        figures: list[Figure] = []
+        with spinner(self.remarks, "Uploading, syncing, rebuilding ..."):
+            if "upload" in self.plan.parts:
+                figures.append(upload_figure(self.workspace))
+            if "resync" in self.plan.parts and self.folder is not None:
+                figures.append(resync_figure(self.workspace, self.folder, Console(quiet=True)))
+            if "rebuild" in self.plan.parts:
+                figures += rebuild_figures(self.workspace, stack_url(), queries)
+            if "memory" in self.plan.parts:
+                figures += memory_figures(running_state(settings.KEBAB_DATA_DIR))
+            if "demo" in self.plan.parts:
+                figures += demo_figures()
+        return figures
+
+
+def stack_url() -> str:
+    """Give where the running stack serves, '' when none does."""
+    state = running_state(settings.KEBAB_DATA_DIR)
+    return "" if state is None else state.url

@@ -1,0 +1,126 @@
+"""How long searches take: in this process, and over HTTP with one client and with eight."""
+
+import random
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from django.db import transaction
+
+from ingest.cli.bench.clients import CLIENTS, Asked, Client, ask_at_once
+from ingest.cli.bench.figures import Figure, latency_figures, value_of
+from kebab.cli.errors import CliError
+from kebab.people.models import Scope, Workspace
+from kebab.people.reader import OPERATOR
+from kebab.people.revocation import revoke_token
+from kebab.people.tokens import mint_token
+from search.api.query import make_query
+from search.embedders.configured import forget_queries
+from search.engine.search import search
+from search.evaluation.latency import Latencies
+from search.models import Chunk
+from search.retrieval.types import Mode
+
+_SEED = 1
+#: Queries that are asked before any is measured.
+WARM_UP = 10
+_SEPARATOR = " > "
+# Median and 95th percentile, in milliseconds.
+_BUDGETS = {Mode.LEXICAL: (8.0, 25.0), Mode.HYBRID: (10.0, 30.0)}
+_HTTP_ON_TOP_MS = 4.0
+_HTTP_P95_MS = 45.0
+_CROWD_RATE = 150.0
+_CROWD_P95_MS = 120.0
+
+
+def heading_queries(workspace: Workspace, number: int) -> list[str]:
+    """Give the last headings of up to `number` breadcrumbs, drawn by a fixed seed."""
+    breadcrumbs = set(Chunk.objects.in_workspace(workspace).values_list("breadcrumb", flat=True))
+    headings = sorted({breadcrumb.rpartition(_SEPARATOR)[2] for breadcrumb in breadcrumbs} - {""})
+    if not headings:
+        raise CliError(
+            "The folder gave no chunk with a heading to ask for; bench another one.", code="no_queries"
+        )
+    return random.Random(_SEED).sample(headings, min(number, len(headings)))  # noqa: S311 - not a secret
+
+
+def in_process_figures(workspace: Workspace, queries: Sequence[str]) -> list[Figure]:
+    """Search for each query in each mode, full hits, one after the other; each embeds its own query."""
+    figures = []
+    for mode in Mode:
+        p50, p95 = _BUDGETS.get(mode, (None, None))
+        figures += latency_figures(
+            f"{mode} in-process", search_all(workspace, queries, mode), p50=p50, p95=p95
+        )
+    return figures
+
+
+def search_all(workspace: Workspace, queries: Sequence[str], mode: Mode) -> list[float]:
+    """Give the seconds of each query, after a few to warm up."""
+    for text in queries[:WARM_UP]:
+        search_s(workspace, text, mode)
+    forget_queries()  # else a mode would find its queries embedded by the one before
+    return [search_s(workspace, text, mode) for text in queries]
+
+
+def search_s(workspace: Workspace, text: str, mode: Mode) -> float:
+    """Give the seconds of one search: the first page, as the API's defaults have it."""
+    started = time.perf_counter()
+    search(workspace, make_query(workspace, {"q": text, "mode": mode.value}, {}), reader=OPERATOR)
+    return time.perf_counter() - started
+
+
+@contextmanager
+def stack_client(workspace: Workspace, url: str) -> Iterator[Client]:
+    """Give a client of the stack with a token of its own, which is revoked after; it asks in hybrid mode."""
+    token, secret = mint_token(workspace, scopes=[Scope.SEARCH], name="bench")
+    path = f"/api/v1/workspaces/{workspace.slug}/search"
+    try:
+        yield Client(
+            name="The stack",
+            url=url,
+            request=lambda text: Asked(path=path, body={"q": text}),
+            headers={"Authorization": f"Bearer {secret}"},
+        )
+    finally:
+        with transaction.atomic():
+            revoke_token(token)
+
+
+def http_figures(
+    workspace: Workspace,
+    url: str,
+    queries: Sequence[str],
+    *,
+    unseen: Sequence[str] = (),
+    in_process: Sequence[Figure] = (),
+) -> list[Figure]:
+    """Search over HTTP in hybrid mode, alone and in a crowd.
+
+    The crowd asks `unseen`, which the server has not embedded yet, where they are given. `in_process`
+    are the figures that the budget of a request is on top of.
+    """
+    base_ms = value_of(in_process, f"{Mode.HYBRID} in-process, p50")
+    with stack_client(workspace, url) as client:
+        client.ask_all(queries[:WARM_UP])
+        alone = client.ask_all(queries)
+        return [
+            *latency_figures(
+                "hybrid over HTTP, 1 client",
+                alone,
+                p50=None if base_ms is None else base_ms + _HTTP_ON_TOP_MS,
+                p95=_HTTP_P95_MS,
+                rule="in-process + 4",
+            ),
+            *_crowd_figures(client, unseen or queries),
+        ]
+
+
+def _crowd_figures(client: Client, queries: Sequence[str]) -> list[Figure]:
+    crowd = ask_at_once(client, queries)
+    name = f"hybrid over HTTP, {CLIENTS} clients"
+    p95_ms = Latencies.of(crowd.seconds).p95_ms
+    return [
+        Figure(name=name, value=crowd.rate, unit="requests/s", at_least=_CROWD_RATE),
+        Figure(name=f"{name}, p95", value=p95_ms, unit="ms", at_most=_CROWD_P95_MS),
+    ]

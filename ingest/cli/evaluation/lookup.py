@@ -1,0 +1,42 @@
+"""Runs as the command line names them: by id, by the beginning of one, or by their own name."""
+
+from kebab.cli.errors import CliError, Exit
+from kebab.people.access.caller import Access
+from kebab.uuids import as_uuid
+from search.evaluation.runs import visible_runs
+from search.models import Run
+
+#: As many digits of an id as tables show.
+SHOWN_DIGITS = 8
+_LEAST_DIGITS = 4
+
+
+def find_run(access: Access, text: str) -> Run:
+    """Give the run that `text` names; of several of one name the latest. Raises CliError."""
+    runs = visible_runs(access).order_by("-created_at", "id")
+    whole = as_uuid(text)
+    if whole is not None:
+        found = list(runs.filter(pk=whole))
+    else:
+        found = list(runs.filter(name=text)[:1]) or _beginning_with(access, text)
+    if len(found) == 1:
+        return found[0]
+    said = "There are several runs" if found else "There is no run"
+    raise CliError(
+        f"{said} {text[:100]!r} in {access.workspace.slug}; see: kebab eval runs",
+        code="ambiguous" if found else "not_found",
+        exit_code=Exit.ERROR if found else Exit.NOTHING,
+    )
+
+
+def _beginning_with(access: Access, text: str) -> list[Run]:
+    digits = text.replace("-", "").lower()
+    if len(digits) < _LEAST_DIGITS:
+        return []
+    ids = [pk for pk in visible_runs(access).values_list("pk", flat=True) if pk.hex.startswith(digits)]
+    return list(visible_runs(access).filter(pk__in=ids))
+
+
+def shown_id(run: Run) -> str:
+    """Give as much of a run's id as a person needs to name it."""
+    return run.pk.hex[:SHOWN_DIGITS]

@@ -1,0 +1,187 @@
+"""`kebab eval run`: asking a set of topics at once, in each mode, and keeping what came of it."""
+
+import argparse
+import signal
+from argparse import ArgumentTypeError
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings as configured
+
+from ingest.cli.evaluation.arguments import depth, fusions, modes, named_runs, number
+from ingest.cli.evaluation.lookup import find_run, shown_id
+from ingest.cli.evaluation.subcommands import Options, SubVerb
+from ingest.cli.evaluation.tables import comparison_table, figures_table, run_facts
+from kebab.cli.command import BaseVerb
+from kebab.cli.errors import CliError, Exit
+from kebab.cli.output import plain
+from kebab.cli.settings import settings_of
+from kebab.people.access.caller import Access
+from kebab.people.models import Workspace
+from kebab.people.operator import the_operator
+from kebab.people.reader import OPERATOR
+from search.cli.progress_bars import counting_bar
+from search.evaluation.metrics import DEFAULT_MEASURES, check_measures
+from search.evaluation.runs import carry_out, compare_runs, end_run, open_run, repeat_run, trec_run
+from search.evaluation.settings import DEFAULT_DEPTH, RunSettings
+from search.evaluation.topic_sets import judged_topics
+from search.mirror import local_mirrors
+from search.models import Run, RunState, RunTopic
+from search.models.evaluation import GOLDEN
+from search.retrieval.errors import InvalidMeasure
+from search.retrieval.types import Mode
+
+
+def measures(text: str) -> tuple[str, ...]:
+    """Give the measures that stand there, apart by commas. Raises ArgumentTypeError."""
+    try:
+        return check_measures(name.strip() for name in text.split(","))
+    except InvalidMeasure as error:
+        raise ArgumentTypeError(str(error)) from error
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--set", metavar="S", help=f"of these topics ({GOLDEN})")
+    parser.add_argument(
+        "--repeat", metavar="RUN", help="the topics, judgements and settings of this run again"
+    )
+    parser.add_argument("--modes", type=modes, default=tuple(Mode), help="of lexical,vector,hybrid (all)")
+    parser.add_argument(
+        "--fusion", type=fusions, default=(), help="of rrf,convex for hybrid (the workspace's)"
+    )
+    parser.add_argument(
+        "--k", type=depth, default=DEFAULT_DEPTH, metavar="N", help=f"documents a query ({DEFAULT_DEPTH})"
+    )
+    parser.add_argument(
+        "--per-file-cap", type=number, metavar="N", help="at most so many hits of one document"
+    )
+    parser.add_argument("--rerank", action="store_true", help="have the first candidates read again")
+    parser.add_argument("--cutoff", action="store_true", help="end where it stops being about the question")
+    parser.add_argument(
+        "--setting",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting of the workspace that ranks, for this run alone; may be repeated",
+    )
+    parser.add_argument(
+        "--measures",
+        type=measures,
+        default=DEFAULT_MEASURES,
+        metavar="M,…",
+        help=f"as ir-measures writes them ({','.join(DEFAULT_MEASURES)})",
+    )
+    parser.add_argument("--name", default="", metavar="NAME", help="what the run is called")
+    parser.add_argument("--baseline", metavar="RUN", help="compare with this run")
+    parser.add_argument("--trec", type=Path, metavar="FILE", help="write the rankings for trec_eval")
+
+
+def _run(verb: BaseVerb, workspace: Workspace, options: Options) -> int:
+    # A run that is interrupted is cancelled, not left running.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    access = the_operator(workspace)
+    baseline = None if options["baseline"] is None else find_run(access, options["baseline"])
+    local_mirrors.wait_for_seq(workspace.pk, workspace.head_seq, limit_s=configured.KEBAB_WAIT_LIMIT_S)
+    runs = {name: _carried_out(verb, run, name) for name, run in _opened(access, options).items()}
+    written = [] if options["trec"] is None else _write_run_files(runs, options["trec"])
+    compared = {} if baseline is None else {name: compare_runs(baseline, run) for name, run in runs.items()}
+    if verb.as_json:
+        comparisons = {name: found.as_json() for name, found in compared.items()}
+        facts = {name: run_facts(run) for name, run in runs.items()}
+        extra = {"baseline": str(baseline.pk), "comparisons": comparisons} if baseline is not None else {}
+        verb.print_json(
+            {
+                "schema_version": "eval_runs.v1",
+                "runs": facts,
+                "written": [str(path) for path in written],
+                **extra,
+            }
+        )
+        return Exit.DONE
+    first = next(iter(runs.values()))
+    verb.console.print(plain(f"{first.topic_set}: {first.figures['topics']:,} topics"))
+    verb.console.print(figures_table(runs))
+    for name, found in compared.items():
+        verb.console.print(plain(f"\n{name} against {shown_id(baseline)}:"))  # type: ignore[arg-type]
+        verb.console.print(comparison_table(found))
+    return Exit.DONE
+
+
+def _opened(access: Access, options: Options) -> dict[str, Run]:
+    """Give the runs that are asked for, queued, by the names of their modes. Raises CliError, SearchError."""
+    if options["repeat"] is not None:
+        run = repeat_run(access, find_run(access, options["repeat"]), name=options["name"])
+        return {str(run.settings["mode"]): run}
+    topic_set = options["set"] or GOLDEN
+    topics = judged_topics(access, topic_set)
+    if not topics:
+        raise CliError(
+            f"There is no topic in the set {topic_set!r}; see: kebab eval topics import --help",
+            code="no_topics",
+            exit_code=Exit.NOTHING,
+        )
+    wanted = {
+        name: _settings(options, mode, fusion)
+        for name, mode, fusion in named_runs(options["modes"], options["fusion"])
+    }
+    return {
+        name: open_run(
+            access,
+            topics,
+            settings,
+            topic_set=topic_set,
+            measures=options["measures"],
+            name=_run_name(options["name"], name, len(wanted)),
+        )
+        for name, settings in wanted.items()
+    }
+
+
+def _settings(options: Options, mode: Mode, fusion: Any) -> RunSettings:
+    given = {
+        **settings_of(options["setting"]),
+        "mode": mode.value,
+        "k": options["k"],
+        "per_file_cap": options["per_file_cap"],
+        "rerank": options["rerank"],
+        "cutoff": options["cutoff"],
+    }
+    return RunSettings.of(given if fusion is None else {**given, "fusion": fusion.value})
+
+
+def _run_name(name: str, mode: str, number: int) -> str:
+    return f"{name}-{mode}" if name and number > 1 else name
+
+
+def _carried_out(verb: BaseVerb, run: Run, name: str) -> Run:
+    try:
+        with counting_bar(
+            verb.remarks,
+            f"Asking, {name}",
+            RunTopic.objects.in_workspace(run.workspace_id).filter(run=run.pk).count(),
+        ) as advance:
+            return carry_out(run, reader=OPERATOR, advance=advance)
+    except KeyboardInterrupt:
+        end_run(run, RunState.CANCELLED)
+        raise
+
+
+def _write_run_files(runs: dict[str, Run], target: Path) -> list[Path]:
+    """Write a run to `target`, several beside it under the names of their modes, and give where."""
+    paths = {name: target if len(runs) == 1 else target.with_stem(f"{target.stem}-{name}") for name in runs}
+    try:
+        for name, path in paths.items():
+            path.write_text(trec_run(runs[name]), encoding="utf-8")
+    except OSError as error:
+        raise CliError(f"{error.filename or target} can't be written: {error.strerror}.") from error
+    return list(paths.values())
+
+
+SUBVERBS = (
+    SubVerb(
+        name="run",
+        meaning="ask a set of topics in each mode, and keep the runs",
+        run=_run,
+        add_arguments=_add_arguments,
+    ),
+)

@@ -1,0 +1,40 @@
+"""The report of a job as people read it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+
+from kebab.cli.output import plain, table
+
+_COUNTS = (
+    "seen",
+    "new",
+    "updated",
+    "unchanged",
+    "skipped",
+    "failed",
+    "deleted",
+    "chunks",
+    "embedded",
+    "seconds",
+)
+
+
+def print_report(console: Console, report: Mapping[str, Any]) -> None:
+    """Print the counts of an `ingest_report.v1` on one row, and why files were skipped or failed."""
+    row = {**report, "embedded": report["embedding_calls"]}
+    console.print(table(_COUNTS, [row]))
+    for what in ("skipped", "failed"):
+        for reason, count in sorted(report[f"{what}_by_reason"].items()):
+            examples = ", ".join(report["examples"].get(reason, [])[:3])
+            console.print(plain(f"{what} {count} ({reason.replace('_', ' ')}): {examples}"))
+            if reason in report["explanations"]:
+                console.print(plain(f"  {report['explanations'][reason]}"))
+    _print_project_file(console, report["project_file"])
+
+
+def _print_project_file(console: Console, project_file: Mapping[str, Any] | None) -> None:
+    for error in [] if project_file is None else project_file["errors"]:
+        place = f"{project_file['name']}: {error['key']}".removesuffix(": ")
+        console.print(plain(f"{place}: {error['message']} All of the file is left aside."))

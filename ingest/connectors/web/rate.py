@@ -1,0 +1,66 @@
+"""How often a site is asked: by all workers together no oftener than it likes.
+
+The turns are kept in Redis under the site's name alone, whoever's source it is: the site is the one that is
+spared. Without Redis each worker keeps its own.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from functools import cache
+
+import redis
+from django.conf import settings
+
+from kebab.stack.servers.addresses import redis_client_url
+
+logger = logging.getLogger(__name__)
+
+_LOOK_S = 0.25
+
+
+class Pace:
+    """The turns of one site; `on_wait` is called while one is waited for, and may raise to end the wait."""
+
+    def __init__(self, site: str, interval_s: float, on_wait: Callable[[], None]) -> None:
+        self.interval_s = interval_s
+        self._name = f"kebab:web:{site}"
+        self._on_wait = on_wait
+        self._next_at = 0.0
+
+    def wait_turn(self) -> None:
+        """Wait until the site may be asked once more."""
+        while (wait_s := self._until_turn_s()) > 0:
+            self.pause(min(wait_s, _LOOK_S))
+        self._next_at = time.monotonic() + self.interval_s
+
+    def pause(self, seconds: float) -> None:
+        """Wait, looking up now and then."""
+        ends_at = time.monotonic() + seconds
+        while (left_s := ends_at - time.monotonic()) > 0:
+            self._on_wait()
+            time.sleep(min(left_s, _LOOK_S))
+
+    def _until_turn_s(self) -> float:
+        own_s = self._next_at - time.monotonic()
+        if own_s > 0:
+            return own_s
+        try:
+            return self._shared_s()
+        except redis.RedisError as error:
+            logger.warning("the pace of a site is kept by this worker alone: %s", error)
+            return 0.0
+
+    def _shared_s(self) -> float:
+        interval_ms = max(1, round(self.interval_s * 1_000))
+        if _redis().set(self._name, 1, nx=True, px=interval_ms):
+            return 0.0
+        left_ms = int(_redis().pttl(self._name))
+        return max(left_ms, 1) / 1_000
+
+
+@cache
+def _redis() -> redis.Redis:
+    return redis.Redis.from_url(
+        redis_client_url(settings.REDIS_URL), socket_timeout=2, socket_connect_timeout=2
+    )

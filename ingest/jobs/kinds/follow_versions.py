@@ -1,0 +1,62 @@
+"""Versions of a repository that follow its tags and branches, by what a sync of the default one was told."""
+
+import re
+from collections.abc import Collection
+
+from django.db.models import Q
+
+from ingest.connectors.git.references import NamedCommits
+from ingest.jobs.queue.request import request_sync
+from ingest.models import OPEN_STATES, Job, JobKind
+from ingest.services.versions import add_version
+from kebab.http.api.errors import Conflict
+from search.models import Source, SourceVersion
+from search.models.source import MAX_TAG_CHARS
+from search.retrieval.query.glob import compile_glob
+
+# Of a repository with a thousand releases the newest come first, the others with the next syncs.
+MOST_NEW_VERSIONS = 20
+
+
+def follow_versions(job: Job, source: Source, named: NamedCommits) -> None:
+    """Ask for a sync of each version whose tag or branch has moved, and make versions of wanted new tags.
+
+    A version whose tag is gone stays as it is. The requests are those of whoever asked for `job`, and
+    embed or not as it does.
+    """
+    embed = job.payload.get("embed", True)
+    versions = SourceVersion.objects.in_workspace(source.workspace_id).filter(source=source)
+    commits = dict(versions.exclude(tag="").values_list("tag", "commit"))
+    for tag, commit in commits.items():
+        if named.of_version(tag) not in (None, commit) and not _is_asked_for(source, tag):
+            request_sync(source, requested_by=job.requested_by, version=tag, embed=embed)
+    for tag in _new_tags(source, named, commits.keys()):
+        try:
+            add_version(source, tag=tag, title="", requested_by=job.requested_by, embed=embed)
+        except Conflict:  # somebody was quicker
+            continue
+
+
+def _is_asked_for(source: Source, tag: str) -> bool:
+    jobs = Job.objects.in_workspace(source.workspace_id).filter(
+        Q(kind=JobKind.SYNC_SOURCE, discovered_at=None) | Q(kind=JobKind.DELETE_VERSION),
+        source=source,
+        state__in=OPEN_STATES,
+        payload__version=tag,
+    )
+    return jobs.exists()
+
+
+def _new_tags(source: Source, named: NamedCommits, known: Collection[str]) -> list[str]:
+    patterns = [compile_glob(pattern) for pattern in source.config.get("tags", ())]
+    wanted = [
+        tag
+        for tag in named.tags.keys() - set(known)
+        if len(tag) <= MAX_TAG_CHARS and any(pattern.matches(tag) for pattern in patterns)
+    ]
+    return sorted(wanted, key=_natural, reverse=True)[:MOST_NEW_VERSIONS]
+
+
+def _natural(tag: str) -> list[tuple[int, str]]:
+    """The order in which people count: v9 before v10."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", tag)]

@@ -1,0 +1,24 @@
+"""What a source or an archive was found to hold, before any of it is read."""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from ingest.jobs.queue.report import EXAMPLES, MAX_EXAMPLE_CHARS
+
+
+@dataclass(slots=True, kw_only=True)
+class Listing:
+    """What a listing comes to."""
+
+    to_ingest: list[str] = field(default_factory=list)
+    to_delete: list[str] = field(default_factory=list)
+    unchanged: int = 0
+    skipped: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    failed: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    examples: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def set_aside(self, outcome: str, reason: str, path: str) -> None:
+        """Count a path that is not ingested."""
+        (self.failed if outcome == "failed" else self.skipped)[reason] += 1
+        if len(self.examples[reason]) < EXAMPLES:
+            self.examples[reason].append(path[:MAX_EXAMPLE_CHARS])

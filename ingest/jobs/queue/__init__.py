@@ -1,0 +1,1 @@
+"""The job queue in Postgres: request, lease, run, report."""

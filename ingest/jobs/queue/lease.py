@@ -1,0 +1,164 @@
+"""A worker's hold on a job: claimed in one step, renewed by a thread, checked by every write (the fence).
+
+Postgres' clock decides. A worker that was thought dead finds its fence closed and rolls back.
+"""
+
+import logging
+import threading
+import time
+import uuid
+from contextvars import copy_context
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import Error, IntegrityError, connection, models, transaction
+from django.db.models.functions import Now
+
+from ingest.errors import LeaseLost
+from ingest.metrics import CLAIMS
+from ingest.models import Job, JobState
+from kebab.runtime import failpoints
+from kebab.tenancy.current_workspace import acting_in
+
+logger = logging.getLogger(__name__)
+
+#: Claims without a finished item in between, after which a job is given up.
+MAX_STALLED_ATTEMPTS = 8
+# A sync that waits behind another of its source looks again after this.
+_BEHIND = timedelta(seconds=2)
+_RENEW_S = 10.0
+_WATCH_S = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """The right to work on a job under one attempt number."""
+
+    workspace_id: uuid.UUID
+    job_id: uuid.UUID
+    attempt: int
+    kind: str = ""
+    #: The request that asked for the job, and its span.
+    request_id: str = ""
+    traceparent: str = ""
+
+    def held(self) -> models.QuerySet[Job]:
+        """Give the job's row while this lease is the one that counts; else no row."""
+        rows = Job.objects.in_workspace(self.workspace_id).filter(pk=self.job_id)
+        if not failpoints.is_on("fence"):
+            return rows
+        return rows.filter(state=JobState.RUNNING, attempt=self.attempt)
+
+    def write(self, **fields: Any) -> None:
+        """Write to the job behind the fence. Raises LeaseLost; the caller's transaction then rolls back."""
+        if not self.held().update(**fields):
+            raise LeaseLost(f"Job {self.job_id} is no longer ours (attempt {self.attempt}).")
+
+
+def claim(workspace_id: uuid.UUID, job_id: uuid.UUID) -> Lease | None:
+    """Take a due job; None when it isn't due, another worker has it, or another sync of its source runs."""
+    try:
+        lease = _claim(workspace_id, job_id)
+    except IntegrityError:  # the constraint that one sync of a source runs at a time
+        waiting = Job.objects.in_workspace(workspace_id).filter(pk=job_id, state=JobState.QUEUED)
+        waiting.update(due_at=Now() + _BEHIND)
+        return None
+    if lease is not None:
+        CLAIMS.add(lease.kind)
+    failpoints.reached("after_claim")
+    return lease
+
+
+def _claim(workspace_id: uuid.UUID, job_id: uuid.UUID) -> Lease | None:
+    with transaction.atomic():
+        due = Job.objects.in_workspace(workspace_id).due().filter(pk=job_id)
+        job = due.select_for_update(skip_locked=True).first()
+        if job is None:
+            return None
+        Job.objects.in_workspace(workspace_id).filter(pk=job_id).update(
+            state=JobState.RUNNING,
+            attempt=job.attempt + 1,
+            stalled_attempts=job.stalled_attempts + 1,
+            lease_until=_lease_end(),
+            started_at=job.started_at or Now(),
+        )
+    return Lease(
+        workspace_id=workspace_id,
+        job_id=job_id,
+        attempt=job.attempt + 1,
+        kind=job.kind,
+        request_id=job.request_id,
+        traceparent=job.traceparent,
+    )
+
+
+def _lease_end() -> models.expressions.CombinedExpression:
+    return Now() + timedelta(seconds=settings.KEBAB_LEASE_S)
+
+
+class LeaseKeeper:
+    """Renews a lease while its worker works, and watches for a request to cancel.
+
+    Use as a context manager; ask `is_lost` and `is_cancelled` between items.
+    """
+
+    def __init__(self, lease: Lease) -> None:
+        self._lease = lease
+        self._stop = threading.Event()
+        self._lost = threading.Event()
+        self._cancelled = threading.Event()
+        keep = partial(copy_context().run, self._keep)
+        self._thread = threading.Thread(target=keep, name=f"lease-{lease.job_id}", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether another worker has the job now."""
+        return self._lost.is_set()
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether someone asked for the job to end."""
+        return self._cancelled.is_set()
+
+    def _keep(self) -> None:
+        with acting_in(self._lease.workspace_id):
+            self._keep_until_stopped()
+
+    def _keep_until_stopped(self) -> None:
+        renewed_at = time.monotonic()
+        try:
+            while not self._stop.wait(_WATCH_S):
+                looked_at = time.monotonic()
+                renew = looked_at - renewed_at >= min(_RENEW_S, settings.KEBAB_LEASE_S / 4)
+                try:
+                    self._look(renew=renew)
+                except Error as error:
+                    logger.warning("lease of job %s can't be renewed: %s", self._lease.job_id, error)
+                    connection.close()  # the next look gets a sound one
+                    continue
+                renewed_at = looked_at if renew else renewed_at
+        finally:
+            connection.close()
+
+    def _look(self, *, renew: bool) -> None:
+        if renew and not self._lease.held().update(lease_until=_lease_end()):
+            self._lost.set()
+        cancelled = self._lease.held().values_list("cancel_requested", flat=True).first()
+        if cancelled is None:
+            self._lost.set()
+        elif cancelled:
+            self._cancelled.set()

@@ -1,0 +1,100 @@
+"""The report of a job: `seen = new + updated + unchanged + skipped + failed`, by reason; `deleted` apart."""
+
+from collections import Counter
+from typing import Any
+
+from django.db.models import Count
+
+from ingest.models import Job, JobItem, JobKind
+from ingest.skip_messages import explanations
+
+# Paths given for each reason that files were skipped or failed.
+EXAMPLES = 5
+# Of a path among them: a name in an archive may have 65,535.
+MAX_EXAMPLE_CHARS = 1_000
+
+
+def final_counts(job: Job) -> dict[str, Any]:
+    """Give the job's counts: what its listing found, and what became of its items."""
+    counts = _from_listing(job)
+    outcomes = (
+        JobItem.objects.in_workspace(job.workspace_id)
+        .filter(job=job)
+        .exclude(outcome="")
+        .values_list("outcome", "reason")
+        .annotate(n=Count("id"))
+        .order_by("outcome", "reason")
+    )
+    for outcome, reason, n in outcomes:
+        if outcome in {"skipped", "failed"}:
+            counts[outcome][reason] = counts[outcome].get(reason, 0) + n
+            counts["examples"].setdefault(reason, _examples(job, outcome, reason))
+        else:
+            counts[outcome] += n
+    return counts
+
+
+def ingest_report(job: Job) -> dict[str, Any]:
+    """Give `ingest_report.v1` of a sync or an upload, finished or not."""
+    counts = job.counts if "new" in job.counts else final_counts(job)
+    skipped, failed = sum(counts["skipped"].values()), sum(counts["failed"].values())
+    added = counts["new"] + counts["updated"] + counts["unchanged"]
+    end = job.finished_at
+    return {
+        "schema_version": "ingest_report.v1",
+        "job": str(job.pk),
+        "state": job.state,
+        "error": job.error or None,
+        "seen": added + skipped + failed,
+        "new": counts["new"],
+        "updated": counts["updated"],
+        "unchanged": counts["unchanged"],
+        "skipped": skipped,
+        "failed": failed,
+        "deleted": counts["deleted"],
+        "skipped_by_reason": counts["skipped"],
+        "failed_by_reason": counts["failed"],
+        "examples": counts["examples"],
+        "explanations": explanations([*counts["skipped"], *counts["failed"]]),
+        "project_file": counts.get("project_file"),
+        "bytes": job.bytes_done,
+        "chunks": job.chunks_done,
+        "parser_calls": job.calls,
+        "seconds": round((end - job.started_at).total_seconds(), 3) if end and job.started_at else None,
+        "seq": job.seq,
+    }
+
+
+def refused_item(job: Job) -> JobItem | None:
+    """Give the item of a job of one document that was skipped or failed; others have their report."""
+    if job.kind != JobKind.INGEST_DOCUMENT:
+        return None
+    items = JobItem.objects.in_workspace(job.workspace_id).filter(job=job)
+    return items.filter(outcome__in=("skipped", "failed")).first()
+
+
+def not_ingested(job: Job, reason: str, detail: str) -> str:
+    """Say that the upload of the job was not ingested, and why."""
+    name = job.payload.get("path", job.payload.get("archive"))
+    return f"{name!r} was not ingested ({reason}). {detail}".strip()
+
+
+def _from_listing(job: Job) -> dict[str, Any]:
+    listed = job.counts or {}
+    return {
+        "new": 0,
+        "updated": 0,
+        "unchanged": listed.get("unchanged", 0),
+        # those whose new content is refused: their items are skipped
+        "deleted": listed.get("deleted", 0),
+        "skipped": dict(Counter(listed.get("skipped", {}))),
+        "failed": dict(Counter(listed.get("failed", {}))),
+        "examples": {reason: list(paths) for reason, paths in listed.get("examples", {}).items()},
+        "project_file": listed.get("project_file"),
+        "listed": listed.get("listed", 0),
+    }
+
+
+def _examples(job: Job, outcome: str, reason: str) -> list[str]:
+    items = JobItem.objects.in_workspace(job.workspace_id).filter(job=job, outcome=outcome, reason=reason)
+    return list(items.order_by("id").values_list("path", flat=True)[:EXAMPLES])

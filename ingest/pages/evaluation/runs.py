@@ -1,0 +1,209 @@
+"""The pages of a run: what it measured, query by query, and beside another run."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+
+from ingest.services.evaluation import ask_for_repetition, remove_run
+from kebab.http.api.errors import NotFound
+from kebab.pages.page import Act, WorkspacePage
+from kebab.pages.pagination import list_page
+from kebab.pages.plots import Axes, Plot, Point, signed_bar_plot
+from kebab.people.models import Workspace
+from kebab.uuids import as_uuid
+from search.api.evaluation.topics import EVALUATE
+from search.evaluation.comparison import DRAW, MeasureComparison
+from search.evaluation.metrics import DEFAULT_MEASURES, LOWER_IS_BETTER
+from search.evaluation.runs import compare_runs, run_of, topic_texts, visible_runs
+from search.models import Run, RunState, RunTopic
+
+_COLUMNS: Final = 3
+_BASELINES: Final = 50
+#: Queries in the plot and in the lists of a comparison: those that differ most.
+_MOST_COMPARED: Final = 60
+_MOST_NAMED: Final = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """A run compared with another one, by one measure."""
+
+    baseline: Run
+    measure: str
+    found: MeasureComparison
+    plot: Plot | None
+    #: The queries that lose and win most, with the difference; of some measures less is more.
+    losses: Sequence[tuple[str, str]]
+    wins: Sequence[tuple[str, str]]
+    #: Every measure that both have.
+    measures: Sequence[tuple[str, MeasureComparison]]
+    #: Queries that only one has, or that were asked or judged otherwise.
+    left_out: int
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether chance makes such a difference more often than once in twenty."""
+        return self.found.p_value > 0.05
+
+
+class RunPage(WorkspacePage):
+    """A run's figures, its queries, and the comparison with the run that the address names."""
+
+    need = EVALUATE
+    tab = "evaluation"
+
+    def show(self, request: HttpRequest, workspace: Workspace, run_id: uuid.UUID) -> HttpResponse:
+        """Give the page, or to its script how far the run is. Raises NotFound, InvalidComparison."""
+        run = run_of(self.access, run_id)
+        topics = RunTopic.objects.in_workspace(workspace).filter(run=run)
+        standing = {
+            "run": run,
+            "asked": topics.filter(ranking__isnull=False).count(),
+            "topics": topics.count(),
+        }
+        if request.htmx:  # type: ignore[attr-defined]
+            return self.render(request, "ingest/run_standing.html", **standing)
+        return self.render(request, "ingest/run.html", **standing, **self._shown(request, run, topics))
+
+    def _shown(self, request: HttpRequest, run: Run, topics: "QuerySet[RunTopic]") -> Mapping[str, Any]:
+        listed = list_page(self, request, topics, ordering=("ordinal",))
+        columns = [name for name in run.measures if name in run.figures.get("measures", {})][:_COLUMNS]
+        return {
+            "measures": _means(run),
+            "columns": columns,
+            "list": listed,
+            "rows": [_row(each, columns) for each in listed.rows],
+            "baselines": self._baselines(run),
+            "beside": self._beside(request, run),
+        }
+
+    def _baselines(self, run: Run) -> Sequence[Run]:
+        runs = visible_runs(self.access).filter(topic_set=run.topic_set, state=RunState.SUCCEEDED)
+        return list(runs.exclude(pk=run.pk).order_by("-created_at", "id")[:_BASELINES])
+
+    def _beside(self, request: HttpRequest, run: Run) -> Beside | None:
+        named = request.GET.get("baseline")
+        if not named:
+            return None
+        baseline_id = as_uuid(named)
+        if baseline_id is None:
+            raise NotFound
+        return _compared(run, run_of(self.access, baseline_id), request.GET.get("measure", ""))
+
+
+class RepeatRunAct(Act):
+    """Asks the same again."""
+
+    need = EVALUATE
+
+    def act(self, request: HttpRequest, workspace: Workspace, run_id: uuid.UUID) -> HttpResponse:
+        """Start a run of the same queries, judgements and settings. Raises NotFound."""
+        again = ask_for_repetition(self.access, run_of(self.access, run_id))
+        messages.success(request, "The run was started again; the one before stays.")
+        return redirect("evaluation-run", workspace.slug, again.pk)
+
+
+class DeleteRunAct(Act):
+    """Deletes a run."""
+
+    need = EVALUATE
+
+    def act(self, request: HttpRequest, workspace: Workspace, run_id: uuid.UUID) -> HttpResponse:
+        """Delete the run with what came of it; one that hasn't ended is cancelled. Raises NotFound."""
+        remove_run(self.access, run_of(self.access, run_id))
+        messages.success(request, "The run was deleted.")
+        return redirect("evaluation", workspace.slug)
+
+
+def _means(run: Run) -> Sequence[tuple[str, str]]:
+    measures: Mapping[str, float | None] = run.figures.get("measures", {})
+    return [(name, _value(value)) for name, value in measures.items()]
+
+
+def _row(topic: RunTopic, columns: Sequence[str]) -> Mapping[str, Any]:
+    best = topic.ranking[0] if topic.ranking else None
+    return {
+        "topic": topic,
+        "values": [_value(topic.measures.get(name)) for name in columns],
+        "best": None if best is None else best[2],
+        "wanted": [each[2] for each in topic.judgements if each[4] > 0][:3],
+    }
+
+
+def _value(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _compared(run: Run, baseline: Run, measure: str) -> Beside:
+    comparison = compare_runs(baseline, run)
+    chosen = _chosen(list(comparison.measures), measure)
+    found = comparison.measures[chosen]
+    changes = _changes(found, topic_texts(run), lower_is_better=chosen in LOWER_IS_BETTER)
+    return Beside(
+        baseline=baseline,
+        measure=chosen,
+        found=found,
+        plot=_plot(chosen, changes) if changes else None,
+        losses=_named([each for each in changes if each.gain < 0]),
+        wins=_named([each for each in reversed(changes) if each.gain > 0]),
+        measures=list(comparison.measures.items()),
+        left_out=len(comparison.only_first) + len(comparison.only_second) + len(comparison.unlike),
+    )
+
+
+def _chosen(names: Sequence[str], measure: str) -> str:
+    if measure in names:
+        return measure
+    return next((name for name in DEFAULT_MEASURES if name in names), names[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Change:
+    """How far a query's value went up, and how much better it became."""
+
+    text: str
+    difference: float
+    gain: float
+
+
+def _changes(
+    found: MeasureComparison, texts: Mapping[str, str], *, lower_is_better: bool
+) -> Sequence[_Change]:
+    """Give the queries that differ, the largest loss first."""
+    sign = -1 if lower_is_better else 1
+    changes = [
+        _Change(text=texts[topic], difference=difference, gain=sign * difference)
+        for topic, difference in found.per_topic.items()
+        if abs(difference) > DRAW
+    ]
+    return sorted(changes, key=lambda each: each.gain)
+
+
+def _named(changes: Sequence[_Change]) -> Sequence[tuple[str, str]]:
+    return [(each.text, f"{each.difference:+.3f}") for each in changes[:_MOST_NAMED]]
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3g}" if value else "0"
+
+
+def _plot(measure: str, changes: Sequence[_Change]) -> Plot:
+    """Give the gains, the largest loss first; of too many those that differ least are left out."""
+    most = sorted(changes, key=lambda each: -abs(each.gain))[:_MOST_COMPARED]
+    falls = measure in LOWER_IS_BETTER
+    axes = Axes(
+        name=f"{measure}, query by query{': how far it fell' if falls else ''}",
+        series=("fall" if falls else "difference",),
+        across="Query",
+        written=_signed,
+    )
+    shown = sorted(most, key=lambda each: each.gain)
+    return signed_bar_plot(
+        axes, [Point(label=each.text[:80], values=(each.gain,)) for each in shown], with_labels=False
+    )

@@ -1,0 +1,24 @@
+"""The addresses of the evaluation pages."""
+
+from django.urls import path
+
+from ingest.pages.evaluation.feedback import FeedbackPage
+from ingest.pages.evaluation.runs import DeleteRunAct, RepeatRunAct, RunPage
+from ingest.pages.evaluation.views import DeleteTopicAct, EvaluationPage, NewRunPage, NewTopicPage
+
+_RUN = "w/<str:slug>/evaluation/runs/<uuid:run_id>"
+
+urlpatterns = [
+    path("w/<str:slug>/evaluation", EvaluationPage.as_view(), name="evaluation"),
+    path("w/<str:slug>/evaluation/topics/new", NewTopicPage.as_view(), name="evaluation-topic-new"),
+    path(
+        "w/<str:slug>/evaluation/topics/<uuid:topic_id>/delete",
+        DeleteTopicAct.as_view(),
+        name="evaluation-topic-delete",
+    ),
+    path("w/<str:slug>/evaluation/feedback", FeedbackPage.as_view(), name="evaluation-feedback"),
+    path("w/<str:slug>/evaluation/runs/new", NewRunPage.as_view(), name="evaluation-run-new"),
+    path(_RUN, RunPage.as_view(), name="evaluation-run"),
+    path(f"{_RUN}/repeat", RepeatRunAct.as_view(), name="evaluation-run-repeat"),
+    path(f"{_RUN}/delete", DeleteRunAct.as_view(), name="evaluation-run-delete"),
+]

@@ -1,0 +1,152 @@
+"""The pages of golden queries: a workspace's topics and its runs, adding the one and starting the other."""
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from ingest.pages.evaluation.forms import RunForm, TopicForm
+from ingest.services.evaluation import ask_for_run
+from kebab.http.api.problems import problem_of
+from kebab.pages.page import Act, ActingPage, WorkspacePage, told
+from kebab.pages.pagination import list_page
+from kebab.people.models import Workspace
+from search.api.evaluation.topics import EVALUATE
+from search.evaluation.runs import visible_runs
+from search.evaluation.topic_sets import (
+    delete_topic,
+    keep_topics,
+    missing_places,
+    sets_of,
+    topic_of,
+    visible_topics,
+    with_judgements,
+)
+from search.models import Run, TopicOrigin
+from search.models.evaluation import GOLDEN
+from search.retrieval.errors import SearchError
+from search.retrieval.text.cleaning import storable
+
+_RUNS_SHOWN = 20
+
+
+class EvaluationPage(WorkspacePage):
+    """The topics of a set with what answers them, and the latest runs."""
+
+    need = EVALUATE
+    tab = "evaluation"
+
+    def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
+        """Give the page."""
+        sets = sets_of(self.access)
+        chosen = storable(request.GET.get("set", "")) or (sets[0].topic_set if sets else GOLDEN)
+        topics = visible_topics(self.access, chosen)
+        listed = list_page(self, request, topics, ordering=("topic_set", "topic_id"))
+        judged = with_judgements(self.access, listed.rows)
+        context = {
+            "sets": sets,
+            "chosen": chosen,
+            "list": listed,
+            "topics": list(zip(listed.rows, judged, strict=True)),
+            "runs": [_run_row(run) for run in visible_runs(self.access)[:_RUNS_SHOWN]],
+        }
+        return self.render(request, "ingest/evaluation.html", **context)
+
+
+class NewTopicPage(ActingPage):
+    """Adding a golden query."""
+
+    need = EVALUATE
+    tab = "evaluation"
+
+    def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
+        """Give the form; `q` of the address is the query."""
+        return self._form(request, TopicForm(initial={"text": request.GET.get("q", "")[:2_000]}))
+
+    def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
+        """Keep the topic; one that asks the same is replaced."""
+        form = TopicForm(request.POST)
+        if not form.is_valid():
+            return self._form(request, form, status=400)
+        try:
+            return self._kept(request, workspace, form)
+        except SearchError as error:
+            return self._refused(request, form, error)
+
+    def _kept(self, request: HttpRequest, workspace: Workspace, form: TopicForm) -> HttpResponse:
+        name, topic = form.cleaned_data["topic_set"], form.topic()
+        missing = missing_places(self.access, topic)
+        if missing:
+            form.add_error("places", f"There is no document {missing[0]}; give a path as its hits do.")
+            return self._form(request, form, status=422)
+        kept = keep_topics(self.access, [topic], topic_set=name, origin=TopicOrigin.GOLDEN)
+        messages.success(
+            request, "The query was added." if kept.added else "The query was there: it is kept anew."
+        )
+        return redirect(_address(workspace, name))
+
+    def _refused(self, request: HttpRequest, form: TopicForm, error: SearchError) -> HttpResponse:
+        problem = problem_of(error)
+        form.add_error(None, str(error))
+        return told(self._form(request, form), problem) if problem else self._form(request, form, status=400)
+
+    def _form(self, request: HttpRequest, form: TopicForm, *, status: int = 200) -> HttpResponse:
+        response = self.render(request, "ingest/new_topic.html", form=form)
+        response.status_code = status
+        return response
+
+
+class DeleteTopicAct(Act):
+    """Deletes a golden query."""
+
+    need = EVALUATE
+
+    def act(self, request: HttpRequest, workspace: Workspace, topic_id: uuid.UUID) -> HttpResponse:
+        """Delete the topic; runs that have asked it keep it. Raises NotFound."""
+        name = topic_of(self.access, topic_id).topic_set
+        delete_topic(self.access, topic_id)
+        messages.success(request, "The query was deleted. Runs that asked it keep what came of it.")
+        return redirect(_address(workspace, name))
+
+
+class NewRunPage(ActingPage):
+    """Starting a run."""
+
+    need = EVALUATE
+    tab = "evaluation"
+
+    def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
+        """Give the form; `set` of the address is chosen."""
+        form = RunForm(sets=sets_of(self.access), initial={"topic_set": request.GET.get("set", GOLDEN)})
+        return self.render(request, "ingest/new_run.html", form=form)
+
+    def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
+        """Ask for the run, which a job carries out. Raises Unprocessable for a set that is empty by now."""
+        form = RunForm(request.POST, sets=sets_of(self.access))
+        if not form.is_valid():
+            response = self.render(request, "ingest/new_run.html", form=form)
+            response.status_code = 400
+            return response
+        given = form.cleaned_data
+        run = ask_for_run(
+            self.access, topic_set=given["topic_set"], settings=form.settings(), name=given["name"]
+        )
+        messages.success(request, "The run was started.")
+        return redirect("evaluation-run", workspace.slug, run.pk)
+
+
+def _run_row(run: Run) -> Mapping[str, Any]:
+    gain, median = run.figures.get("measures", {}).get("nDCG@10"), run.figures.get("p50_ms")
+    return {
+        "run": run,
+        "ndcg": "–" if gain is None else f"{gain:.3f}",
+        "median": "–" if median is None else f"{median:.0f} ms",
+    }
+
+
+def _address(workspace: Workspace, topic_set: str) -> str:
+    return reverse("evaluation", args=[workspace.slug], query={"set": topic_set})

@@ -1,0 +1,1 @@
+"""Pages of sources: list, create, edit."""

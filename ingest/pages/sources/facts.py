@@ -1,0 +1,59 @@
+"""What the pages say of sources beside their own rows."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from ingest.api.querysets import readable_jobs
+from ingest.models import Job
+from kebab.people.access.caller import Access
+from kebab.people.models import Group
+from search.access.restrictions import readers_of
+from search.models import Document, Source, SourceVersion
+
+#: Rows of what a source's page shows a part of.
+LAST_JOBS = 5
+SHOWN_VERSIONS = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFacts:
+    """What a source's page shows of it."""
+
+    #: The names of the groups that it is restricted to, as far as the visitor may know them; None: it isn't.
+    readers: list[str] | None
+    #: By tag, the default one first, SHOWN_VERSIONS at most.
+    versions: list[SourceVersion]
+    has_more_versions: bool
+    #: The newest first.
+    jobs: list[Job]
+
+
+def with_document_counts(sources: "QuerySet[Any]") -> "QuerySet[Any]":
+    """Give the sources, each with its `document_count`."""
+    documents = Document.objects.filter(source=OuterRef("pk"), workspace=OuterRef("workspace")).order_by()
+    count = documents.values("source").annotate(count=Count("*")).values("count")
+    return sources.annotate(document_count=Coalesce(Subquery(count), 0))
+
+
+def facts_of(access: Access, source: Any) -> SourceFacts:
+    """Give what the page shows of `source`, one of `readable_sources`."""
+    versions = SourceVersion.objects.in_workspace(access.workspace).filter(source=source)
+    shown = list(versions.order_by("tag")[: SHOWN_VERSIONS + 1])
+    jobs = readable_jobs(access).filter(source=source.pk).order_by("-created_at", "id")
+    return SourceFacts(
+        readers=_names(access, source),
+        versions=shown[:SHOWN_VERSIONS],
+        has_more_versions=len(shown) > SHOWN_VERSIONS,
+        jobs=list(jobs[:LAST_JOBS]),
+    )
+
+
+def _names(access: Access, source: Source) -> list[str] | None:
+    groups = readers_of(source)
+    if groups is None:
+        return None
+    rows = Group.objects.filter(workspace=access.workspace, pk__in=groups)
+    return list(rows.order_by("name").values_list("name", flat=True))

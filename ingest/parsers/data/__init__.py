@@ -1,0 +1,1 @@
+"""Parsers of structured text: JSON, CSV, notebooks, transcripts."""

@@ -1,0 +1,194 @@
+"""Jupyter notebooks: cells as they read, each line with the line of the JSON file where it stands.
+
+nbformat reads notebooks too, but says nothing of lines; the tests compare with it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ingest.parsers.block_tiling import moved
+from ingest.parsers.data.placed_json import PlacedText, load_placed
+from ingest.parsers.decoding import REPLACEMENT, UNSAFE, decode, split_lines
+from ingest.parsers.markup.front_matter import FrontMatter, read_front_matter
+from ingest.parsers.markup.markdown import markdown_blocks
+from ingest.parsers.types import Block, FileType, LineSpan, Outline
+
+MAX_OUTPUT_LINES = 30
+OUTPUT_LINE_CHARS = 500
+#: lines of the file between two cells over which no chunk reaches: pictures and tables in HTML lie there,
+#: and a citation over them would show little else
+MAX_GAP_LINES = 40
+LANGUAGE_CHARS = 40
+#: cell magics that say that the cell is in another language
+MAGIC_LANGUAGES = {
+    "%%bash": "bash",
+    "%%sh": "bash",
+    "%%script": "bash",
+    "%%html": "html",
+    "%%javascript": "javascript",
+    "%%js": "javascript",
+    "%%latex": "latex",
+    "%%markdown": "markdown",
+    "%%perl": "perl",
+    "%%R": "r",
+    "%%ruby": "ruby",
+    "%%sql": "sql",
+    "%%writefile": None,
+}
+
+#: text of one line, and the line of the file where it stands
+PlacedLine = tuple[str, int]
+
+
+def parse_notebook(content: bytes, file: FileType) -> Outline:
+    """Markdown cells as Markdown, code cells as code in the kernel's language, with the text they printed.
+
+    Of outputs the plain text is kept, MAX_OUTPUT_LINES lines each; images and HTML are left out. Reads
+    format 4, and 3 with its worksheets.
+
+    Raises:
+        ValueError: it is not JSON, or has no cells.
+    """
+    notebook = load_placed("\n".join(split_lines(decode(content))))
+    reader = _Reader(language=_kernel_language(notebook))
+    for cell in _cells(notebook):
+        reader.read(cell)
+    stated = reader.front_matter
+    title = notebook.get("metadata", {}).get("title") if isinstance(notebook.get("metadata"), dict) else None
+    return Outline(
+        lines=reader.lines,
+        blocks=reader.blocks,
+        origins=reader.origins,
+        walls=tuple(reader.walls),
+        title=stated.title or (" ".join(title.split()) or None if isinstance(title, str) else None),
+        tags=stated.tags,
+        metadata=stated.metadata,
+        warnings=(stated.warning,) if stated.warning else (),
+    )
+
+
+def _cells(notebook: Any) -> list[dict[str, Any]]:
+    if not isinstance(notebook, dict):
+        raise ValueError("a notebook is a JSON object")
+    sheets = notebook.get("worksheets")
+    cells = notebook.get("cells")
+    if cells is None and isinstance(sheets, list):
+        cells = [cell for sheet in sheets if isinstance(sheet, dict) for cell in sheet.get("cells") or ()]
+    if not isinstance(cells, list):
+        raise ValueError("a notebook has a list of cells")
+    return [cell for cell in cells if isinstance(cell, dict)]
+
+
+def _kernel_language(notebook: Any) -> str | None:
+    metadata = notebook.get("metadata") if isinstance(notebook, dict) else None
+    for part, name in (("language_info", "name"), ("kernelspec", "language")):
+        named = metadata.get(part) if isinstance(metadata, dict) else None
+        language = named.get(name) if isinstance(named, dict) else None
+        if isinstance(language, str) and 0 < len(language) <= LANGUAGE_CHARS:
+            return str(language.lower())
+    return None
+
+
+def _placed_lines(source: Any) -> list[PlacedLine]:
+    """The lines of a multi-line string, which notebooks write as one string or as a list of lines."""
+    pieces = source if isinstance(source, list) else [source]
+    lines: list[PlacedLine] = []
+    is_open = False
+    for piece in pieces:
+        if not isinstance(piece, PlacedText):
+            continue
+        for text in split_lines(UNSAFE.sub(REPLACEMENT, piece)):
+            if is_open:
+                lines[-1] = (lines[-1][0] + text, lines[-1][1])
+            else:
+                lines.append((text, piece.line))
+            is_open = False
+        is_open = bool(piece) and not piece.endswith(("\n", "\r"))
+    return lines
+
+
+@dataclass(slots=True, kw_only=True)
+class _Reader:
+    """Collects the lines and blocks of cell after cell."""
+
+    language: str | None
+    lines: list[str] = field(default_factory=list)
+    origins: list[LineSpan] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
+    walls: list[int] = field(default_factory=list)
+    front_matter: FrontMatter = field(default_factory=FrontMatter)
+
+    def read(self, cell: dict[str, Any]) -> None:
+        kind = cell.get("cell_type")
+        source = _placed_lines(cell.get("source", cell.get("input")))
+        if kind == "code":
+            self._add_code(source, cell)
+        elif kind == "heading":  # of format 3
+            text = " ".join(" ".join(line for line, _ in source).split())
+            level = cell.get("level")
+            is_known = isinstance(level, int) and 1 <= level <= 6
+            self._add(
+                source,
+                [
+                    Block(
+                        kind="heading",
+                        span=LineSpan(1, len(source)),
+                        text=text,
+                        level=level if is_known else 1,
+                    )
+                ],
+            )
+        else:
+            self._add_prose([line for line, _ in source], source)
+
+    def _add_prose(self, lines: Sequence[str], source: Sequence[PlacedLine]) -> None:
+        header = FrontMatter() if self.lines else read_front_matter(lines)
+        blocks = list(markdown_blocks(lines, header.last_line))
+        if header.last_line or header.warning:
+            self.front_matter = header
+        if header.last_line:
+            blocks.insert(0, Block(kind="front_matter", span=LineSpan(1, header.last_line)))
+        self._add(source, blocks)
+
+    def _add_code(self, source: Sequence[PlacedLine], cell: dict[str, Any]) -> None:
+        named = cell.get("language")  # of format 3
+        language = self.language or (named.lower()[:LANGUAGE_CHARS] if isinstance(named, str) else None)
+        if source:
+            language = MAGIC_LANGUAGES.get(source[0][0].split(" ")[0].strip(), language)
+        self._add_block(source, "code", language)
+        for output in cell.get("outputs") or ():
+            if isinstance(output, dict):
+                self._add_block(list(_output_lines(output)), "code", None)
+
+    def _add_block(self, source: Sequence[PlacedLine], kind: Any, language: str | None) -> None:
+        filled = [index for index, (line, _) in enumerate(source) if line.strip()]
+        if filled:
+            kept = source[filled[0] : filled[-1] + 1]
+            self._add(kept, [Block(kind=kind, span=LineSpan(1, len(kept)), language=language)])
+
+    def _add(self, source: Sequence[PlacedLine], blocks: Sequence[Block]) -> None:
+        if not source or not blocks:
+            return
+        if self.lines:
+            self.lines.append("")
+            self.origins.append(self.origins[-1])
+        above = len(self.lines)
+        if self.origins and source[0][1] - self.origins[-1].end > MAX_GAP_LINES:
+            self.walls.append(above + 1)
+        self.blocks.extend(moved(block, above) for block in blocks)
+        self.lines.extend(line for line, _ in source)
+        self.origins.extend(LineSpan(number, number) for _, number in source)
+
+
+def _output_lines(output: dict[str, Any]) -> Iterator[PlacedLine]:
+    """The first lines of what a cell printed or gave, without what stands for a picture."""
+    if output.get("name", output.get("stream")) == "stderr":
+        return
+    bundle = output.get("data")
+    plain = bundle.get("text/plain") if isinstance(bundle, dict) else output.get("text")
+    lines = _placed_lines(plain)
+    if len(lines) == 1 and lines[0][0].startswith("<") and lines[0][0].endswith(">"):
+        return  # <Figure size 640x480 with 1 Axes>
+    for text, number in lines[:MAX_OUTPUT_LINES]:
+        yield text[:OUTPUT_LINE_CHARS], number

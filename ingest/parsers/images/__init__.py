@@ -1,0 +1,1 @@
+"""Parsers of images: OCR and SVG."""

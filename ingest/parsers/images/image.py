@@ -1,0 +1,113 @@
+"""Pictures: the text that OCR finds in them, line by line, with the region of each."""
+
+import warnings
+from dataclasses import dataclass, field
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from ingest.parsers.errors import ParseRefused
+from ingest.parsers.images.ocr import (
+    INSTALL,
+    PictureLine,
+    gaps,
+    is_ocr_installed,
+    paragraph_starts,
+    recognise,
+)
+from ingest.parsers.types import Block, FileType, LineSpan, Outline, RegionSpan
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "TIFF", "BMP")
+#: decoded to RGB, as many pixels take 150 MB
+MAX_PIXELS = 50_000_000
+#: space, in heights of a line, after which text belongs to something else, so that regions stay small
+OTHER_PLACE_GAP = 3.0
+
+
+def parse_image(content: bytes, file: FileType) -> Outline:
+    """The lines of text in a picture, the first of several frames; regions in pixels as it is shown.
+
+    Raises:
+        ParseRefused: OCR is not installed (`no_ocr`), the picture is damaged (`damaged`), has too many
+            pixels (`too_large`), or no text (`no_text`).
+    """
+    if not is_ocr_installed():
+        raise ParseRefused("no_ocr", f"text in pictures is not read here; {INSTALL}")
+    picture, told = _opened(content)
+    found = recognise(picture)
+    if not found:
+        raise ParseRefused("no_text", "no text was recognised in the picture")
+    layout = _Layout()
+    spaces = gaps(found)
+    starts = paragraph_starts(found)
+    for start, end in zip(starts, [*starts[1:], len(found)], strict=True):
+        layout.add(found[start:end], is_apart=start > 0 and spaces[start - 1] > OTHER_PLACE_GAP)
+    return Outline(
+        lines=layout.lines,
+        blocks=layout.blocks,
+        origins=layout.origins,
+        walls=tuple(layout.walls),
+        metadata={"width": picture.width, "height": picture.height},
+        warnings=told,
+    )
+
+
+def _opened(content: bytes) -> tuple["Image", tuple[str, ...]]:
+    """The picture in RGB, turned as its camera says, and what is to be said about it."""
+    from PIL import Image, ImageOps, UnidentifiedImageError
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the limit here is lower
+            picture = Image.open(BytesIO(content), formats=FORMATS)
+        if picture.width * picture.height > MAX_PIXELS:
+            raise _too_large(f"{picture.width} by {picture.height} pixels")
+        frames = getattr(picture, "n_frames", 1)
+        turned = ImageOps.exif_transpose(picture)
+        told = (f"the first of its {frames} pictures was read",) if frames > 1 else ()
+        return _on_white(turned), told
+    except Image.DecompressionBombError:
+        raise _too_large("far too many pixels") from None
+    except UnidentifiedImageError:
+        raise ParseRefused("damaged", "the picture is damaged: its beginning can't be read") from None
+    except (OSError, SyntaxError, ValueError, EOFError) as error:
+        raise ParseRefused("damaged", f"the picture is damaged: {str(error)[:100]}") from None
+
+
+def _too_large(size: str) -> ParseRefused:
+    return ParseRefused(
+        "too_large", f"the picture has {size}, at most {MAX_PIXELS} are read; make it smaller"
+    )
+
+
+def _on_white(picture: "Image") -> "Image":
+    from PIL import Image
+
+    if not picture.has_transparency_data:
+        return picture.convert("RGB")
+    layered = picture.convert("RGBA")
+    paper = Image.new("RGB", picture.size, "white")
+    paper.paste(layered, mask=layered.getchannel("A"))
+    return paper
+
+
+@dataclass(slots=True, kw_only=True)
+class _Layout:
+    """The paragraphs so far, as an outline has them."""
+
+    lines: list[str] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
+    origins: list[RegionSpan] = field(default_factory=list)
+    walls: list[int] = field(default_factory=list)
+
+    def add(self, paragraph: list[PictureLine], *, is_apart: bool) -> None:
+        """Adds a paragraph and a blank line; one that stands apart shares no chunk with those before."""
+        start = len(self.lines) + 1
+        if is_apart:
+            self.walls.append(start)
+        self.blocks.append(Block(kind="paragraph", span=LineSpan(start, start + len(paragraph) - 1)))
+        self.lines += [*(line.text for line in paragraph), ""]
+        regions = [RegionSpan(line.x, line.y, line.w, line.h) for line in paragraph]
+        self.origins += [*regions, regions[-1]]

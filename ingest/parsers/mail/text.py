@@ -1,0 +1,94 @@
+"""The text of a mail's part as lines, each with the lines of the file that it was written on."""
+
+import binascii
+import codecs
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from ingest.parsers.decoding import REPLACEMENT, UNSAFE, decode, split_lines
+from ingest.parsers.mail.parts import MailPart
+from ingest.parsers.types import LineSpan
+
+#: beginnings of the charsets that mail is written in; other codecs are no charsets, or are slow ones
+CHARSETS: Final = ("utf", "iso", "cp", "koi8", "gb", "big5", "euc", "shift_jis", "mac", "tis", "hz")
+BASE64_GROUP: Final = 4
+
+PlacedLine = tuple[str, LineSpan]
+
+
+def read_text(lines: Sequence[bytes], part: MailPart) -> list[PlacedLine]:
+    """Lines of text with their places in the file.
+
+    Plain and quoted-printable text is placed to the line, base64 to the lines that encode it.
+    """
+    transfer = str(part.headers.get("content-transfer-encoding", "")).strip().lower()
+    unpack = {"quoted-printable": _quoted_printable, "base64": _base64}.get(transfer, _plain)
+    pieces = list(unpack(lines[part.body_start - 1 : part.body_end - 1]))
+    text = _text_of(_charset(part))(b"".join(pieces))  # as a whole: the likeliest charset is guessed once
+    if text.count("\n") == sum(piece.count(b"\n") for piece in pieces):
+        return _placed(text, pieces, part.body_start)
+    # in UTF-16, HZ or EBCDIC a line end need not be one byte, nor this byte a line end
+    whole = LineSpan(part.body_start, max(part.body_start, part.body_end - 1))
+    return [(line, whole) for line in split_lines(text)]
+
+
+def _plain(lines: Sequence[bytes]) -> Iterator[bytes]:
+    return (line + b"\n" for line in lines)
+
+
+def _quoted_printable(lines: Sequence[bytes]) -> Iterator[bytes]:
+    return (binascii.a2b_qp(line.rstrip() + b"\n") for line in lines)
+
+
+def _base64(lines: Sequence[bytes]) -> Iterator[bytes]:
+    """What each line decodes to, groups that reach over a line end with the later line.
+
+    Padding that is missing at the end is added.
+    """
+    left = b""
+    last = max((number for number, line in enumerate(lines) if line.strip()), default=None)
+    for number, line in enumerate(lines):
+        left += b"".join(line.split()) + (b"==" if number == last else b"")
+        size = len(left) - len(left) % BASE64_GROUP
+        try:
+            yield binascii.a2b_base64(left[:size])
+        except binascii.Error:
+            yield b""
+        left = left[size:]
+
+
+def _charset(part: MailPart) -> str | None:
+    """The codec of the stated charset, None when none is stated or it is no charset."""
+    try:
+        name = codecs.lookup(part.headers.get_content_charset() or "").name
+    except (LookupError, ValueError, TypeError):
+        return None
+    return name if name.startswith(CHARSETS) else None
+
+
+def _text_of(charset: str | None) -> Callable[[bytes], str]:
+    """Decodes by the charset; without one, or for ASCII that is none, by the likeliest."""
+    if charset is None:
+        return decode
+    return lambda content: UNSAFE.sub(REPLACEMENT, content.decode(charset, errors="replace"))
+
+
+def _placed(text: str, pieces: Sequence[bytes], first_line: int) -> list[PlacedLine]:
+    """The lines of `text`; a piece holds what one line of the file decodes to, a line end is one byte."""
+    content = b"".join(pieces)
+    starts: list[int] = []
+    offset = 0
+    for piece in pieces:
+        starts.append(offset)
+        offset += len(piece)
+    placed: list[PlacedLine] = []
+    position = 0
+    for line, raw in zip(text.split("\n"), content.split(b"\n"), strict=True):
+        first = bisect_right(starts, position) - 1
+        last = bisect_right(starts, max(position, position + len(raw) - 1)) - 1
+        placed.append((line.rstrip("\r"), LineSpan(first_line + first, first_line + max(first, last))))
+        position += len(raw) + 1
+    while placed and not placed[-1][0].strip():
+        placed.pop()
+    return placed

@@ -1,0 +1,1 @@
+"""Parsers of HTML, Markdown and reStructuredText."""

@@ -1,0 +1,113 @@
+"""HTML as readable lines, each with the lines of the file it was read from."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ingest.parsers.decoding import decode, split_lines
+from ingest.parsers.markup.html_reader import HEADINGS, PageReader, Place, Run
+from ingest.parsers.types import Block, BlockKind, FileType, LineSpan, Outline
+
+KINDS: dict[str, BlockKind] = {"li": "list", "dd": "list", "dt": "list", "blockquote": "quote"}
+#: share of a page's characters from which on a part that the page calls its main one is taken for it
+MAIN_SHARE = 0.1
+#: share of the main part's characters from which on the article in it is taken for all of it
+ARTICLE_SHARE = 0.5
+#: characters that a page of nothing but navigation has less of
+PAGE_CHARS = 200
+PILCROW = "¶"
+
+
+def parse_html(content: bytes, file: FileType) -> Outline:
+    """Readable text of an HTML page: headings, paragraphs, list items, table rows, preformatted code.
+
+    What belongs to the site is left out: scripts, navigation, side bars, footers, banners; and where the
+    page says which part of it is the main one, all others. A page that would be left with next to nothing,
+    because of a tag that is never closed or a name that means something else, is read whole.
+    """
+    text = "\n".join(split_lines(decode(content)))
+    reader = PageReader()
+    reader.read(text)
+    runs = _main_part(reader.runs)
+    kept = sum(run.size for run in runs)
+    if reader.is_cut_short or (kept < PAGE_CHARS and reader.left_out > kept):
+        reader = PageReader(whole=True)
+        reader.read(text)
+        runs = reader.runs
+    return _outline(runs, reader)
+
+
+def _main_part(runs: Sequence[Run]) -> Sequence[Run]:
+    """The runs of the part that the page calls its main one, or all but the page's header."""
+    main = _runs_in(runs, Place.MAIN)
+    if _size(main) >= MAIN_SHARE * _size(runs) and main:
+        article = _runs_in(main, Place.ARTICLE)
+        return article if _size(article) >= ARTICLE_SHARE * _size(main) else main
+    article = _runs_in(runs, Place.ARTICLE)
+    if article and _size(article) >= MAIN_SHARE * _size(runs):
+        return article
+    body = [run for run in runs if not run.place & Place.HEADER]
+    return body if any(run.tag == "h1" for run in body) else runs
+
+
+def _runs_in(runs: Iterable[Run], place: Place) -> list[Run]:
+    return [run for run in runs if run.place & place]
+
+
+def _size(runs: Iterable[Run]) -> int:
+    return sum(run.size for run in runs)
+
+
+def _outline(runs: Iterable[Run], reader: PageReader) -> Outline:
+    page = _Page()
+    for run in runs:
+        page.add(run)
+    return Outline(
+        lines=page.lines,
+        blocks=page.blocks,
+        origins=page.origins,
+        title=_title(reader.title, page.blocks),
+        metadata={"description": reader.description} if reader.description else {},
+    )
+
+
+def _title(stated: str | None, blocks: Iterable[Block]) -> str | None:
+    """The stated title; the first main heading where the title only adds the site's name to it."""
+    heading = next((block.text for block in blocks if block.kind == "heading" and block.level == 1), None)
+    if stated is None or not heading:
+        return stated
+    return heading if stated.startswith(heading) or stated.endswith(heading) else stated
+
+
+@dataclass(slots=True)
+class _Page:
+    """Lines and blocks of the runs added so far."""
+
+    lines: list[str] = field(default_factory=list)
+    origins: list[LineSpan] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
+    table: int = 0
+
+    def add(self, run: Run) -> None:
+        """Appends a run as a block of its own, a row of a table to the rows above it."""
+        joins = run.table > 0 and run.table == self.table
+        self.table = run.table
+        if self.lines and not joins:
+            self.lines.append("")
+            self.origins.append(run.lines[0][1])
+        start = len(self.lines) + 1
+        for text, origin in run.lines:
+            self.lines.append(text)
+            self.origins.append(origin)
+        if joins:
+            start = self.blocks.pop().span.start
+        self.blocks.append(self._block(run, LineSpan(start, len(self.lines))))
+
+    def _block(self, run: Run, span: LineSpan) -> Block:
+        if run.table:
+            return Block(kind="table", span=span)
+        if run.tag in HEADINGS:
+            text = " ".join(self.lines[span.start - 1 : span.end]).removesuffix(PILCROW).rstrip()
+            return Block(kind="heading", span=span, text=text, level=int(run.tag[1]))
+        if run.is_preformatted:
+            return Block(kind="code", span=span, language=run.language)
+        return Block(kind=KINDS.get(run.tag, "paragraph"), span=span)

@@ -1,0 +1,237 @@
+"""The simpler reader of office files: text streamed out of their XML, without a library.
+
+For files that the library of their format fails on: damaged ones, variants (templates, macros, strict
+XML), and those too large for a tree in memory. It knows headings, rows and pages, no lists and notes.
+"""
+
+import re
+import zipfile
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from ingest.parsers.errors import ParseRefused
+from ingest.parsers.office.package import PROGRAMS, OfficeKind, core_properties, kind_of, open_office
+from ingest.parsers.office.stream import PartReader
+from ingest.parsers.office.titles import sensible_title, workbook_title
+from ingest.parsers.outline_writer import MAX_EMPTY_CELLS, OutlineWriter, one_line, row_line
+from ingest.parsers.types import FileType, Outline
+
+#: ids of heading styles as the English, German, French, Spanish, Portuguese and Italian Word write them
+HEADING_STYLE: Final = re.compile(r"(?:heading|berschrift|titre|t.?tulo|titolo)\s?([1-6])", re.IGNORECASE)
+DOCUMENT_PART: Final = re.compile(r"word/document\d*\.xml")
+NOTE_PARTS: Final = ("word/footnotes.xml", "word/endnotes.xml")
+COLUMN: Final = re.compile(r"[A-Z]{1,3}")
+
+
+def parse_office_text(content: bytes, file: FileType) -> Outline:
+    """The text of an office file, as far as its parts can be read; what is damaged is told in warnings.
+
+    Raises:
+        ParseRefused: see `open_office`; or nothing of its text can be read (`damaged`).
+    """
+    kind = kind_of(content) or _kind_by_name(file)
+    archive = open_office(content, kind)
+    writer = OutlineWriter()
+    reader = READERS[kind](writer, archive)
+    damaged = list(reader.read())
+    if damaged and not reader.has_read:
+        raise ParseRefused("damaged", f"the file is damaged: its text can't be read ({damaged[0]})")
+    properties = core_properties(archive)
+    return Outline(
+        lines=writer.lines,
+        blocks=writer.blocks,
+        origins=writer.origins,
+        walls=writer.walls,
+        title=reader.title(sensible_title(properties.title), file),
+        metadata=properties.metadata,
+        warnings=tuple(f"part of the {PROGRAMS[kind]} file can't be read: {why}" for why in damaged),
+    )
+
+
+def _kind_by_name(file: FileType) -> OfficeKind:
+    return next(kind for kind in READERS if kind in file.parsers)
+
+
+class _WordReader(PartReader):
+    """Headings, paragraphs and rows of a Word document, then its notes."""
+
+    def __init__(self, writer: OutlineWriter, archive: zipfile.ZipFile) -> None:
+        super().__init__(writer, archive)
+        self._heading: int | None = None
+        self._row_depth = 0
+        self._cells: list[str] = []
+        self._rows: list[str] = []
+
+    def read(self) -> Iterator[str]:
+        names = self.archive.namelist()
+        documents = [name for name in names if DOCUMENT_PART.fullmatch(name)]
+        if not documents:
+            yield "word/document.xml is missing"
+        for part in (*documents, *(name for name in NOTE_PARTS if name in names)):
+            yield from self.feed(part)
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        if name == "pStyle":
+            found = HEADING_STYLE.search(attributes.get("val", ""))
+            self._heading = int(found[1]) if found else None
+        elif name == "tr":
+            self._row_depth += 1
+        elif name == "p" and not self._row_depth and self.has_text:
+            self._write_paragraph()  # a text box begins inside a paragraph
+
+    def end(self, name: str) -> None:
+        if name == "p" and self._row_depth:
+            self._text.append(" ")
+        elif name == "p":
+            self._write_paragraph()
+        elif name == "tc" and self._row_depth == 1:
+            self._cells.append(self.take_text())
+        elif name == "tr":
+            self._row_depth -= 1
+            if not self._row_depth:
+                self._end_row()
+        elif name == "tbl" and not self._row_depth:
+            self._write_rows()
+
+    def finish(self) -> None:
+        self._row_depth = 0
+        self._end_row()
+        self._write_rows()
+        self._write_paragraph()
+
+    def title(self, stated: str | None, file: FileType) -> str | None:
+        return stated
+
+    def _write_paragraph(self) -> None:
+        if not self.has_text:
+            self._heading = None
+            return
+        text, heading, self._heading = self.take_text(), self._heading, None
+        if heading is not None:
+            self.writer.heading(text, heading)
+        else:
+            self.writer.block("paragraph", [text.strip()])
+
+    def _end_row(self) -> None:
+        self._rows.append(row_line(self._cells))
+        self._cells = []
+
+    def _write_rows(self) -> None:
+        rows, self._rows = self._rows, []
+        self.writer.block("table", rows)
+
+
+class _SlideReader(PartReader):
+    """Slides in their order; the title of each is its heading."""
+
+    def __init__(self, writer: OutlineWriter, archive: zipfile.ZipFile) -> None:
+        super().__init__(writer, archive)
+        self._is_title = False
+        self._title: list[str] = []
+        self._texts: list[str] = []
+
+    def read(self) -> Iterator[str]:
+        slides = self.pages("ppt/presentation.xml", "ppt/slides/slide")
+        if not slides:
+            yield "it has no slides"
+        for number, (_, part) in enumerate(slides, start=1):
+            self._title, self._texts = [], []
+            damaged = list(self.feed(part))
+            title = one_line(" ".join(self._title))
+            self.page_names.append(title)
+            self.writer.begin_page(number)
+            self.writer.heading(title or f"Slide {number}", 1)
+            self.writer.block("paragraph", self._texts)
+            yield from damaged
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        if name == "ph":
+            self._is_title = attributes.get("type") in ("title", "ctrTitle")
+
+    def end(self, name: str) -> None:
+        if name == "p":
+            self.finish()
+        elif name == "sp":
+            self._is_title = False
+
+    def finish(self) -> None:
+        if text := one_line(self.take_text()):
+            (self._title if self._is_title else self._texts).append(text)
+
+    def title(self, stated: str | None, file: FileType) -> str | None:
+        return stated or next(filter(None, self.page_names), self.writer.first_words)
+
+
+class _SheetReader(PartReader):
+    """Sheets in their order, a row a line."""
+
+    def __init__(self, writer: OutlineWriter, archive: zipfile.ZipFile) -> None:
+        super().__init__(writer, archive)
+        self._shared: list[str] = []
+        self._row: list[str] = []
+        self._rows: list[str] = []
+        self._type = ""
+        self._column = self._last_column = 0
+
+    def read(self) -> Iterator[str]:
+        if "xl/sharedStrings.xml" in self.archive.namelist():
+            yield from self.feed("xl/sharedStrings.xml")
+        sheets = self.pages("xl/workbook.xml", "xl/worksheets/sheet")
+        if not sheets:
+            yield "it has no sheets"
+        for number, (name, part) in enumerate(sheets, start=1):
+            self.page_names.append(name)
+            self.writer.begin_page(number)
+            self.writer.heading(name or f"Sheet {number}", 1)
+            yield from self.feed(part)
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        if name == "c":
+            self._type = attributes.get("t", "")
+            letters = COLUMN.match(attributes.get("r", ""))
+            self._column = _column_number(letters[0]) if letters else self._last_column + 1
+            self._text.clear()
+
+    def end(self, name: str) -> None:
+        if name == "si":
+            self._shared.append(self.take_text())
+        elif name == "c":
+            self._take_cell(self.take_text())
+        elif name == "row":
+            self._end_row()
+
+    def finish(self) -> None:
+        self._end_row()
+        rows, self._rows = self._rows, []
+        self.writer.block("table", rows)
+
+    def title(self, stated: str | None, file: FileType) -> str | None:
+        return workbook_title(stated, self.page_names, file)
+
+    def _take_cell(self, text: str) -> None:
+        if self._type == "s":
+            text = self._shared[int(text)] if text.isdecimal() and int(text) < len(self._shared) else ""
+            self.count(text)
+        if text:
+            gap = self._column - 1 - self._last_column
+            self._row += [""] * min(MAX_EMPTY_CELLS, max(0, gap))
+            self._row.append(text)
+            self._last_column = self._column
+
+    def _end_row(self) -> None:
+        self._rows.append(row_line(self._row))
+        self._row, self._last_column = [], 0
+
+
+def _column_number(letters: str) -> int:
+    number = 0
+    for letter in letters:
+        number = 26 * number + ord(letter) - ord("A") + 1
+    return number
+
+
+READERS: Final[Mapping[OfficeKind, type[PartReader]]] = {
+    "docx": _WordReader,
+    "pptx": _SlideReader,
+    "xlsx": _SheetReader,
+}

@@ -1,0 +1,1 @@
+"""The quality gate for changes of settings, with trials of other chunk sizes."""

@@ -1,0 +1,76 @@
+"""Uploaded archives, taken in as they are; a job unpacks them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+from django.db import transaction
+
+from ingest.archives.errors import ArchiveRefused
+from ingest.archives.limits import ArchiveLimits
+from ingest.archives.names import is_unpacked, without_suffix
+from ingest.archives.open_archive import open_archive
+from ingest.jobs.queue.request import request_archive
+from ingest.models import Job
+from ingest.services.quotas import Addition, check_content, check_jobs
+from ingest.services.source_definition import upload_source
+from kebab.people.models import Workspace
+from kebab.people.reader import Reader
+from search.corpus import ensure_version
+from search.corpus.blobs import keep_blob_file, secure_blob_file
+from search.corpus.paths import normalise_path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveUpload:
+    """An archive as it was handed in."""
+
+    #: Key or id of an upload source.
+    source: str
+    #: The file's own name.
+    name: str
+    #: The folder that its documents go into; None: their paths are those in the archive.
+    folder: str | None
+    #: '' is the default version.
+    version: str
+    #: Seekable.
+    file: BinaryIO
+    #: What is stated about each of its documents; see `ingest.jobs.kinds.upload.STATED`.
+    stated: Mapping[str, Any] = field(default_factory=dict)
+    #: Whether its documents' chunks get vectors soon; else with what is embedded next.
+    embed: bool = True
+
+
+def archive_folder(path: str) -> str:
+    """Give the folder for the documents of an archive at `path`: `a/docs.tar.gz` gives `a/docs`."""
+    return without_suffix(path)
+
+
+def accept_archive(workspace: Workspace, upload: ArchiveUpload, *, reader: Reader, requested_by: str) -> Job:
+    """Keep the archive and give the job that ingests what is in it; documents at the same paths are replaced.
+
+    Raises ArchiveRefused, InvalidPath, what `upload_source` raises, and RateLimited and TooLarge for a quota
+    that is reached.
+    """
+    check_archive(upload.name, upload.file)
+    prefix = "" if upload.folder is None else normalise_path(upload.folder.rstrip("/")) + "/"
+    source = upload_source(workspace, reader, upload.source)
+    check_jobs(workspace)
+    check_content(workspace, Addition(is_new=True, size_bytes=1))
+    ensure_version(source, upload.version)
+    stated = {**upload.stated, **({} if upload.embed else {"embed": False})}
+    blob = keep_blob_file(workspace.pk, upload.file)
+    payload = {"archive": upload.name, "prefix": prefix, "version": upload.version, "blob": blob, **stated}
+    with transaction.atomic():
+        secure_blob_file(workspace.pk, upload.file, blob)
+        return request_archive(source, payload, requested_by=requested_by)
+
+
+def check_archive(name: str, file: BinaryIO) -> None:
+    """Raises ArchiveRefused for what an archive shows before it is unpacked: its kind, limits, encryption."""
+    if not is_unpacked(name):
+        raise ArchiveRefused(
+            f"Archives like {name[-80:]!r} are not unpacked here; pack it as .zip or .tar.gz."
+        )
+    with open_archive(file, ArchiveLimits.from_settings()):
+        pass

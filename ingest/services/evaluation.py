@@ -1,0 +1,64 @@
+"""Runs asked for and deleted by a caller, each act with its row in the audit log."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+
+from django.db import transaction
+
+from ingest.errors import JobNotOpen
+from ingest.jobs.queue.request import cancel, request_evaluation
+from ingest.models import Job
+from kebab.http.api.errors import Unprocessable
+from kebab.people import audit
+from kebab.people.access.caller import Access
+from search.evaluation.metrics import DEFAULT_MEASURES
+from search.evaluation.runs import delete_run, open_run, repeat_run
+from search.evaluation.settings import RunSettings
+from search.evaluation.topic_sets import judged_topics
+from search.models import Run
+
+
+def ask_for_run(
+    access: Access,
+    *,
+    topic_set: str,
+    settings: RunSettings,
+    measures: Iterable[str] = DEFAULT_MEASURES,
+    name: str = "",
+) -> Run:
+    """Give a queued run over the set's topics as they are now, which a job will carry out.
+
+    Raises Unprocessable for a set without a topic that the caller may see, InvalidMeasure.
+    """
+    topics = judged_topics(access, topic_set)
+    if not topics:
+        raise Unprocessable(
+            f"There is no topic in the set {topic_set!r}; keep some first, by POST …/eval/topics.",
+            code="no_topics",
+        )
+    with transaction.atomic():
+        run = open_run(access, topics, settings, topic_set=topic_set, measures=measures, name=name)
+        return _queued(access, run)
+
+
+def ask_for_repetition(access: Access, run: Run, *, name: str = "") -> Run:
+    """Give a queued run of the same topics, judgements, settings and measures, which a job will carry out."""
+    with transaction.atomic():
+        return _queued(access, repeat_run(access, run, name=name))
+
+
+def _queued(access: Access, run: Run) -> Run:
+    job = request_evaluation(run, requested_by=access.actor)
+    audit.record(access, "run.asked", str(run.pk), set=run.topic_set, job=str(job.pk))
+    run.refresh_from_db()
+    return run
+
+
+def remove_run(access: Access, run: Run) -> None:
+    """Delete a run with all that came of it; a job that carries it out is cancelled."""
+    job = Job.objects.in_workspace(access.workspace).filter(pk=run.job_id).first()
+    if job is not None:
+        # In a transaction of its own: a worker locks the run's topics before the job.
+        with suppress(JobNotOpen):
+            cancel(job)
+    delete_run(access, run.pk)

@@ -1,0 +1,194 @@
+"""Changing a workspace's model, for every door: begin, switch, go back, retire, and how far it has come."""
+
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Count, QuerySet
+from django.utils import timezone
+
+from ingest.jobs.queue.request import request_embedding
+from ingest.models import OPEN_STATES, Job, JobKind
+from ingest.progress import items_per_s
+from kebab.http.api.errors import NotFound
+from kebab.people.models import Workspace
+from kebab.people.reader import Reader
+from kebab.people.workspaces import store_settings
+from search.access.querysets import documents_of, sources_of
+from search.access.restrictions import hidden_from
+from search.embedders.base import Embedder
+from search.embedders.configured import allowed_embedders, embedder_named, maker_of, wanted_name
+from search.errors import SpaceConflict, UnknownEmbedder
+from search.models import Chunk, ChunkVector, EmbeddingSpace, SourceVersion, SpaceState
+from search.retrieval.errors import shown
+from search.vectors.lifecycle import begin_build, hold, retire, roll_back, switch, why_held
+
+_WORSE = "The golden queries get worse."
+_FORCE = "To switch all the same: kebab reembed switch --force"
+
+
+def begin_reembedding(
+    workspace: Workspace, *, embedder: str | None = None, hold: bool = False, requested_by: str = ""
+) -> EmbeddingSpace:
+    """Give the space that is built from now on, and have a job fill it; searches go on as they were.
+
+    `embedder` becomes the workspace's choice, None: what it has chosen. With `hold` the space waits,
+    complete, for `switch_spaces`. Raises UnknownEmbedder, EmbedderUnavailable, SpaceConflict.
+    """
+    chosen = _allowed(wanted_name(workspace) if embedder is None else embedder)
+    if chosen is None:
+        raise SpaceConflict("There is nothing to build for the embedder none: set it as the workspace's.")
+    with transaction.atomic():
+        # The job before the spaces, as the job itself locks them: else the two could wait for each other.
+        request_embedding(workspace.pk, requested_by=requested_by, at_once=True)
+        space = begin_build(workspace, chosen.space, switches_by_itself=not hold)
+        if embedder is not None:
+            store_settings(workspace, {"embedder": embedder})
+    return space
+
+
+def switch_spaces(workspace: Workspace) -> EmbeddingSpace:
+    """Make the space that was built the live one, now. Raises SpaceConflict until it is complete."""
+    with transaction.atomic():
+        space = switch(workspace)
+        _choose_maker(workspace, space)
+    return space
+
+
+def hold_back(building: EmbeddingSpace, sentence: str) -> None:
+    """Keep a complete space from going live because of what the golden queries said of it."""
+    hold(building, f"{sentence} {_FORCE}")
+
+
+def go_back(workspace: Workspace, *, requested_by: str = "") -> EmbeddingSpace:
+    """Make the space that was live before the live one again. Raises SpaceConflict when there is none.
+
+    What was written since has its vectors there, or gets them now.
+    """
+    with transaction.atomic():
+        request_embedding(workspace.pk, requested_by=requested_by, at_once=True)
+        space = roll_back(workspace)
+        if maker_of(space) is None:
+            raise SpaceConflict(
+                f"No embedder of the settings makes vectors of {space}, so nobody could search it;"
+                " name it in KEBAB_EMBEDDERS."
+            )
+        _choose_maker(workspace, space)
+    return space
+
+
+def end_space(workspace: Workspace, space_id: int, *, requested_by: str = "") -> EmbeddingSpace:
+    """Have a space that isn't live deleted with its vectors, in a job. Raises NotFound, SpaceConflict."""
+    space = EmbeddingSpace.objects.in_workspace(workspace).filter(pk=space_id).first()
+    if space is None:
+        raise NotFound
+    with transaction.atomic():
+        request_embedding(workspace.pk, requested_by=requested_by, at_once=True)
+        return retire(space)
+
+
+def embedding_status(workspace: Workspace, reader: Reader) -> dict[str, Any]:
+    """Give `embedding.v1`: the workspace's embedder, its spaces, how full they are and when they will be.
+
+    Counted is what `reader` may read. While something is hidden from them there is no job either: its rate
+    and its error would tell of work on that.
+    """
+    reads_everything = not hidden_from(workspace, reader).exists()
+    chunks_read, vectors_read = _counted(workspace, None if reads_everything else reader)
+    # Vectors before chunks: what is written in between is not yet covered, rather than more than all.
+    vectors = _vectors_by_space(vectors_read)
+    chunks = chunks_read.count()
+    job = _open_job(workspace) if reads_everything else None
+    rate = None if job is None else items_per_s(job)
+    spaces = [
+        _space_status(space, min(vectors.get(space.pk, 0), chunks), chunks, rate)
+        | {"held": _held(space, reads_everything)}
+        for space in EmbeddingSpace.objects.in_workspace(workspace).order_by("-pk")
+    ]
+    by_state = {state: [each for each in spaces if each["state"] == state] for state in SpaceState.values}
+    return {
+        "schema_version": "embedding.v1",
+        "workspace": workspace.slug,
+        "embedder": wanted_name(workspace),
+        "allowed": list(allowed_embedders()),
+        "chunks": chunks,
+        "live": next(iter(by_state[SpaceState.LIVE]), None),
+        "building": next(iter(by_state[SpaceState.BUILDING]), None),
+        "retired": by_state[SpaceState.RETIRED],
+        "chunks_per_s": rate,
+        "job": None if job is None else str(job.pk),
+        "error": None if job is None else job.error or None,
+    }
+
+
+def _allowed(name: str) -> Embedder | None:
+    allowed = allowed_embedders()
+    if name not in allowed:
+        raise UnknownEmbedder(
+            f"{shown(name)} is not allowed here; KEBAB_EMBEDDERS allows {', '.join(allowed)}."
+        )
+    return embedder_named(name)
+
+
+def _counted(workspace: Workspace, reader: Reader | None) -> "tuple[QuerySet[Chunk], QuerySet[ChunkVector]]":
+    """Give the chunks and the vectors to count: what the reader may read; None: all."""
+    chunks, vectors = Chunk.objects.in_workspace(workspace), ChunkVector.objects.in_workspace(workspace)
+    if reader is None:
+        return chunks, vectors
+    readable = sources_of(workspace, reader).order_by().values("pk")
+    versions = SourceVersion.objects.in_workspace(workspace).filter(source__in=readable).values("pk")
+    return chunks.filter(document__in=documents_of(workspace, reader)), vectors.filter(
+        version_id__in=versions
+    )
+
+
+def _vectors_by_space(vectors: "QuerySet[ChunkVector]") -> dict[int, int]:
+    rows = vectors.values("space").annotate(vectors=Count("chunk_id"))
+    return dict(rows.values_list("space", "vectors"))
+
+
+def _open_job(workspace: Workspace) -> Job | None:
+    return Job.objects.in_workspace(workspace).filter(kind=JobKind.EMBED, state__in=OPEN_STATES).first()
+
+
+def _space_status(space: EmbeddingSpace, vectors: int, chunks: int, rate: float | None) -> dict[str, Any]:
+    is_ending = space.state == SpaceState.RETIRED and space.retire_at <= timezone.now()
+    maker = maker_of(space)
+    is_filled = maker is not None and not is_ending
+    return {
+        "id": space.pk,
+        "model": space.model,
+        "revision": space.revision,
+        "dim": space.dim,
+        "query_prefix": space.query_prefix,
+        "passage_prefix": space.passage_prefix,
+        "state": space.state,
+        "embedder": None if maker is None else maker[0],
+        "vectors": vectors,
+        "coverage": round(vectors / chunks, 6) if chunks else 1.0,
+        "eta_s": _eta_s(chunks - vectors, rate if is_filled else None),
+        "is_indexed": space.is_indexed,
+        "held": None,
+        "live_until": space.live_until,
+        "kept_until": space.retire_at,
+        "created_at": space.created_at,
+    }
+
+
+def _held(space: EmbeddingSpace, reads_everything: bool) -> str | None:
+    """Say why it doesn't go live by itself; figures of all sources are for who reads them all."""
+    if space.state != SpaceState.BUILDING:
+        return None
+    return why_held(space) if reads_everything or not space.held_because else f"{_WORSE} {_FORCE}"
+
+
+def _eta_s(missing: int, rate: float | None) -> float | None:
+    if not missing:
+        return 0.0
+    return max(0.1, round(missing / rate, 1)) if rate else None
+
+
+def _choose_maker(workspace: Workspace, space: EmbeddingSpace) -> None:
+    """Let the workspace's choice be what makes its live vectors, where it has made a choice at all."""
+    maker = maker_of(space)
+    if "embedder" in workspace.settings and maker is not None:
+        store_settings(workspace, {"embedder": maker[0]})

@@ -1,0 +1,113 @@
+"""Sources and versions made, restated, synced, deleted by a caller; each act has its row in the audit log."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from ingest.jobs.queue.request import request_source_deletion, request_sync
+from ingest.models import Job
+from ingest.services import versions
+from ingest.services.quotas import check_jobs
+from ingest.services.source_definition import change_source, create_source, refuse_upload_source
+from ingest.services.versions import AddedVersion
+from kebab.http.api.errors import Forbidden
+from kebab.people import audit
+from kebab.people.access.caller import Access
+from kebab.people.models import Role
+from search.access.restrictions import restrict
+from search.models import Source, SourceKind
+
+_READERS = "readers"
+
+
+def make_source(access: Access, fields: Mapping[str, Any]) -> Source:
+    """Give a new source; one with `readers` was never open to others.
+
+    Raises Forbidden when others than owners and admins name readers, Unprocessable for an unknown group, and
+    what `create_source` raises.
+    """
+    _check_readers(access, fields)
+    with transaction.atomic():
+        source = create_source(access.workspace, access.reader, **_described(fields))
+        audit.record(access, "source.created", source.key, kind=source.kind)
+        if _READERS in fields:
+            _restrict(access, source, fields[_READERS])
+    return source
+
+
+def restate_source(access: Access, source: Source, fields: Mapping[str, Any]) -> None:
+    """Change what is said of a source and, with `readers`, who reads it.
+
+    Raises as `make_source` does, and what `change_source` raises.
+    """
+    _check_readers(access, fields)
+    described = _described(fields)
+    with transaction.atomic():
+        if described or _READERS not in fields:
+            change_source(source, described)
+            audit.record(access, "source.changed", source.key, fields=sorted(described))
+        if _READERS in fields:
+            _restrict(access, source, fields[_READERS])
+
+
+def sync_source(access: Access, source: Source, *, version: str = "", embed: bool = True) -> Job:
+    """Give the job that brings a version of the source up to date.
+
+    Raises Conflict for a source that holds uploads, RateLimited for too many jobs, and what `request_sync`
+    raises.
+    """
+    refuse_upload_source(source)
+    check_jobs(access.workspace)
+    with transaction.atomic():
+        job = request_sync(source, requested_by=access.actor, version=version, embed=embed)
+        audit.record(access, "source.sync_asked", source.key, job=str(job.pk))
+    return job
+
+
+def delete_source(access: Access, source: Source) -> Job:
+    """Give the job that deletes it with its documents. Raises what `request_source_deletion` raises."""
+    with transaction.atomic():
+        job = request_source_deletion(source, requested_by=access.actor)
+        audit.record(access, "source.deleted", source.key, job=str(job.pk))
+    return job
+
+
+def make_version(access: Access, source: Source, *, tag: str, title: str) -> AddedVersion:
+    """Give the new version `tag` and the job that reads it.
+
+    Raises RateLimited for too many jobs, unless uploads fill it without one, and what `add_version` raises.
+    """
+    if source.kind != SourceKind.UPLOAD:
+        check_jobs(access.workspace)
+    with transaction.atomic():
+        added = versions.add_version(source, tag=tag, title=title, requested_by=access.actor)
+        audit.record(access, "version.created", f"{source.key}@{tag}")
+    return added
+
+
+def delete_version(access: Access, source: Source, tag: str) -> Job:
+    """Give the job that deletes it with its documents. Raises what `versions.delete_version` raises."""
+    with transaction.atomic():
+        job = versions.delete_version(source, tag, requested_by=access.actor)
+        audit.record(access, "version.deleted", f"{source.key}@{tag}", job=str(job.pk))
+    return job
+
+
+def _check_readers(access: Access, fields: Mapping[str, Any]) -> None:
+    may_restrict = access.role is not None and access.role.level >= Role.ADMIN.level
+    if _READERS in fields and not may_restrict:
+        raise Forbidden(
+            "Only an owner or admin who has signed in may say who reads a source; leave readers out."
+        )
+
+
+def _restrict(access: Access, source: Source, groups: Collection[UUID] | None) -> None:
+    restriction = restrict(source, groups)
+    if restriction.before != restriction.after:
+        audit.record(access, "source.readers_changed", source.key, **restriction.facts)
+
+
+def _described(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name != _READERS}

@@ -1,0 +1,50 @@
+"""Versions of a source on behalf of people and tools: added, read, deleted."""
+
+from dataclasses import dataclass
+
+from django.db import IntegrityError, transaction
+
+from ingest.jobs.queue.request import request_sync, request_version_deletion
+from ingest.models import Job
+from kebab.http.api.errors import Conflict, NotFound
+from search.models import Source, SourceKind, SourceVersion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddedVersion:
+    """A new version, and the job that reads it; uploads fill theirs one by one, without any."""
+
+    version: SourceVersion
+    job: Job | None
+
+
+def add_version(
+    source: Source, *, tag: str, title: str, requested_by: str, embed: bool = True
+) -> AddedVersion:
+    """Make the version `tag`: a folder is read into it as it is now, a repository at that tag or branch.
+
+    Without a title it takes the one that the source's project file offers.
+    Raises Conflict if it exists.
+    """
+    title = title or source.project.get("versions", {}).get(tag, "")
+    try:
+        with transaction.atomic():
+            version = SourceVersion.objects.create(
+                workspace_id=source.workspace_id, source=source, tag=tag, title=title
+            )
+    except IntegrityError as error:
+        raise Conflict(
+            f"The source {source.key!r} has a version {tag!r} already; choose another tag.",
+            code="version_exists",
+        ) from error
+    is_read = source.kind != SourceKind.UPLOAD
+    job = request_sync(source, requested_by=requested_by, version=tag, embed=embed) if is_read else None
+    return AddedVersion(version=version, job=job)
+
+
+def delete_version(source: Source, tag: str, *, requested_by: str) -> Job:
+    """Ask for the version `tag` to be deleted with its documents. Raises NotFound when it isn't there."""
+    versions = SourceVersion.objects.in_workspace(source.workspace_id).filter(source=source)
+    if not tag or not versions.filter(tag=tag).exists():
+        raise NotFound
+    return request_version_deletion(source, tag, requested_by=requested_by)

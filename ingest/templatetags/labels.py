@@ -1,0 +1,125 @@
+"""The names of kinds and states in words, and how they are coloured: `good`, `busy`, `bad`, or neither."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from django import template
+
+from ingest.jobs.queue.schedule import is_paused
+from ingest.models import Job, JobKind, JobState
+from search.models import Source, SourceKind, SourceState
+
+register = template.Library()
+
+_SOURCE_KINDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        SourceKind.UPLOAD: "Uploads",
+        SourceKind.FOLDER: "Folder",
+        SourceKind.GIT: "Git repository",
+        SourceKind.WEB: "Web site",
+    }
+)
+_SOURCE_STATES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        SourceState.PENDING: ("", "not read yet"),
+        SourceState.INDEXING: ("busy", "being read"),
+        SourceState.INDEXED: ("good", "up to date"),
+        SourceState.ERROR: ("bad", "last sync failed"),
+    }
+)
+_JOB_KINDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        JobKind.SYNC_SOURCE: "Sync",
+        JobKind.INGEST_DOCUMENT: "Upload",
+        JobKind.INGEST_ARCHIVE: "Upload of an archive",
+        JobKind.DELETE_SOURCE: "Deletion of a source",
+        JobKind.DELETE_VERSION: "Deletion of a version",
+        JobKind.EMBED: "Embedding",
+        JobKind.EVALUATE: "Evaluation run",
+        JobKind.RECHUNK: "New chunks",
+        JobKind.GATE: "Trial of settings",
+    }
+)
+_JOB_TONES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        JobState.QUEUED: "busy",
+        JobState.RUNNING: "busy",
+        JobState.SUCCEEDED: "good",
+        JobState.FAILED: "bad",
+        JobState.CANCELLED: "",
+    }
+)
+
+
+@register.filter
+def source_kind(kind: str) -> str:
+    """Give what a source of this kind is."""
+    return _SOURCE_KINDS.get(kind, kind)
+
+
+@register.filter
+def source_tone(source: Source) -> str:
+    """Give the colour of a source's state."""
+    return "bad" if is_paused(source) else _SOURCE_STATES.get(source.state, ("", ""))[0]
+
+
+@register.filter
+def source_state(source: Source) -> str:
+    """Give where a source stands; uploads are neither read nor synced."""
+    if is_paused(source):
+        return "schedule paused"
+    if source.kind == SourceKind.UPLOAD and source.state == SourceState.PENDING:
+        return "takes uploads"
+    return _SOURCE_STATES.get(source.state, ("", source.state))[1]
+
+
+@register.filter
+def job_kind(kind: str) -> str:
+    """Give what a job of this kind does."""
+    return _JOB_KINDS.get(kind, kind)
+
+
+@register.filter
+def job_tone(job: Job) -> str:
+    """Give the colour of a job's state."""
+    return _JOB_TONES.get(job.state, "")
+
+
+@register.filter
+def every_minutes(minutes: int) -> str:
+    """Give an interval in the largest unit that it is a whole number of."""
+    for size, unit in ((24 * 60, "day"), (60, "hour")):
+        if minutes % size == 0:
+            number = minutes // size
+            return f"every {unit}" if number == 1 else f"every {number:,} {unit}s"
+    return f"every {minutes:,} minutes"
+
+
+@register.filter
+def reads(source: Any) -> str:
+    """Give the folder or address that a source reads; '' for uploads."""
+    config = source.config
+    return str(config.get("path") or config.get("url") or config.get("sitemap") or "")
+
+
+@register.filter
+def grouped(number: int) -> str:
+    """Give a whole number with its thousands apart."""
+    return f"{number:,}"
+
+
+@register.filter
+def duration(seconds: float | None) -> str:
+    """Give some seconds in the unit that they are many of; None: a dash."""
+    if seconds is None:
+        return "–"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5_400 else f"{seconds / 3_600:.1f} h"
+
+
+@register.filter
+def megabytes(number: int) -> str:
+    """Give a limit in millions of bytes, as it is set."""
+    return f"{number / 1_000_000:,.3g} MB" if number < 1_000_000_000 else f"{number / 1_000_000_000:,.3g} GB"

@@ -1,0 +1,71 @@
+"""Rows of tenant tables, whose keys begin with the workspace, shown over all workspaces or in one."""
+
+import uuid
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.http import HttpRequest
+from unfold.contrib.filters.admin import AutocompleteSelectFilter
+
+from kebab.admin import formatting
+from kebab.admin.actions import Acting
+from kebab.admin.changelist import FOUND, ReadOnly
+from kebab.people.models import Workspace
+
+#: The list's parameter that chooses a workspace.
+IN_WORKSPACE = "workspace__id__exact"
+WORKSPACE_FILTER = ("workspace", AutocompleteSelectFilter)
+
+
+def chosen_workspace(request: HttpRequest) -> uuid.UUID | None:
+    """Give the workspace that the list is narrowed to."""
+    try:
+        return uuid.UUID(request.GET.get(IN_WORKSPACE, ""))
+    except ValueError:
+        return None
+
+
+class InWorkspace:
+    """What lists and pages say of a row's workspace."""
+
+    @admin.display(description="workspace")
+    def in_workspace(self, row: Any) -> Any:
+        """The workspace."""
+        return formatting.link(row.workspace)
+
+
+class TenantAdmin(InWorkspace, Acting, ReadOnly):
+    """Rows of a tenant table; its statements name workspaces, because no index begins with the id alone."""
+
+    scopes: ClassVar[Mapping[str, str]] = {IN_WORKSPACE: "workspace_id"}
+    list_filter: ClassVar[Any] = (WORKSPACE_FILTER,)
+    list_select_related: ClassVar[Any] = ("workspace",)
+
+    def get_object(self, request: HttpRequest, object_id: Any, from_field: str | None = None) -> Any:
+        """Give the row with this id, sought in each workspace by the index; None when there is none."""
+        try:
+            key = self.opts.pk.to_python(object_id)
+        except ValidationError:
+            return None
+        rows = self.get_queryset(request).select_related(*self.list_select_related)
+        return rows.filter(workspace__in=Workspace.objects.order_by(), pk=key).first()
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: models.QuerySet[Any], search_term: str
+    ) -> tuple[models.QuerySet[Any], bool]:
+        """Give those of `queryset` that `find` finds, named with their workspaces."""
+        if not search_term.strip():
+            return queryset, False
+        found = self.find(request, search_term.strip()).order_by().values_list("workspace_id", "pk")[:FOUND]
+        keys = list(found)
+        return queryset.filter(workspace__in={ws for ws, _ in keys}, pk__in=[key for _, key in keys]), False
+
+    def in_scope(self, request: HttpRequest) -> models.QuerySet[Any]:
+        """Give the rows of the chosen workspace, or of all, so that an index on (workspace, …) serves."""
+        workspace = chosen_workspace(request)
+        if workspace is not None:
+            return self.get_queryset(request).filter(workspace=workspace)  # type: ignore[no-any-return]
+        return self.get_queryset(request).filter(workspace__in=Workspace.objects.order_by())  # type: ignore[no-any-return]

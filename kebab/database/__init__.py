@@ -1,0 +1,1 @@
+"""Compiled queries and commit hooks on top of the ORM."""

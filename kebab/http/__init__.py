@@ -1,0 +1,1 @@
+"""HTTP in: API plumbing, admission, rate limits, headers."""

@@ -1,0 +1,32 @@
+"""A time limit for each piece of a response."""
+
+import asyncio
+from collections.abc import Callable
+
+from asgiref.typing import ASGISendCallable, ASGISendEvent
+
+from kebab.http.admission.connection_limits import SENDING_S
+
+
+class SendTimeout(Exception):
+    """A client has read nothing of its response for too long; its connection is being closed."""
+
+
+def limit_sending(send: ASGISendCallable, on_timeout: Callable[[], None]) -> ASGISendCallable:
+    """Return a `send` that calls `on_timeout` and raises SendTimeout after the limit."""
+    in_pieces = False
+
+    async def send_within_limit(message: ASGISendEvent) -> None:
+        nonlocal in_pieces
+        in_pieces = in_pieces or message.get("more_body", False)
+        if not in_pieces:  # the server buffers a response that is sent as one piece
+            await send(message)
+            return
+        try:
+            async with asyncio.timeout(SENDING_S):
+                await send(message)
+        except TimeoutError:
+            on_timeout()
+            raise SendTimeout from None
+
+    return send_within_limit

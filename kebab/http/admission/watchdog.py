@@ -1,0 +1,77 @@
+"""A watchdog thread of a web process, for its turns and its clients' connections.
+
+A thread that hangs keeps its turn. When all turns of a workspace or of the process are kept that way, the
+process is not ready; if that lasts, it exits and its parent starts another.
+"""
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from kebab.cli.errors import Exit
+from kebab.http.admission.connection_limits import ENDED_S, STALLED_S
+from kebab.http.admission.connections import ConnectionGuard
+from kebab.http.admission.fair_queue import Turns
+from kebab.observability.metrics.instruments import Gauge
+
+logger = logging.getLogger(__name__)
+
+LENT = Gauge("kebab_turns_lent", "Turns that requests have in a web process now.", "kind")
+STALLED = Gauge(
+    "kebab_turns_stalled_seconds",
+    "For how long somebody has had all turns of a kind that they may have, and gave none back.",
+    "kind",
+)
+_LOOK_S: Final = 1.0
+
+
+class Watch:
+    """Check turns and connections once a second, from `start` to `stop`."""
+
+    def __init__(
+        self,
+        turns: Mapping[str, Turns],
+        guard: ConnectionGuard,
+        *,
+        end: Callable[[], None] = lambda: os._exit(Exit.UNHEALTHY),
+    ) -> None:
+        """`turns` are named as in metrics and logs; `end` ends the process."""
+        self._turns = turns
+        self._guard = guard
+        self._end = end
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
+
+    @property
+    def is_stalled(self) -> bool:
+        """Return whether some kind of request can no longer be answered here."""
+        return any(each.stalled_s > STALLED_S for each in self._turns.values())
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop the thread."""
+        self._ended.set()
+        self._thread.join()
+
+    def look(self) -> None:
+        """Check once."""
+        for kind, turns in self._turns.items():
+            LENT.set(turns.n_lent, kind)
+            STALLED.set(turns.stalled_s, kind)
+            if turns.stalled_s > ENDED_S:
+                text = "No turn of %s has come back for %d s: this process ends, for another to be started"
+                logger.critical(text, kind, turns.stalled_s)
+                self._end()
+        self._guard.look()
+
+    def _run(self) -> None:
+        while not self._ended.wait(_LOOK_S):
+            try:
+                self.look()
+            except Exception:  # the watchdog outlives any fault of one check
+                logger.exception("turns and connections could not be checked")

@@ -1,0 +1,61 @@
+"""Tells who is calling: a bearer token, or the session of a person who has signed in."""
+
+from dataclasses import dataclass
+
+from django.http import HttpRequest
+from rest_framework.authentication import BaseAuthentication, SessionAuthentication, get_authorization_header
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
+from rest_framework.request import Request
+
+from kebab.http.api.errors import Forbidden
+from kebab.http.rate_limits.rules import count_bad_token
+from kebab.people.models import ApiToken
+from kebab.people.tokens import verify_token
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """Stands where a user would when the caller is a tool with a token; it has no rights of its own."""
+
+    token: ApiToken
+    is_authenticated: bool = True
+    is_active: bool = True
+    is_anonymous: bool = False
+    is_staff: bool = False
+    pk: None = None
+
+    def __str__(self) -> str:
+        return str(self.token)
+
+
+class TokenAuthentication(BaseAuthentication):
+    """`Authorization: Bearer kbb_…`; `request.auth` is then the token, its workspace loaded."""
+
+    def authenticate(self, request: Request) -> tuple[Tool, ApiToken] | None:
+        """Give the tool and its token; None without a bearer header.
+
+        Raises AuthenticationFailed, and RateLimited for one bad token too many from where it came.
+        """
+        scheme, _, presented = get_authorization_header(request).partition(b" ")
+        if scheme.lower() != b"bearer":
+            return None
+        token = verify_token(presented.strip().decode("ascii", errors="replace"))
+        if token is None:
+            count_bad_token(request)
+            raise AuthenticationFailed("This token is unknown, expired or revoked.", code="invalid_token")
+        return Tool(token=token), token
+
+    def authenticate_header(self, request: Request) -> str:
+        """What a 401 asks for."""
+        return 'Bearer realm="kebab"'
+
+
+class PersonAuthentication(SessionAuthentication):
+    """The session of a signed-in person; every unsafe method needs the CSRF token."""
+
+    def enforce_csrf(self, request: HttpRequest) -> None:
+        """Raises Forbidden with the code `csrf_failed`."""
+        try:
+            super().enforce_csrf(request)
+        except PermissionDenied as error:
+            raise Forbidden(f"{error.detail} Send the X-CSRFToken header.", code="csrf_failed") from error

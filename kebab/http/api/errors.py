@@ -1,0 +1,196 @@
+"""What callers are told when something can't be done: one tree, one mapping, for every door.
+
+ApiError                      status  code
+├── InvalidRequest            400     invalid_request
+│   ├── UnknownField          400     unknown_field
+│   ├── InvalidCursor         400     invalid_cursor
+│   └── InvalidJSON           400     invalid_json
+├── Forbidden                 403     forbidden
+├── NotFound                  404     not_found
+├── Conflict                  409     conflict
+├── Gone                      410     gone
+├── LengthRequired            411     length_required
+├── TooLarge                  413     too_large
+├── Unprocessable             422     unprocessable
+├── RateLimited               429     rate_limited
+└── ServiceUnavailable        503     service_unavailable
+
+`search` and `ingest` keep trees of their own, whose classes carry `status` and `code`, and register their
+roots with `register_error_tree`; HTTP and the command line then treat them like these.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, ClassVar
+
+from django.http import HttpResponse
+
+
+class ApiError(Exception):
+    """Something a caller is told. `detail` names the value and the remedy; `code` is stable."""
+
+    status: int = 500
+    code: str = "internal_error"
+    default_detail: ClassVar[str] = ""
+
+    def __init__(
+        self,
+        detail: str = "",
+        *,
+        code: str = "",
+        errors: Sequence["FieldError"] = (),
+        retry_after_s: int | None = None,
+    ) -> None:
+        self.detail = detail or self.default_detail
+        self.code = code or type(self).code
+        self.errors = tuple(errors)
+        self.retry_after_s = retry_after_s
+        super().__init__(self.detail)
+
+
+class InvalidRequest(ApiError):
+    """The request itself is wrong; sending it again can't help."""
+
+    status = 400
+    code = "invalid_request"
+
+
+class UnknownField(InvalidRequest):
+    """The request has a field or parameter that doesn't exist."""
+
+    code = "unknown_field"
+
+
+class InvalidCursor(InvalidRequest):
+    """The cursor wasn't given out for this list and this caller."""
+
+    code = "invalid_cursor"
+    default_detail = "This cursor was not given out for this list; start again without one."
+
+
+class InvalidJSON(InvalidRequest):
+    """The body is not the strict JSON that is asked for."""
+
+    code = "invalid_json"
+
+
+class Forbidden(ApiError):
+    """The caller may know the thing, but not do this with it."""
+
+    status = 403
+    code = "forbidden"
+
+
+class NotFound(ApiError):
+    """There is no such thing, or none that the caller may know of: the two look the same."""
+
+    status = 404
+    code = "not_found"
+    default_detail = "There is nothing here that you may see."
+
+
+class Conflict(ApiError):
+    """The state of things forbids it now."""
+
+    status = 409
+    code = "conflict"
+
+
+class Gone(ApiError):
+    """It was there, and can't be had again."""
+
+    status = 410
+    code = "gone"
+
+
+class LengthRequired(ApiError):
+    """The body has no length, so none of it is read."""
+
+    status = 411
+    code = "length_required"
+    default_detail = "Send the body with a Content-Length instead of in chunks."
+
+
+class TooLarge(ApiError):
+    """More bytes, items or levels than the limit, which the detail names."""
+
+    status = 413
+    code = "too_large"
+
+
+class Unprocessable(ApiError):
+    """Well-formed, but it can't be done with these values."""
+
+    status = 422
+    code = "unprocessable"
+
+
+class RateLimited(ApiError):
+    """Too much was asked in too short a time; after `retry_after_s` some of it is answered again."""
+
+    status = 429
+    code = "rate_limited"
+
+    def __init__(self, detail: str = "", *, code: str = "", retry_after_s: int) -> None:
+        super().__init__(detail, code=code, retry_after_s=retry_after_s)
+
+
+class ServiceUnavailable(ApiError):
+    """Something that this needs is away; the same request may succeed later."""
+
+    status = 503
+    code = "service_unavailable"
+
+    def __init__(self, detail: str = "", *, code: str = "", retry_after_s: int = 5) -> None:
+        super().__init__(detail, code=code, retry_after_s=retry_after_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldError:
+    """What is wrong with one field."""
+
+    #: Dotted path, list positions in brackets: `filters.tags_any[0]`; empty for the request as a whole.
+    field: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """An error as a door tells it: RFC 9457 over HTTP, `error.v1` on the command line."""
+
+    status: int
+    code: str
+    detail: str = ""
+    errors: tuple[FieldError, ...] = ()
+    #: A name for this one occurrence, which the log has too.
+    instance: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """The status in words."""
+        return HTTPStatus(self.status).phrase
+
+
+_trees: list[type[Exception]] = [ApiError]
+
+
+def register_error_tree(base: type[Exception]) -> None:
+    """Make `base` and its subclasses known errors. They carry `status: int` and `code: str`."""
+    if not (isinstance(getattr(base, "status", None), int) and isinstance(getattr(base, "code", None), str)):
+        raise TypeError(f"{base.__name__} needs the class attributes status: int and code: str.")
+    if base not in _trees:
+        _trees.append(base)
+
+
+def known_errors() -> tuple[type[Exception], ...]:
+    """The roots of all registered trees, for an `except` clause."""
+    return tuple(_trees)
+
+
+def problem_response(exc: Exception, context: Mapping[str, Any]) -> HttpResponse:
+    """Answer `exc`, whatever it is, as problem+json: REST framework's exception handler."""
+    from kebab.http.api.problems import answer  # it needs the tree above
+
+    return answer(exc, context)

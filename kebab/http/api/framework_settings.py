@@ -1,0 +1,43 @@
+"""Settings of the API's framework and of its OpenAPI document, which are read before Django's apps are."""
+
+from typing import Any, Final
+
+REST_FRAMEWORK: Final[dict[str, Any]] = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "kebab.http.api.authentication.TokenAuthentication",
+        "kebab.http.api.authentication.PersonAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["kebab.http.api.parsers.StrictJSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_PAGINATION_CLASS": None,
+    "EXCEPTION_HANDLER": "kebab.http.api.errors.problem_response",
+    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+}
+
+#: How the OpenAPI document introduces itself and names what is in it.
+SPECTACULAR_SETTINGS: Final[dict[str, Any]] = {
+    "TITLE": "Kebab",
+    "DESCRIPTION": "Shared knowledge, searched with exact citations.",
+    "VERSION": "v1",
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "COMPONENT_SPLIT_REQUEST": True,
+    # A PATCH says itself which of its fields may be left out.
+    "COMPONENT_SPLIT_PATCH": False,
+    "ENUM_NAME_OVERRIDES": {
+        "InvitationState": "kebab.people.models.invitation.InvitationState",
+        "ChunkKind": ["code", "info"],
+        "ItemState": "ingest.models.ItemState",
+        "JobKind": "ingest.models.JobKind",
+        "JobState": "ingest.models.JobState",
+        "SourceKind": "search.models.SourceKind",
+        "SourceState": "search.models.SourceState",
+        "SpaceState": "search.models.SpaceState",
+        "TrustLevel": "search.models.Trust",
+    },
+}

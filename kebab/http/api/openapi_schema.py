@@ -1,0 +1,122 @@
+"""What the OpenAPI document says beyond the views: how to sign in, errors, keys for retries."""
+
+import re
+from typing import Any
+
+from django.conf import settings
+from drf_spectacular.extensions import OpenApiAuthenticationExtension, OpenApiSerializerExtension
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import OpenApiParameter, inline_serializer
+from rest_framework import serializers
+
+_ERRORS = {
+    "400": "The request is wrong: a value, an unknown field or parameter, a cursor.",
+    "401": "No credentials, or none that are valid.",
+    "403": "The role or the scope is not enough, or the CSRF token is missing.",
+    "404": "There is no such thing, or none that you may see.",
+    "429": "Too many requests; `Retry-After` says after how many seconds the next one is answered.",
+    "default": "Any other error.",
+}
+
+
+class FieldErrorSerializer(serializers.Serializer[Any]):
+    """What is wrong with one field."""
+
+    field = serializers.CharField(allow_blank=True)
+    message = serializers.CharField()
+
+
+class ProblemSerializer(serializers.Serializer[Any]):
+    """An error, after RFC 9457."""
+
+    type = serializers.CharField()
+    title = serializers.CharField()
+    status = serializers.IntegerField()
+    detail = serializers.CharField(required=False)
+    code = serializers.CharField(help_text="Stable; programs branch on it.")
+    instance = serializers.CharField(required=False, help_text="Names this occurrence in the server's log.")
+    errors = FieldErrorSerializer(many=True, required=False)
+
+
+class KebabSchema(AutoSchema):
+    """Documents what views declare: parameters, errors, `Idempotency-Key` where it is taken."""
+
+    def get_operation(self, *args: Any, **kwargs: Any) -> Any:
+        """Give the operation; None for one that is left out of the document."""
+        operation = super().get_operation(*args, **kwargs)
+        if operation is not None:
+            problem = self.resolve_serializer(ProblemSerializer, "response").ref
+            for status, description in _ERRORS.items():
+                content = {"application/problem+json": {"schema": problem}}
+                operation["responses"].setdefault(status, {"description": description, "content": content})
+        return operation
+
+    def get_operation_id(self) -> str:
+        """Give a name after the view and the method: `one_workspace_get`."""
+        words = re.findall("[A-Z][a-z0-9]*", type(self.view).__name__.removesuffix("View"))
+        return "_".join(word.lower() for word in (*words, self.method))
+
+    def get_override_parameters(self) -> list[Any]:
+        """Give the parameters that the views don't declare themselves."""
+        parameters = list(super().get_override_parameters())
+        query = getattr(self.view, "queries", {}).get(self.method)
+        if query is not None:
+            parameters.append(query)
+        method = getattr(self.view, self.method.lower(), None)
+        if getattr(method, "takes_idempotency_key", False):
+            parameters.append(_IDEMPOTENCY_KEY)
+        return parameters
+
+
+_IDEMPOTENCY_KEY = OpenApiParameter(
+    "Idempotency-Key",
+    {"type": "string", "pattern": "^[!-~]([ -~]{0,198}[!-~])?$"},
+    OpenApiParameter.HEADER,
+    description="Your own name for this request. Sent again with the same body within 24 hours it is not done"
+    " twice: the first answer is repeated, marked `Idempotency-Replayed: true`.",
+)
+
+
+class StrictScheme(OpenApiSerializerExtension):
+    """Bodies that refuse what they don't know say so."""
+
+    target_class = "kebab.http.api.serializers.StrictSerializer"
+    match_subclasses = True
+
+    def map_serializer(self, auto_schema: AutoSchema, direction: Any) -> dict[str, Any]:
+        """Give the schema."""
+        found: dict[str, Any] = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
+        return {**found, "additionalProperties": False} if direction == "request" else found
+
+
+class TokenScheme(OpenApiAuthenticationExtension):
+    """`Authorization: Bearer kbb_…`."""
+
+    target_class = "kebab.http.api.authentication.TokenAuthentication"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
+        """Give the security scheme."""
+        return {"type": "http", "scheme": "bearer", "bearerFormat": "kbb_<prefix>_<secret>"}
+
+
+class PersonScheme(OpenApiAuthenticationExtension):
+    """The session cookie of a person who has signed in."""
+
+    target_class = "kebab.http.api.authentication.PersonAuthentication"
+    name = "session"
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
+        """Give the security scheme."""
+        return {"type": "apiKey", "in": "cookie", "name": settings.SESSION_COOKIE_NAME}
+
+
+def page_of(row: type[serializers.BaseSerializer[Any]]) -> serializers.Serializer[Any]:
+    """Give the serializer of a page of `row`, for `extend_schema(responses=…)`."""
+    return inline_serializer(
+        name=f"{row.__name__.removesuffix('Serializer')}Page",
+        fields={
+            "results": row(many=True),
+            "next_cursor": serializers.CharField(allow_null=True),
+        },
+    )

@@ -1,0 +1,59 @@
+"""Recognises the failures of servers and disks, which are nobody's request's fault."""
+
+import errno
+
+import psycopg
+from django.db import DatabaseError, InterfaceError, InternalError, OperationalError
+from redis.exceptions import RedisError
+
+from kebab.http.api.errors import ServiceUnavailable
+from kebab.stack.storage.blob_storage import BlobsUnavailable
+
+#: What an `except` clause catches in order to ask `outage_of`.
+OUTAGES = (DatabaseError, InterfaceError, psycopg.OperationalError, RedisError, OSError)
+
+_STORAGE_ERRNOS = {errno.ENOSPC, errno.EROFS, errno.EDQUOT}
+# The process or the machine can open nothing more, or has no memory for it.
+_BUSY_ERRNOS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+_BUSY = (
+    psycopg.errors.LockNotAvailable,
+    psycopg.errors.DeadlockDetected,
+    psycopg.errors.SerializationFailure,
+    psycopg.errors.TooManyConnections,
+    # The process was held up for so long between two statements.
+    psycopg.errors.IdleInTransactionSessionTimeout,
+)
+
+
+def outage_of(error: BaseException) -> ServiceUnavailable | None:
+    """Give the outage that `error` is a sign of; None when it is something else."""
+    if isinstance(error, (OperationalError, InterfaceError, InternalError, psycopg.OperationalError)):
+        return _database_outage(error)
+    if isinstance(error, RedisError):
+        return ServiceUnavailable("Redis can't be reached; try again.", code="redis_unavailable")
+    if isinstance(error, BlobsUnavailable):
+        return ServiceUnavailable(
+            "The documents' bytes can't be reached; try again.", code="storage_unavailable", retry_after_s=5
+        )
+    if isinstance(error, OSError) and error.errno in _STORAGE_ERRNOS:
+        return ServiceUnavailable(
+            "The server can't store anything at the moment.", code="storage_full", retry_after_s=60
+        )
+    if isinstance(error, OSError) and error.errno in _BUSY_ERRNOS:
+        return ServiceUnavailable("The server is busy; try again.", code="busy", retry_after_s=5)
+    return None
+
+
+def _database_outage(error: BaseException) -> ServiceUnavailable | None:
+    cause = error if isinstance(error, psycopg.Error) else error.__cause__
+    if isinstance(cause, psycopg.errors.QueryCanceled):
+        return ServiceUnavailable("The database took too long; ask for less.", code="timed_out")
+    if isinstance(cause, _BUSY):
+        return ServiceUnavailable("The database is busy; try again.", code="busy", retry_after_s=1)
+    if isinstance(cause, (psycopg.errors.DiskFull, psycopg.errors.ReadOnlySqlTransaction)):
+        return ServiceUnavailable(
+            "The database can't store anything at the moment.", code="storage_full", retry_after_s=60
+        )
+    if isinstance(error, InternalError):
+        return None
+    return ServiceUnavailable("The database can't be reached; try again.", code="database_unavailable")

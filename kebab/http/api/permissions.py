@@ -1,0 +1,44 @@
+"""What a view asks of its caller."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from kebab.http.api.errors import Forbidden
+from kebab.people.access.caller import Access
+from kebab.people.models import Role, Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """The least a caller must have: a person the role (or a higher one), a token the scope."""
+
+    role: Role
+    #: "any": any scope at all will do. None: for people only.
+    scope: Scope | Literal["any"] | None
+
+    def check(self, access: Access) -> str:
+        """Give, in a sentence, what lets the caller do it. Raises Forbidden, naming what is missing.
+
+        Callers know already that the workspace exists.
+        """
+        if access.role is None:
+            return self._check_token(access)
+        said = f"The role is {access.role.value}; this needs {self.role.value}."
+        if access.role.level < self.role.level:
+            raise Forbidden(said)
+        return said
+
+    def _check_token(self, access: Access) -> str:
+        if self.scope is None:
+            raise Forbidden("Only a person who has signed in may do this, not a token.")
+        if self.scope == "any":
+            if not access.scopes:
+                raise Forbidden("This token has no scope, so it may do nothing.")
+            return "The token has a scope."
+        if self.scope not in access.scopes:
+            raise Forbidden(f"This token lacks the scope {self.scope.value}.")
+        return f"The token has the scope {self.scope.value}."
+
+
+#: For owners and admins who have signed in, and no token.
+ADMINS = Need(role=Role.ADMIN, scope=None)

@@ -1,0 +1,230 @@
+"""Turns any exception into a `Problem`, and a `Problem` into `application/problem+json` (RFC 9457)."""
+
+import logging
+import sys
+import uuid
+from collections.abc import Iterator, Mapping
+from math import ceil
+from typing import Any
+
+from django.core.exceptions import (
+    ObjectDoesNotExist,
+    PermissionDenied,
+    RequestDataTooBig,
+    SuspiciousOperation,
+)
+from django.db import DataError
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, UnreadablePostError
+from django.views import defaults
+from rest_framework import exceptions as drf
+from rest_framework.views import set_rollback
+
+from kebab.http.api.errors import FieldError, NotFound, Problem, known_errors
+from kebab.http.api.outages import outage_of
+from kebab.observability.metrics.refusals import count_problem
+
+CONTENT_TYPE = "application/problem+json"
+# A refusal tells what is wrong; it doesn't throw a megabyte back.
+_MOST_ERRORS = 20
+_MOST_CHARS = 1_000
+# When to ask again where nobody can know: somebody has to change something first.
+_LASTING_S = 60
+
+logger = logging.getLogger(__name__)
+
+
+def problem_of(error: BaseException) -> Problem | None:
+    """Give what a caller is told of `error`; None when it is unexpected, so a defect of ours."""
+    if isinstance(error, known_errors()):
+        return _known(error)
+    if isinstance(error, drf.APIException):
+        return _from_rest_framework(error)
+    outage = outage_of(error)
+    return _known(outage) if outage is not None else _from_django(error)
+
+
+def answer(error: Exception, context: Mapping[str, Any]) -> HttpResponse:
+    """Answer `error`, whatever it is. The unexpected is logged under the `instance` that the caller sees."""
+    set_rollback()
+    return respond(logged_problem(error, _place(context)))
+
+
+def logged_problem(error: Exception, place: str) -> Problem:
+    """Give what a caller is told of `error`, whatever it is, and log what is ours, and where it was."""
+    problem = problem_of(error)
+    if problem is None:
+        problem = _unexpected()
+        logger.error("%s: %r in %s", problem.instance, error, place, exc_info=error)
+    elif problem.status >= 500:
+        logger.warning("%s answered %s: %r", place, problem.code, error)
+    return problem
+
+
+def respond(problem: Problem) -> HttpResponse:
+    """Write `problem` as an HTTP response."""
+    count_problem(problem.status, problem.code)
+    return JsonResponse(
+        problem_document(problem),
+        status=problem.status,
+        content_type=CONTENT_TYPE,
+        headers=dict(problem.headers),
+    )
+
+
+def problem_document(problem: Problem) -> dict[str, Any]:
+    """Give `problem` as a `problem.v1`: what there is to say, long texts and many errors cut."""
+    body: dict[str, Any] = {
+        "type": f"/problems/{problem.code}",
+        "title": problem.title,
+        "status": problem.status,
+        "detail": _short(problem.detail),
+        "code": problem.code,
+        "instance": problem.instance,
+        "errors": [
+            {"field": _short(error.field), "message": _short(error.message)}
+            for error in problem.errors[:_MOST_ERRORS]
+        ],
+    }
+    return {name: value for name, value in body.items() if value not in ("", [])}
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}…"
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django's handler400."""
+    if not _is_api(request):
+        return defaults.bad_request(request, exception)
+    return respond(problem_of(exception) or Problem(status=400, code="invalid_request"))
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django's handler403."""
+    if not _is_api(request):
+        return defaults.permission_denied(request, exception)
+    return respond(problem_of(exception) or Problem(status=403, code="forbidden"))
+
+
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django's handler404: an unknown address of the API looks like a thing that isn't there."""
+    if not _is_api(request):
+        return defaults.page_not_found(request, exception)
+    return respond(_known(NotFound()))
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Django's handler500, for what fails outside of a view; Django has logged the exception itself."""
+    error = sys.exception()
+    known = problem_of(error) if error is not None else None
+    problem = known if known is not None and known.status == 503 else _unexpected()
+    if _is_api(request):
+        return respond(problem)
+    count_problem(problem.status, problem.code)
+    page = defaults.server_error(request)
+    page.status_code = problem.status
+    for name, value in problem.headers.items():
+        page.headers[name] = value
+    return page
+
+
+def _is_api(request: HttpRequest) -> bool:
+    return request.path.startswith("/api/")
+
+
+def _unexpected() -> Problem:
+    return Problem(status=500, code="internal_error", instance=uuid.uuid4().urn)
+
+
+def _place(context: Mapping[str, Any]) -> str:
+    view = context.get("view")
+    method = getattr(context.get("request"), "method", "")
+    return f"{method} {type(view).__name__}"
+
+
+def _known(error: Any) -> Problem:
+    retry_after_s = getattr(error, "retry_after_s", None)
+    if retry_after_s is None and error.status == 503:
+        retry_after_s = _LASTING_S
+    return Problem(
+        status=error.status,
+        code=error.code,
+        detail=str(error),
+        errors=tuple(getattr(error, "errors", ())),
+        headers={"Retry-After": str(ceil(retry_after_s))} if retry_after_s is not None else {},
+    )
+
+
+_CODES = {
+    drf.ValidationError: "invalid_request",
+    drf.ParseError: "invalid_request",
+    drf.NotAuthenticated: "not_authenticated",
+    drf.AuthenticationFailed: "invalid_credentials",
+    drf.PermissionDenied: "forbidden",
+    drf.MethodNotAllowed: "method_not_allowed",
+    drf.NotAcceptable: "not_acceptable",
+    drf.UnsupportedMediaType: "unsupported_media_type",
+    drf.Throttled: "throttled",
+}
+
+
+def _from_rest_framework(error: drf.APIException) -> Problem:
+    if isinstance(error, drf.NotFound):
+        return _known(NotFound())
+    if isinstance(error, drf.ValidationError):
+        return _invalid(error)
+    headers = {}
+    if getattr(error, "auth_header", None):
+        headers["WWW-Authenticate"] = error.auth_header
+    if getattr(error, "wait", None):
+        headers["Retry-After"] = str(int(error.wait))
+    said = getattr(error.detail, "code", None)
+    code = said if said not in (None, error.default_code) else _CODES.get(type(error), error.default_code)
+    return Problem(status=error.status_code, code=code, detail=str(error.detail), headers=headers)
+
+
+def _invalid(error: drf.ValidationError) -> Problem:
+    found = list(_flatten(error.detail))
+    unknown = any(detail.code == "unknown_field" for _, detail in found)
+    errors = tuple(FieldError(field=name, message=str(detail)) for name, detail in found)
+    return Problem(
+        status=error.status_code,
+        code="unknown_field" if unknown else "invalid_request",
+        detail=" ".join(
+            f"{each.field}: {each.message}" if each.field else each.message for each in errors[:5]
+        ),
+        errors=errors,
+    )
+
+
+def _flatten(detail: Any, path: str = "") -> Iterator[tuple[str, drf.ErrorDetail]]:
+    if isinstance(detail, dict):
+        for name, inner in detail.items():
+            whole = name == "non_field_errors"
+            yield from _flatten(inner, path if whole else _joined(path, name))
+    elif isinstance(detail, list):
+        for position, inner in enumerate(detail):
+            nested = isinstance(inner, (dict, list))
+            yield from _flatten(inner, f"{path}[{position}]" if nested else path)
+    else:
+        yield path, detail
+
+
+def _joined(path: str, name: object) -> str:
+    if isinstance(name, int):  # the items of a list field are numbered
+        return f"{path}[{name}]"
+    return f"{path}.{name}" if path else str(name)
+
+
+def _from_django(error: BaseException) -> Problem | None:
+    if isinstance(error, (Http404, ObjectDoesNotExist)):  # or deleted while the request ran
+        return _known(NotFound())
+    if isinstance(error, PermissionDenied):
+        return Problem(status=403, code="forbidden", detail="You may not do this.")
+    if isinstance(error, RequestDataTooBig):
+        return Problem(status=413, code="too_large", detail="The request's body is larger than the limit.")
+    if isinstance(error, (SuspiciousOperation, UnreadablePostError)):
+        return Problem(status=400, code="invalid_request", detail="The request can't be read.")
+    if isinstance(error, DataError):
+        return Problem(status=400, code="invalid_request", detail="A value is out of range.")
+    return None

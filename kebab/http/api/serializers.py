@@ -1,0 +1,78 @@
+"""What a request may say, checked strictly: an unknown field is an error, never ignored."""
+
+from collections.abc import Mapping
+from heapq import nsmallest
+from typing import Any, TypeVar
+
+from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail, ValidationError
+from rest_framework.request import Request
+
+from kebab.http.api.errors import FieldError, InvalidRequest
+from kebab.http.api.fields import TypedTextField
+from kebab.http.api.parsers import check_text
+
+# Each is told with the fields there are.
+_SHOWN_UNKNOWN = 10
+_LISTS = (serializers.ListField, serializers.MultipleChoiceField)
+
+
+class StrictSerializer(serializers.Serializer[Any]):
+    """A serializer that refuses fields it doesn't have, the first of them by name, and names those it has."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Give the clean values. Raises ValidationError with every wrong and every unknown field."""
+        unknown = self._unknown_fields(data)
+        try:
+            clean = super().to_internal_value(data)
+        except ValidationError as error:
+            if not unknown or not isinstance(error.detail, dict):
+                raise
+            raise ValidationError({**error.detail, **unknown}) from error
+        if unknown:
+            raise ValidationError(unknown)
+        return clean
+
+    def _unknown_fields(self, data: Any) -> dict[str, list[ErrorDetail]]:
+        if not isinstance(data, Mapping):
+            return {}
+        known = [field.field_name for field in self._writable_fields]
+        message = f"There is no such field; there are: {', '.join(known) or 'none'}."
+        unknown = nsmallest(_SHOWN_UNKNOWN, {str(name)[:100] for name in data} - set(known))
+        return {name: [ErrorDetail(message, code="unknown_field")] for name in unknown}
+
+
+_Query = TypeVar("_Query", bound=StrictSerializer)
+
+
+def strict_query(request: Request, serializer_class: type[StrictSerializer]) -> dict[str, Any]:
+    """Give the clean parameters of a GET. A list field takes its repeated parameter; others come once.
+
+    Raises ValidationError, InvalidRequest.
+    """
+    given = request.query_params
+    fields = serializer_class().fields
+    typed = {name for name, field in fields.items() if isinstance(field, TypedTextField)}
+    check_text({name: values[0] if len(values) == 1 else values for name, values in given.lists()}, typed)
+    lists = {name for name, field in fields.items() if isinstance(field, _LISTS)}
+    repeated = [name for name in given if len(given.getlist(name)) > 1 and name not in lists]
+    if repeated:
+        message = "This parameter may be given only once."
+        raise InvalidRequest(
+            f"Given more than once: {', '.join(repeated)}.",
+            errors=[FieldError(field=name, message=message) for name in repeated],
+        )
+    values = {name: given.getlist(name) if name in lists else given[name] for name in given}
+    return validated(serializer_class, values)
+
+
+def strict_body(request: Request, serializer_class: type[StrictSerializer], **options: Any) -> dict[str, Any]:
+    """Give the clean fields of a body. `options` are the serializer's. Raises ValidationError."""
+    return validated(serializer_class, request.data, **options)
+
+
+def validated(serializer_class: type[_Query], values: Any, **options: Any) -> dict[str, Any]:
+    """Give `values` as the serializer cleans them. Raises ValidationError."""
+    serializer = serializer_class(data=values, **options)
+    serializer.is_valid(raise_exception=True)
+    return dict(serializer.validated_data)

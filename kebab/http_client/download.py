@@ -1,0 +1,115 @@
+"""GET requests whose answers are read as they come, as far as the reader wants."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+
+import httpcore2
+
+from kebab.http_client.deadline import Deadline, DeadlineBackend
+from kebab.http_client.decompress import Inflater
+from kebab.http_client.errors import AnswerTooLarge, RequestFailed, failures_named
+
+_CONNECT_LIMIT_S = 10.0
+_KEEPALIVE_S = 15.0
+_PACKED = frozenset({"gzip", "x-gzip", "deflate"})
+
+
+class Answer:
+    """An answer whose body has not been read yet."""
+
+    def __init__(self, response: httpcore2.Response) -> None:
+        self._response = response
+        self.status: int = response.status
+
+    def headers(self, name: str) -> list[str]:
+        """Give the values of a header, each as often as it came; `name` in lower case.
+
+        They are text in UTF-8, or else in Latin-1.
+        """
+        wanted = name.encode("ascii")
+        return [_text(value).strip() for header, value in self._response.headers if header.lower() == wanted]
+
+    def header(self, name: str) -> str:
+        """Give the first value of a header; '' without one."""
+        return next(iter(self.headers(name)), "")
+
+    def read(self, limit_bytes: int) -> bytes:
+        """Give the body, unpacked. Raises AnswerTooLarge as soon as that is known, RequestFailed."""
+        announced = self.header("content-length")
+        if announced.isdecimal() and len(announced) < 20 and int(announced) > limit_bytes:
+            raise _too_large(limit_bytes)
+        body = bytearray()
+        received = 0
+        inflater = self._inflater(limit_bytes)
+        for piece in self._response.iter_stream():
+            received += len(piece)
+            body += piece if inflater is None else inflater.feed(piece)
+            if max(received, len(body)) > limit_bytes:
+                raise _too_large(limit_bytes)
+        if inflater is not None:
+            inflater.finish()
+        return bytes(body)
+
+    def _inflater(self, limit_bytes: int) -> Inflater | None:
+        encoding = self.header("content-encoding").lower()
+        if encoding in ("", "identity"):
+            return None
+        if encoding not in _PACKED:
+            raise RequestFailed("packed its answer in a way that was not asked for")
+        return Inflater(limit_bytes)
+
+
+class Fetcher:
+    """Sends GET requests, keeps connections for a while; threads may share it.
+
+    Redirects are answers like any other, proxies of the environment are not used. `private_hosts` are the
+    names whose addresses may be private; every connection is checked anew.
+    """
+
+    def __init__(
+        self, *, headers: Mapping[str, str], private_hosts: Collection[str], connections: int = 2
+    ) -> None:
+        self._headers = {"Accept-Encoding": "gzip, deflate", **headers}
+        self._deadline = Deadline()
+        self._pool = httpcore2.ConnectionPool(
+            max_connections=connections,
+            keepalive_expiry=_KEEPALIVE_S,
+            network_backend=DeadlineBackend(self._deadline, private_hosts),
+        )
+
+    @contextmanager
+    def get(
+        self,
+        url: str,
+        *,
+        limit_s: float,
+        headers: Mapping[str, str],
+        on_wait: Callable[[], None],
+    ) -> Iterator[Answer]:
+        """Give the answer, to be read inside; all of it takes `limit_s` at most. Raises RequestFailed.
+
+        `on_wait` is called about twice a second while bytes are waited for; what it raises ends the request.
+        """
+        limits = {"connect": min(_CONNECT_LIMIT_S, limit_s), "pool": limit_s}
+        sent = list({**self._headers, **headers}.items())
+        with (
+            failures_named(),
+            self._deadline.within(limit_s, on_wait),
+            self._pool.stream("GET", url, headers=sent, extensions={"timeout": limits}) as response,
+        ):
+            yield Answer(response)
+
+    def close(self) -> None:
+        """Close the kept connections."""
+        self._pool.close()
+
+
+def _text(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
+def _too_large(limit_bytes: int) -> AnswerTooLarge:
+    return AnswerTooLarge(f"has more than {limit_bytes:,} bytes")

@@ -1,0 +1,12 @@
+from django.apps import AppConfig
+
+
+class HealthConfig(AppConfig):
+    name = "kebab.observability.health"
+    label = "health"
+
+    def ready(self) -> None:
+        """Register what is checked of the servers themselves."""
+        from kebab.observability.health import server_checks
+
+        server_checks.register()

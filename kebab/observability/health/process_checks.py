@@ -1,0 +1,119 @@
+"""Checks of the processes: does somebody take work from each queue, and does everybody get on with it?"""
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+
+import redis
+from django.conf import settings
+from django.db.models.functions import Now
+
+from kebab.http.admission.connection_limits import STALLED_S
+from kebab.http.admission.watchdog import STALLED
+from kebab.observability.health.checks import CheckResult, failed, repaired, warning, well
+from kebab.observability.metrics.aggregate import ProcessReader
+from kebab.observability.metrics.files import metrics_folder
+from kebab.stack.configuration import EMBED_QUEUES, WORKER_QUEUES
+from kebab.stack.models import ProcessRole, StackProcess
+from kebab.stack.nodes.heartbeat import FRESH_S
+from kebab.stack.supervisor.state import running_state
+from kebab.stack.supervisor.watchdog import stuck_workers
+
+#: What these checks are called.
+PROCESSES = "processes"
+# Where workers are machines of their own nobody takes from `mirror`: each node's mirror process finds out
+# by itself what a message would have told it sooner.
+_QUEUES = tuple(queue for queue in (*WORKER_QUEUES, *EMBED_QUEUES) if queue != "mirror")
+# Workers come a few seconds after the web process.
+_STARTS_WITHIN = timedelta(seconds=60)
+_RESTART = "See the logs of that process; what runs it (kebab up, a service) is to start it again."
+
+
+def check_processes(repair: bool = False) -> Iterator[CheckResult]:
+    """Whether each queue has a worker, somebody keeps time, and each node that searches follows the log."""
+    living = list(StackProcess.objects.filter(heartbeat_at__gt=_fresh()))
+    if not living and not _ought_to_run():
+        yield warning(PROCESSES, "no stack runs here: documents wait until one does", "Run: kebab up")
+        return
+    missing = list(_missing(living))
+    if missing and _is_starting(living):
+        yield warning(PROCESSES, f"not all have started yet: {'; '.join(missing)}", "Look again in a minute.")
+    elif missing:
+        yield failed(PROCESSES, "; ".join(missing), _RESTART)
+    else:
+        yield well(PROCESSES, f"{len(living)} show signs of life, each queue has a worker")
+    yield from _silent(repair)
+    yield from _stuck(living)
+
+
+def check_turns(repair: bool = False) -> CheckResult:
+    """Whether the threads of this node's web processes come back from their requests."""
+    stalled = ProcessReader(metrics_folder()).greatest(STALLED.family.name)
+    stuck = [f"process {pid}: none for {s:,.0f} s" for pid, s in sorted(stalled.items()) if s > STALLED_S]
+    if not stuck:
+        return well("turns", "threads of web processes come back")
+    remedy = "It ends by itself after two minutes, and is started again; web.log has what hung."
+    return failed("turns", f"threads of web processes don't come back ({'; '.join(stuck)})", remedy)
+
+
+def has_workers() -> bool:
+    """Whether some worker shows signs of life, so that what is due is taken up soon."""
+    return StackProcess.objects.filter(role=ProcessRole.WORKER, heartbeat_at__gt=_fresh()).exists()
+
+
+def _missing(living: Sequence[StackProcess]) -> Iterator[str]:
+    served = {queue for each in living if each.role == ProcessRole.WORKER for queue in each.queues}
+    for queue in _QUEUES:
+        if queue not in served:
+            yield f"no worker takes from the queue {queue}"
+    if not _nodes(living, ProcessRole.BEAT):
+        yield "no beat runs: nothing is swept, synced by schedule or thrown away"
+    for node in sorted(_nodes(living, ProcessRole.WEB) - _nodes(living, ProcessRole.MIRROR)):
+        yield f"no mirror process runs on {node}"
+
+
+def _nodes(living: Sequence[StackProcess], role: ProcessRole) -> set[str]:
+    return {each.node for each in living if each.role == role}
+
+
+def _silent(repair: bool) -> Iterator[CheckResult]:
+    """Processes that ended without saying so; their rows go by themselves after ten minutes."""
+    silent = StackProcess.objects.filter(heartbeat_at__lte=_fresh())
+    names = [str(each) for each in silent.order_by("node", "name")]
+    if not names:
+        return
+    if repair:
+        silent.delete()
+        yield repaired("silent processes", f"{', '.join(names[:5])}; forgotten")
+    else:
+        yield warning(
+            "silent processes", f"{', '.join(names[:5])} gave no sign for {FRESH_S:.0f} s", _RESTART
+        )
+
+
+def _stuck(living: Sequence[StackProcess]) -> Iterator[CheckResult]:
+    try:
+        found = [
+            f"pid {pid} on {node}"
+            for node in sorted(_nodes(living, ProcessRole.WORKER))
+            for pid in stuck_workers(node, settings.REDIS_URL)
+        ]
+    except redis.RedisError:
+        return  # that is the finding of another check
+    if found:
+        yield failed("stuck workers", f"{', '.join(found)}: work waits and none is started", _RESTART)
+
+
+def _ought_to_run() -> bool:
+    """Whether processes are expected: a stack serves here, or servers of one's own say nothing about that."""
+    state = running_state(settings.KEBAB_DATA_DIR)
+    return bool(state is not None and state.url) or not settings.KEBAB_EMBEDDED_POSTGRES
+
+
+def _is_starting(living: Sequence[StackProcess]) -> bool:
+    ids = [each.pk for each in living]
+    older = StackProcess.objects.filter(pk__in=ids, started_at__lt=Now() - _STARTS_WITHIN)
+    return bool(living) and not older.exists()
+
+
+def _fresh() -> object:
+    return Now() - timedelta(seconds=FRESH_S)

@@ -1,0 +1,122 @@
+"""The series of all processes that live, each with the role and the pid of its own."""
+
+import json
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kebab.observability.metrics.exposition import LINES, Page, sample_names, write_series
+from kebab.observability.metrics.files import living, remove_dead
+from kebab.observability.metrics.metric import Family
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LivingProcess:
+    """A process that counts."""
+
+    role: str
+    pid: int
+    #: The space that the pid is of.
+    pids: str
+
+
+@dataclass(slots=True)
+class _Reader:
+    """What is known of one process's keys, of which there are only ever more."""
+
+    keys: Path
+    process: LivingProcess = LivingProcess(role="", pid=0, pids="")
+    offset: int = 0
+    families: list[Family] = field(default_factory=list)
+    #: Of each series its family, its first slot, and its samples' names with their labels.
+    series: list[tuple[Family, int, Sequence[str]]] = field(default_factory=list)
+
+    def catch_up(self) -> None:
+        """Read the lines that were written since. Raises FileNotFoundError."""
+        with self.keys.open("rb") as lines:
+            lines.seek(self.offset)
+            whole, found, _ = lines.read().rpartition(b"\n")
+        self.offset += len(whole) + len(found)
+        for line in whole.splitlines():
+            self._take(*json.loads(line))
+
+    def _take(self, what: str, *told: Any) -> None:
+        match what, told:
+            case "process", (facts,):
+                self.process = LivingProcess(**facts)
+            case "family", (facts,):
+                labels, bounds = tuple(facts.pop("labels")), tuple(facts.pop("bounds"))
+                self.families.append(Family(**facts, labels=labels, bounds=bounds))
+            case "series", (number, slot, values):
+                family = self.families[number]
+                own = {"role": self.process.role, "pid": str(self.process.pid)}
+                names = sample_names(family, dict(zip(family.labels, values, strict=True)) | own)
+                self.series.append((family, slot, names))
+
+    def numbers(self, name: str) -> Iterator[float]:
+        """Give the first number of each series of a family. Raises FileNotFoundError."""
+        numbers = array("d", self.keys.with_suffix(".values").read_bytes())
+        return (numbers[slot] for family, slot, _ in self.series if family.name == name)
+
+    def write(self, page: Page) -> None:
+        """Put all series on the page. Raises FileNotFoundError."""
+        numbers = array("d", self.keys.with_suffix(".values").read_bytes())
+        by_family: dict[str, LINES] = defaultdict(list)
+        for family, slot, names in self.series:
+            write_series(family, names, numbers[slot : slot + family.n_slots], by_family[family.name])
+        for family in self.families:
+            page.add(family, by_family[family.name])
+
+
+class ProcessReader:
+    """Reads the files of a folder again and again."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._readers: dict[Path, _Reader] = {}
+
+    def write(self, page: Page) -> list[LivingProcess]:
+        """Put the series of all living processes on the page, and give the processes."""
+        return [reader.process for reader in self._living() if _is_written(reader, page)]
+
+    def greatest(self, name: str) -> dict[int, float]:
+        """Give the greatest number of a gauge's or counter's series, by the pid of each living process."""
+        found = {}
+        for reader in self._living():
+            with suppress(FileNotFoundError):  # it has ended this moment
+                reader.catch_up()
+                found[reader.process.pid] = max(reader.numbers(name), default=0.0)
+        return found
+
+    def _living(self) -> list[_Reader]:
+        remove_dead(self._folder)
+        self._readers = {keys: self._readers.get(keys) or _Reader(keys) for keys in living(self._folder)}
+        return list(self._readers.values())
+
+
+def _is_written(reader: _Reader, page: Page) -> bool:
+    try:
+        reader.catch_up()
+        reader.write(page)
+    except FileNotFoundError:  # it has ended this moment
+        return False
+    return True
+
+
+def write_own(
+    page: Page,
+    role: str,
+    pid: int,
+    series: Iterable[tuple[Family, tuple[str, ...], int]],
+    numbers: list[float],
+) -> None:
+    """Put the series of a process on the page that counts in memory."""
+    for family, values, slot in series:
+        labels = dict(zip(family.labels, values, strict=True)) | {"role": role, "pid": str(pid)}
+        lines: LINES = []
+        write_series(family, sample_names(family, labels), numbers[slot : slot + family.n_slots], lines)
+        page.add(family, lines)

@@ -1,0 +1,54 @@
+"""What the kernel says of the node's processes."""
+
+from collections.abc import Iterable
+
+import psutil
+from django.conf import settings
+
+from kebab.observability.metrics.aggregate import LivingProcess
+from kebab.observability.metrics.collectors import gauge
+from kebab.observability.metrics.exposition import Page
+from kebab.observability.metrics.files import pid_namespace
+from kebab.observability.metrics.metric import Family, declare
+from kebab.stack.supervisor.state import running_state
+
+_BY_PROCESS = ("role", "pid")
+_CPU = declare(
+    Family(name="process_cpu_seconds_total", help="Time on a processor.", kind="counter", labels=_BY_PROCESS)
+)
+_MEMORY = gauge("process_resident_memory_bytes", "Memory that is not on a disk.", *_BY_PROCESS)
+_FILES = gauge("process_open_fds", "Open files.", *_BY_PROCESS)
+_THREADS = gauge("process_threads", "Threads.", *_BY_PROCESS)
+_STARTED = gauge("process_start_time_seconds", "When it started, since the epoch.", *_BY_PROCESS)
+
+
+def write_processes(page: Page, counting: Iterable[LivingProcess]) -> None:
+    """Put those on the page that count, as far as their pids are of our space, and the stack's servers."""
+    own = pid_namespace()
+    roles = {process.pid: process.role for process in counting if process.pids == own}
+    for pid, role in {**_servers(), **roles}.items():
+        _write(page, role, pid)
+
+
+def _servers() -> dict[int, str]:
+    """The supervisor and the embedded servers, which count nothing themselves."""
+    state = running_state(settings.KEBAB_DATA_DIR)
+    if state is None:
+        return {}
+    servers = {each.mark.pid: each.name for each in state.processes if each.name in {"postgres", "redis"}}
+    return {state.supervisor.pid: "supervisor", **servers}
+
+
+def _write(page: Page, role: str, pid: int) -> None:
+    labels = (role, str(pid))
+    try:
+        process = psutil.Process(pid)
+        with process.oneshot():
+            times = process.cpu_times()
+            page.add_sample(_CPU, labels, times.user + times.system)
+            page.add_sample(_MEMORY, labels, process.memory_info().rss)
+            page.add_sample(_THREADS, labels, process.num_threads())
+            page.add_sample(_STARTED, labels, process.create_time())
+        page.add_sample(_FILES, labels, process.num_fds())
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return

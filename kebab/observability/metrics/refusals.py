@@ -1,0 +1,31 @@
+"""What callers are refused, and which store is to blame."""
+
+from types import MappingProxyType
+from typing import Final
+
+from kebab.observability.metrics.instruments import Counter
+
+#: The store that a problem's code blames.
+_BLAMED: Final = MappingProxyType(
+    {
+        "database_unavailable": "postgres",
+        "timed_out": "postgres",
+        "busy": "postgres",
+        "redis_unavailable": "redis",
+        "storage_full": "disk",
+    }
+)
+
+PROBLEMS = Counter("kebab_problems_total", "Answers that tell of a problem.", "status", "code")
+OUTAGES = Counter("kebab_outages_total", "Answers that a store was to blame for.", "store")
+for _store in dict.fromkeys(_BLAMED.values()):
+    OUTAGES.starting_with(_store)
+REDIS_FAILURES = Counter("kebab_redis_failures_total", "Times that Redis failed who could do without it.")
+PROBLEMS.starting_with("429", "rate_limited").starting_with("500", "internal_error")
+
+
+def count_problem(status: int, code: str) -> None:
+    """Count an answer."""
+    PROBLEMS.add(str(status), code)
+    if code in _BLAMED:
+        OUTAGES.add(_BLAMED[code])

@@ -1,0 +1,82 @@
+"""Counts and times requests, by route: a route stands for all its addresses, so that the series stay few."""
+
+import logging
+import time
+from collections.abc import Callable
+
+from django.db import connection
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+
+from kebab.observability.metrics.instruments import Counter, Gauge, Histogram
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+# Between two looks at the pool.
+_LOOK_S = 1.0
+
+REQUESTS = Counter("kebab_http_requests_total", "Requests answered.", "method", "route", "status")
+SECONDS = Histogram(
+    "kebab_http_request_seconds",
+    "Time until the answer began.",
+    "method",
+    "route",
+    bounds=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+)
+UNDER_WAY = Gauge("kebab_http_requests_under_way", "Requests that a thread of this process answers now.")
+POOL = Gauge(
+    "kebab_database_pool",
+    "Connections of a process: in use, idle, being made. As of its last request.",
+    "state",
+)
+CONNECTED = Gauge("kebab_database_pool_connecting_seconds", "Time that making them has taken, all together.")
+
+access_log = logging.getLogger("kebab.access")
+
+
+class MeasureRequests:
+    """Middleware; among the first in the list, so that it measures the others too."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+        self._looked_at = float("-inf")
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer and count."""
+        began = time.perf_counter()
+        UNDER_WAY.add(amount=1)
+        try:
+            response = self._get_response(request)
+        finally:
+            UNDER_WAY.add(amount=-1)
+        match = request.resolver_match
+        route = match.route if match is not None else "none"
+        count_answer(str(request.method), route, response.status_code, began)
+        self._look_at_pool()
+        return response
+
+    def _look_at_pool(self) -> None:
+        now = time.monotonic()
+        if now - self._looked_at > _LOOK_S:
+            self._looked_at = now
+            note_pool()
+
+
+def count_answer(method: str, route: str, status: int, began: float) -> None:
+    """Count an answer to a request that began when `time.perf_counter` said `began`, and log it."""
+    known = method if method in _METHODS else "other"
+    took_s = time.perf_counter() - began
+    REQUESTS.add(known, route, str(status))
+    SECONDS.observe(took_s, known, route)
+    access_log.info("%s %s %d in %.1f ms", known, route, status, took_s * 1000)
+
+
+def note_pool() -> None:
+    """Say how many connections to Postgres this process has, and how many it is making."""
+    pool = getattr(connection, "pool", None)
+    if pool is None:
+        return
+    use = pool.use()
+    POOL.set(use.idle, "idle")
+    POOL.set(use.in_use, "in_use")
+    POOL.set(use.connecting, "connecting")
+    CONNECTED.set(use.connected_for_s)

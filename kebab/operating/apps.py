@@ -1,6 +1,0 @@
-from django.apps import AppConfig
-
-
-class OperatingConfig(AppConfig):
-    name = "kebab.operating"
-    label = "operating"

@@ -1,0 +1,213 @@
+"""Who is calling, and what they may do in which workspace: every door asks here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import OuterRef, QuerySet
+
+from kebab.http.api.errors import NotFound
+from kebab.people.models import ApiToken, GroupMember, Membership, Role, Scope, User, Workspace
+from kebab.people.models.invitation import OPERATOR_PREFIX
+from kebab.people.models.workspace import SLUG
+from kebab.people.reader import OPERATOR, Reader
+from kebab.people.sessions import is_open
+from kebab.people.tokens import readable_tokens
+from kebab.tenancy.current_workspace import acting_everywhere, acting_in
+from kebab.uuids import as_uuid
+
+_READ_ALL = frozenset({Role.ADMIN, Role.OWNER})
+_SCOPES_OF_ROLE: Mapping[Role, frozenset[Scope]] = {
+    Role.VIEWER: frozenset({Scope.SEARCH, Scope.ASK}),
+    Role.EDITOR: frozenset({Scope.SEARCH, Scope.ASK, Scope.INGEST}),
+    Role.ADMIN: frozenset(Scope),
+    Role.OWNER: frozenset(Scope),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who asks: a person, a tool with a token, or an operator. Exactly one of these three is set."""
+
+    user: User | None = None
+    token: ApiToken | None = None
+    #: Who acts by right of running Kebab, on the command line or in the admin, as the audit names them.
+    operator: str | None = None
+    #: By which door an operator came, where their name alone doesn't tell.
+    via: str = ""
+    #: The session that a person's request came with; it is as good as a password.
+    session_key: str | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def actor(self) -> str:
+        """The person's address, or the token without its secret: what logs and audit show."""
+        if self.operator is not None:
+            return self.operator
+        return f"kbb_{self.token.prefix}" if self.token is not None else self.user.email  # type: ignore[union-attr]
+
+    @property
+    def identity(self) -> str:
+        """A name that never passes to another caller: what cursors and kept answers are bound to."""
+        if self.operator is not None:
+            return self.operator
+        return f"token:{self.token.pk}" if self.token is not None else f"user:{self.user.pk}"  # type: ignore[union-attr]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """A caller in one workspace. It only exists for callers who may know of the workspace."""
+
+    workspace: Workspace
+    caller: Caller
+    #: A person's role; None for a token.
+    role: Role | None
+    #: A token's own scopes, or what a person's role amounts to.
+    scopes: frozenset[Scope]
+    #: Which sources of the workspace there are for the caller.
+    reader: Reader
+
+    @property
+    def user(self) -> User | None:
+        """The person, if it is one."""
+        return self.caller.user
+
+    @property
+    def token(self) -> ApiToken | None:
+        """The token, if it is one."""
+        return self.caller.token
+
+    @property
+    def actor(self) -> str:
+        """See `Caller.actor`."""
+        return self.caller.actor
+
+    @property
+    def identity(self) -> str:
+        """See `Caller.identity`."""
+        return self.caller.identity
+
+
+def caller_of(request: Any) -> Caller | None:
+    """Give who made an HTTP request (Django's or REST framework's); None for nobody."""
+    token = getattr(request, "auth", None)
+    if isinstance(token, ApiToken):
+        return Caller(token=token)
+    if not request.user.is_authenticated:
+        return None
+    session = getattr(request, "session", None)
+    return Caller(user=request.user, session_key=None if session is None else session.session_key)
+
+
+def access_of(request: Any, slug_or_id: str) -> Access:
+    """Give the caller's access to a workspace: one query for a person, none for a token.
+
+    Raises NotFound, always the same, for a workspace that is missing, another token's or not the person's.
+    """
+    caller = caller_of(request)
+    if caller is None:
+        raise NotFound
+    return access_for(caller, slug_or_id)
+
+
+def access_for(caller: Caller, slug_or_id: str) -> Access:
+    """Give `caller`'s access to a workspace by its slug or UUID. Raises NotFound as `access_of` does."""
+    if caller.token is not None:
+        return _token_access(caller, caller.token, slug_or_id)
+    if not SLUG.regex.match(slug_or_id) and as_uuid(slug_or_id) is None:
+        raise NotFound
+    memberships = readable_memberships(caller.user).filter(workspace__in=Workspace.objects.named(slug_or_id))
+    with acting_everywhere():
+        membership = memberships.first()
+    if membership is None:
+        raise NotFound
+    return member_access(caller, membership)
+
+
+def readable_memberships(user: User | None) -> "QuerySet[Membership]":
+    """Give a person's memberships as `member_access` takes them, each with its workspace and `group_ids`."""
+    return with_groups(Membership.objects.filter(user=user).select_related("workspace"))
+
+
+def with_groups(memberships: "QuerySet[Membership]") -> "QuerySet[Membership]":
+    """Give each membership its `group_ids`, in the same query."""
+    mine = GroupMember.objects.filter(workspace=OuterRef("workspace"), membership=OuterRef("pk"))
+    groups = mine.order_by("group_id")
+    return memberships.annotate(group_ids=ArraySubquery(groups.values("group_id")))
+
+
+def member_access(caller: Caller, membership: Any) -> Access:
+    """Give the access that a person's membership, one of `readable_memberships`, amounts to."""
+    role = Role(membership.role)
+    return Access(
+        workspace=membership.workspace,
+        caller=caller,
+        role=role,
+        scopes=_SCOPES_OF_ROLE[role],
+        reader=Reader(groups=frozenset(membership.group_ids), reads_all=role in _READ_ALL),
+    )
+
+
+def token_access(caller: Caller, token: Any) -> Access:
+    """Give a token's access to its own workspace; the token is one that `verify_token` gave."""
+    return Access(
+        workspace=token.workspace,
+        caller=caller,
+        role=None,
+        scopes=frozenset(Scope(scope) for scope in token.scopes),
+        reader=Reader(groups=frozenset(token.group_ids)),
+    )
+
+
+def access_now(access: Access) -> Access | None:
+    """Give what has become of an access that was given before; None once it, or its session, has ended.
+
+    One query, and one more for a person's session.
+    """
+    caller = access.caller
+    if caller.operator is not None:
+        return access
+    with acting_in(access.workspace.pk):
+        if caller.token is not None:
+            token = readable_tokens().filter(pk=caller.token.pk).first()
+            return token_access(Caller(token=token), token) if token is not None and token.is_usable else None
+        members = readable_memberships(caller.user).filter(workspace=access.workspace, user__is_active=True)
+        membership = members.select_related("workspace", "user").first()
+        if membership is None or not is_open(caller.session_key, membership.user):
+            return None
+        return member_access(caller, membership)
+
+
+def access_by_identity(workspace: Workspace, identity: str) -> Access | None:
+    """Give what the caller may do now whom `Caller.identity` named so; None: nothing any more."""
+    if identity.startswith(OPERATOR_PREFIX):
+        return operator_access(workspace, identity)
+    kind, _, key = identity.partition(":")
+    with acting_in(workspace.pk):
+        if kind == "token":
+            token = readable_tokens().filter(workspace=workspace, pk=key).first()
+            return token_access(Caller(token=token), token) if token is not None and token.is_usable else None
+        if kind == "user":
+            members = with_groups(Membership.objects.filter(workspace=workspace, user=key))
+            members = members.filter(user__is_active=True).select_related("workspace", "user")
+            membership = members.first()
+            return None if membership is None else member_access(Caller(user=membership.user), membership)
+    return None
+
+
+def operator_access(workspace: Workspace, operator: str, *, via: str = "") -> Access:
+    """Give the access of an operator, whom the audit calls `operator`, who came `via` a door: an owner's."""
+    return Access(
+        workspace=workspace,
+        caller=Caller(operator=operator, via=via),
+        role=Role.OWNER,
+        scopes=_SCOPES_OF_ROLE[Role.OWNER],
+        reader=OPERATOR,
+    )
+
+
+def _token_access(caller: Caller, token: ApiToken, slug_or_id: str) -> Access:
+    workspace = token.workspace
+    if slug_or_id != workspace.slug and as_uuid(slug_or_id) != workspace.pk:
+        raise NotFound
+    return token_access(caller, token)

@@ -1,0 +1,65 @@
+"""The audit log in the Django admin."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.db import models
+from django.http import HttpRequest
+from unfold.contrib.filters.admin import TextFilter
+
+from kebab.admin import formatting
+from kebab.admin.changelist import ReadOnly
+from kebab.admin.site import site
+from kebab.admin.tenants import IN_WORKSPACE, WORKSPACE_FILTER
+from kebab.people.models import AuditEvent
+
+
+class _ActorFilter(TextFilter):  # type: ignore[misc]
+    title = "actor"
+    parameter_name = "actor"
+
+    def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
+        """Give what just this actor did."""
+        return queryset.filter(actor=self.value()) if self.value() else queryset
+
+
+class _ActionFilter(TextFilter):  # type: ignore[misc]
+    title = "action"
+    parameter_name = "action_begins"
+
+    def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
+        """Give the actions that begin so: `member` for all that was done to members."""
+        return queryset.filter(action__startswith=self.value()) if self.value() else queryset
+
+
+@admin.register(AuditEvent, site=site)
+class AuditEventAdmin(ReadOnly):
+    """What was done, newest first."""
+
+    list_display = ("at", "actor", "action", "subject_shown", "in_workspace", "address")
+    ordering = ("-at", "id")
+    window_by = "at"
+    scopes: ClassVar[Mapping[str, str]] = {IN_WORKSPACE: "workspace_id", "actor": "actor"}
+    list_filter = (WORKSPACE_FILTER, _ActorFilter, _ActionFilter)
+    fields = ("at", "actor", "action", "subject", "in_workspace", "address", "detail_shown")
+
+    def get_queryset(self, request: HttpRequest) -> models.QuerySet[AuditEvent]:
+        """Join the workspace: of one that is gone, nothing."""
+        return super().get_queryset(request).select_related("workspace")  # type: ignore[no-any-return]
+
+    @admin.display(description="subject")
+    def subject_shown(self, event: AuditEvent) -> str:
+        """What it was done to."""
+        return formatting.clipped(event.subject)
+
+    @admin.display(description="workspace")
+    def in_workspace(self, event: AuditEvent) -> Any:
+        """The workspace; its id when it is gone."""
+        gone = formatting.NONE if event.workspace_id is None else str(event.workspace_id)  # type: ignore[attr-defined]
+        return gone if event.workspace is None else formatting.link(event.workspace)
+
+    @admin.display(description="detail")
+    def detail_shown(self, event: AuditEvent) -> Any:
+        """What else was written."""
+        return formatting.as_json(event.detail)

@@ -1,0 +1,1 @@
+"""Invitations: their life, their mail, their limits."""

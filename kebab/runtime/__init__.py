@@ -1,0 +1,1 @@
+"""The process itself: role, threads, memory, shutdown."""

@@ -1,0 +1,1 @@
+"""Nodes and processes as their heartbeats describe them."""

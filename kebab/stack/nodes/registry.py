@@ -1,0 +1,61 @@
+"""Which nodes there are: all that is known of one are the heartbeats of its processes."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+
+from django.db.models import DurationField, ExpressionWrapper, F, QuerySet
+from django.db.models.functions import Now
+
+from kebab.http.api.errors import Conflict, NotFound
+from kebab.stack.models import StackProcess
+from kebab.stack.nodes.heartbeat import FRESH_S
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeRow:
+    """A node as its processes speak of it."""
+
+    node: str
+    processes: int
+    roles: tuple[str, ...]
+    #: Whether any of them was heard of in time.
+    is_alive: bool
+    #: Of the latest heartbeat.
+    heartbeat_age_s: float
+
+
+def nodes() -> list[NodeRow]:
+    """Give the nodes by name; one whose rows have gone, ten minutes after its end, is none any more."""
+    rows = _with_age(StackProcess.objects.all()).order_by("node", "role")
+    return [_row(node, list(found)) for node, found in groupby(rows, key=lambda row: row.node)]
+
+
+def forget_node(node: str) -> int:
+    """Delete what a node that has ended left; give how many processes that were.
+
+    Raises NotFound, and Conflict while a process of it is heard of.
+    """
+    known = {row.node: row for row in nodes()}
+    if node not in known:
+        raise NotFound(f"There is no node {node!r}; there are: {', '.join(known) or 'none'}.")
+    if known[node].is_alive:
+        raise Conflict(f"Node {node} is alive; stop its processes first.", code="node_alive")
+    return StackProcess.objects.filter(node=node).delete()[0]
+
+
+def _row(node: str, rows: Iterable["StackProcess"]) -> NodeRow:
+    rows = list(rows)
+    age_s = min(row.age.total_seconds() for row in rows)  # type: ignore[attr-defined]
+    return NodeRow(
+        node=node,
+        processes=len(rows),
+        roles=tuple(sorted({row.role for row in rows})),
+        is_alive=age_s < FRESH_S,
+        heartbeat_age_s=round(age_s, 1),
+    )
+
+
+def _with_age(rows: "QuerySet[StackProcess]") -> "QuerySet[StackProcess]":
+    age = ExpressionWrapper(Now() - F("heartbeat_at"), output_field=DurationField())
+    return rows.annotate(age=age)

@@ -1,0 +1,1 @@
+"""The embedded PostgreSQL and Redis, and connections to external ones."""

@@ -1,0 +1,120 @@
+"""The servers for the length of one verb, when no stack runs."""
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from django.db import connection
+from django.db.models.functions import Now
+
+from kebab.stack.configuration import StackConfiguration
+from kebab.stack.errors import StackBusy
+from kebab.stack.models import ProcessRole, StackProcess
+from kebab.stack.nodes.heartbeat import FRESH_S
+from kebab.stack.servers.reachability import check_external_servers
+from kebab.stack.storage.data_dir_lock import acquire_after_verbs, end_leftovers
+from kebab.stack.storage.file_locks import HolderKind, StackLock
+from kebab.stack.supervisor.plan import Roles
+from kebab.stack.supervisor.state import running_state
+from kebab.stack.supervisor.supervisor import StopRequest, Supervisor
+
+_UP_LIMIT_S = 120.0
+_POLL_S = 0.05
+
+
+def _say(message: str) -> None:
+    sys.stderr.write(f"{message}\n")
+    sys.stderr.flush()
+
+
+@contextmanager
+def borrowed_stack(
+    roles: Roles = Roles.SERVERS,
+    *,
+    configuration: StackConfiguration | None = None,
+    announce: Callable[[str], None] = _say,
+) -> Iterator[None]:
+    """Run a block with servers (and workers) that answer and are migrated.
+
+    A running stack is used as it is. Otherwise they are started for the block and stopped after it, and
+    `announce` (a line on stderr) says so. One verb at a time: others wait up to two minutes.
+
+    Raises:
+        StackBusy: another verb has the data directory for too long, or a starting stack is not ready in time.
+        StackError: the servers did not start.
+    """
+    stack = configuration or StackConfiguration.from_settings()
+    if _needs_nothing(stack, roles):
+        yield
+        return
+    stack.directory.ensure()
+    lock = StackLock(stack.directory.stack_lock)
+    acquire_after_verbs(lock, stack.directory, HolderKind.VERB, announce)
+    if not lock.is_ours:
+        _await_running_stack(stack)
+        yield
+        return
+    try:
+        end_leftovers(stack.directory)
+        announce(f"No stack runs on {stack.directory.path}; starting its servers for this command ...")
+        with _running_in_thread(Supervisor(stack, roles, announce=announce)):
+            yield
+    finally:
+        lock.release()
+
+
+def _needs_nothing(stack: StackConfiguration, roles: Roles) -> bool:
+    """Whether all that is asked for runs outside our data directory."""
+    if stack.has_embedded_postgres or stack.has_embedded_redis:
+        return False
+    check_external_servers(stack)
+    return roles is Roles.SERVERS or _some_worker_beats()
+
+
+def _some_worker_beats() -> bool:
+    fresh = Now() - timedelta(seconds=FRESH_S)
+    return StackProcess.objects.filter(role=ProcessRole.WORKER, heartbeat_at__gt=fresh).exists()
+
+
+def _await_running_stack(stack: StackConfiguration) -> None:
+    deadline = time.monotonic() + _UP_LIMIT_S
+    while True:
+        state = running_state(stack.directory.path)
+        if state is not None and state.is_ready:
+            return
+        if time.monotonic() > deadline:
+            raise StackBusy(
+                f"The stack on {stack.directory.path} is not ready after {_UP_LIMIT_S:.0f} s; "
+                f"see its logs in {stack.directory.logs}."
+            )
+        time.sleep(_POLL_S)
+
+
+@contextmanager
+def _running_in_thread(supervisor: Supervisor) -> Iterator[None]:
+    """Run a supervisor beside the block; its children live as long as its thread."""
+    stop, ready, failures = StopRequest(), threading.Event(), []
+
+    def run() -> None:
+        try:
+            supervisor.run(stop, on_ready=ready.set)
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
+            failures.append(error)
+            ready.set()
+
+    thread = threading.Thread(target=run, name="supervisor")
+    thread.start()
+    try:
+        ready.wait()
+        if failures:
+            raise failures[0]
+        yield
+    finally:
+        # Connections that outlived the servers would fail at their next use.
+        connection.close()
+        connection.close_pool()
+        stop.ask()
+        thread.join()

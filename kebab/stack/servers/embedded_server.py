@@ -1,0 +1,173 @@
+"""What the two embedded servers have in common: started, borrowed or taken over, awaited and stopped."""
+
+import signal
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from typing import Self
+
+from kebab.stack.errors import ServerFailed
+from kebab.stack.paths import DataDirectory, ensure_runtime_directory
+from kebab.stack.servers.ownership import read_record, write_record
+from kebab.stack.storage.file_locks import exclusive
+from kebab.stack.supervisor.child import Child, ChildPlan
+from kebab.stack.supervisor.process_id import ProcessMark
+from kebab.stack.supervisor.process_logs import log_tail
+
+# Postgres may have much to replay after a crash.
+START_LIMIT_S = 300.0
+STOP_LIMIT_S = 30.0
+_ORPHAN_PATIENCE_S = 10.0
+_POLL_S = 0.02
+
+
+class EmbeddedServer(ABC):
+    """A server of our own on a private socket.
+
+    `start` and `stop` may be called from any thread that lives as long as the server. A server that another
+    living owner started on the same data directory is borrowed: used, and never stopped by us.
+    """
+
+    #: Names the log file, the lock and the record.
+    name: str
+
+    def __init__(self, data_dir: Path, *, runtime_dir: str = "") -> None:
+        self.directory = DataDirectory(data_dir)
+        self.runtime_dir = runtime_dir
+        self._child: Child | None = None
+        self._borrowed: ProcessMark | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def is_borrowed(self) -> bool:
+        """Whether the server belongs to another process."""
+        return self._borrowed is not None
+
+    @property
+    def pid(self) -> int | None:
+        """The pid of the running server."""
+        if self._borrowed is not None:
+            return self._borrowed.pid
+        return None if self._child is None else self._child.pid
+
+    @property
+    def log(self) -> Path:
+        """The server's log file."""
+        return self.directory.logs / f"{self.name}.log"
+
+    def start(self, *, should_stop: Callable[[], bool] = lambda: False) -> None:
+        """Start the server and wait until it answers; does nothing when it already runs.
+
+        Raises:
+            ServerMissing: there is no binary.
+            ServerFailed: it ended while it started, or did not answer within five minutes.
+            PathRefused: a folder or socket path cannot be used.
+        """
+        if not self.is_alive():
+            self.spawn()
+        try:
+            self._await_answer(should_stop)
+        except BaseException:
+            self.stop()
+            raise
+
+    def spawn(self) -> None:
+        """Start the process without waiting for it; take over from an orphan, borrow from a living owner."""
+        self.directory.ensure()
+        ensure_runtime_directory(self.directory.path, self.runtime_dir)
+        with exclusive(self.directory.run / f"{self.name}.lock"):
+            record = read_record(self._record)
+            if record is not None and record.is_borrowable():
+                self._borrowed = record.server
+                return
+            self._borrowed = None
+            if record is not None and record.is_orphan():
+                record.server.end(self.stop_signals, patience_s=_ORPHAN_PATIENCE_S)
+            self.mend()
+            self._child = Child(self.plan())
+            write_record(self._record, self._child.spawn())
+
+    def is_alive(self) -> bool:
+        """Whether the process runs."""
+        if self._borrowed is not None:
+            return self._borrowed.is_alive()
+        return self._child is not None and self._child.is_alive()
+
+    def exit_status(self) -> int | None:
+        """How our process ended (negative: by that signal); None while it runs or when it is borrowed."""
+        if self._borrowed is not None or self._child is None:
+            return None
+        return self._child.exit_status()
+
+    def ask_to_stop(self) -> None:
+        """Ask our process to stop; a borrowed one is left alone."""
+        if self._child is not None:
+            self._child.ask_to_stop()
+
+    def wait(self, limit_s: float | None = None) -> bool:
+        """Wait for the end of our process; False when it still runs after the limit."""
+        return self._child is None or self._child.wait(limit_s)
+
+    def kill(self) -> None:
+        """Kill our process at once; what was committed survives it."""
+        if self._child is not None:
+            self._child.kill()
+
+    def stop(self) -> None:
+        """Stop our process cleanly, by force after 30 seconds; a borrowed one is left alone."""
+        self._borrowed = None
+        self.ask_to_stop()
+        if not self.wait(STOP_LIMIT_S):
+            self.kill()
+        self._child = None
+
+    @property
+    @abstractmethod
+    def stop_signals(self) -> tuple[signal.Signals, ...]:
+        """What ends the server, the gentlest first."""
+
+    @abstractmethod
+    def plan(self) -> ChildPlan:
+        """How the process is started; makes what it needs first."""
+
+    @abstractmethod
+    def answers(self) -> bool:
+        """Whether the server takes requests now."""
+
+    def settle(self) -> None:  # noqa: B027 - not every server needs something
+        """Make what has to exist inside the server once it answers."""
+
+    def mend(self) -> bool:
+        """Repair what kept the server from starting the last time; False when there was nothing to repair."""
+        return False
+
+    @property
+    def _record(self) -> Path:
+        return self.directory.run / f"{self.name}.json"
+
+    def _await_answer(self, should_stop: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + START_LIMIT_S
+        while not self.answers():
+            if should_stop():
+                return
+            if not self.is_alive() and self.mend():
+                self.spawn()
+            self._check_start(deadline)
+            time.sleep(_POLL_S)
+        self.settle()
+
+    def _check_start(self, deadline: float) -> None:
+        if not self.is_alive():
+            raise ServerFailed(
+                f"{self.name} ended while it started (status {self.exit_status()}); {self.log} ends:\n"
+                f"{log_tail(self.log)}"
+            )
+        if time.monotonic() > deadline:
+            raise ServerFailed(f"{self.name} did not answer within {START_LIMIT_S:.0f} s; see {self.log}.")

@@ -1,0 +1,170 @@
+"""The embedded PostgreSQL 18 with pgvector, driven directly by its binaries."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import psutil
+import psycopg
+from psycopg import sql
+
+from kebab.stack.errors import ServerFailed
+from kebab.stack.paths import make_folder
+from kebab.stack.servers.addresses import (
+    DATABASE_APPLICATION,
+    DATABASE_NAME,
+    DATABASE_OWNER,
+    POSTGRES_PORT,
+    postgres_socket_folder,
+)
+from kebab.stack.servers.embedded_server import EmbeddedServer
+from kebab.stack.servers.postgres_cluster import PostgresCluster, settled_cluster
+from kebab.stack.servers.wal_archive import prepare_archive, wal_settings
+from kebab.stack.supervisor.child import ChildPlan
+from kebab.stack.supervisor.process_id import ProcessMark
+
+_CONNECT_LIMIT_S = 2
+_ORPHAN_PATIENCE_S = 10.0
+# Backends of a killed postmaster notice within moments; until then its shared memory is in use.
+_LEFTOVER_LIMIT_S = 20.0
+
+
+class EmbeddedPostgres(EmbeddedServer):
+    """PostgreSQL on a socket in a private folder, with the database `kebab` and the extension `vector`.
+
+    As root it runs as `user`, else as `postgres` or `nobody`.
+    """
+
+    name = "postgres"
+
+    def __init__(
+        self, data_dir: Path, *, runtime_dir: str = "", user: str = "", archive: Path | None = None
+    ) -> None:
+        super().__init__(data_dir, runtime_dir=runtime_dir)
+        self._user = user
+        self._archive = archive
+
+    @property
+    def socket_folder(self) -> Path:
+        """The folder of the socket: libpq's `host`."""
+        return postgres_socket_folder(self.directory.path, self.runtime_dir)
+
+    @property
+    def stop_signals(self) -> tuple[signal.Signals, ...]:
+        """Fast shutdown, immediate shutdown, kill."""
+        return (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL)
+
+    def plan(self) -> ChildPlan:
+        """The postmaster's command line, after the cluster was made and an old postmaster has gone."""
+        cluster = settled_cluster(self.directory, self._user)
+        _end_old_postmaster(cluster.folder, self.stop_signals)
+        self._make_socket_folder(cluster)
+        if self._archive is not None:
+            prepare_archive(self._archive, cluster.account)
+        return ChildPlan(
+            name=self.name,
+            command=_postmaster_command(cluster, self.socket_folder, self._archive),
+            log=self.log,
+            stop_signal=signal.SIGINT,
+            death_signal=signal.SIGINT,
+            account=cluster.account,
+            folder=Path("/"),  # the account may not be able to enter ours
+        )
+
+    def answers(self) -> bool:
+        """Whether it takes connections; one that recovers from a crash does not yet."""
+        try:
+            self._connect("postgres").close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def settle(self) -> None:
+        """Make the application's role, the database and its extension where they are missing."""
+        with self._connect("postgres") as connection:
+            _settle_application_role(connection)
+            found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE_NAME])
+            if found.fetchone() is None:
+                connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE_NAME)))
+        with self._connect(DATABASE_NAME) as connection:
+            connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+
+    def _connect(self, database: str) -> psycopg.Connection:
+        return psycopg.connect(
+            host=str(self.socket_folder),
+            port=POSTGRES_PORT,
+            user=DATABASE_OWNER,
+            dbname=database,
+            connect_timeout=_CONNECT_LIMIT_S,
+            autocommit=True,
+        )
+
+    def _make_socket_folder(self, cluster: PostgresCluster) -> None:
+        make_folder(self.socket_folder, 0o700)
+        if cluster.account is not None:
+            # Ours: it lies in the runtime directory, where only we can make anything.
+            os.chown(self.socket_folder, cluster.account.uid, cluster.account.gid)
+
+
+def _settle_application_role(connection: psycopg.Connection) -> None:
+    """Make the role that may neither make anything nor pass row-level security."""
+    role = sql.Identifier(DATABASE_APPLICATION)
+    found = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [DATABASE_APPLICATION])
+    verb = sql.SQL("CREATE" if found.fetchone() is None else "ALTER")
+    rights = sql.SQL("LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE NOREPLICATION")
+    connection.execute(sql.SQL("{} ROLE {} {}").format(verb, role, rights))
+
+
+def _postmaster_command(
+    cluster: PostgresCluster, socket_folder: Path, archive: Path | None
+) -> tuple[str, ...]:
+    settings = {
+        "listen_addresses": "",
+        "unix_socket_directories": str(socket_folder),
+        "unix_socket_permissions": "0700",
+        "port": str(POSTGRES_PORT),
+        "logging_collector": "off",
+        **({} if archive is None else wal_settings(archive)),
+    }
+    options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+    return (str(cluster.binaries / "postgres"), "-D", str(cluster.folder), *options)
+
+
+def _end_old_postmaster(cluster: Path, signals: tuple[signal.Signals, ...]) -> None:
+    """Clear away what a killed stack left: a postmaster that lives on, its backends, a stale pid file."""
+    pid_file = cluster / "postmaster.pid"
+    pid = _written_pid(pid_file)
+    if pid is None:
+        return
+    mark = ProcessMark.of(pid)
+    if mark is not None and _works_in(pid, cluster):
+        mark.end(signals, patience_s=_ORPHAN_PATIENCE_S)
+    elif mark is not None:
+        # Someone else got the pid. Postgres would take that process for its postmaster and refuse to start.
+        pid_file.unlink()
+    _await_backends(cluster)
+
+
+def _await_backends(cluster: Path) -> None:
+    deadline = time.monotonic() + _LEFTOVER_LIMIT_S
+    while leftovers := [process.pid for process in psutil.process_iter() if _works_in(process.pid, cluster)]:
+        if time.monotonic() > deadline:
+            raise ServerFailed(f"Processes {leftovers} of an earlier Postgres still use {cluster}; end them.")
+        time.sleep(0.05)
+
+
+def _written_pid(pid_file: Path) -> int | None:
+    try:
+        return int(pid_file.read_text(encoding="utf-8").split("\n")[0])
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def _works_in(pid: int, cluster: Path) -> bool:
+    """Whether a process is a Postgres of this cluster: each of them works in the cluster's folder."""
+    try:
+        process = psutil.Process(pid)
+        return process.name() == "postgres" and Path(process.cwd()).samefile(cluster)
+    except (psutil.Error, OSError):
+        return False

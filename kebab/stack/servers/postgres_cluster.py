@@ -1,0 +1,135 @@
+"""Where the database cluster lies, and how it comes into being."""
+
+import os
+import shutil
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+from kebab.stack.errors import PathRefused, ServerFailed
+from kebab.stack.paths import DataDirectory, make_folder, replace_text
+from kebab.stack.servers import secrets
+from kebab.stack.servers.addresses import DATABASE_OWNER
+from kebab.stack.servers.os_user import Account, database_account
+from kebab.stack.servers.postgres_install import install_for, system_folder
+from kebab.stack.supervisor.child import Child, ChildPlan
+from kebab.stack.supervisor.process_logs import log_tail
+
+_INITDB_FLAGS = (
+    f"--username={DATABASE_OWNER}",
+    "--auth-local=trust",  # the socket's folder lets nobody else in
+    "--auth-host=reject",
+    "--encoding=UTF8",
+    "--locale-provider=builtin",
+    "--builtin-locale=C.UTF-8",
+    "--locale=C",
+)
+# Written to postgresql.conf once, where the owner of the machine may change them later.
+_DEFAULTS = {
+    # Holds the HNSW index of 125,000 chunks (146 MB) with the rows beside it: in 128 MB a search waited 33 ms
+    # for pages instead of 5. Only what is used takes memory.
+    "shared_buffers": "512MB",
+    "max_connections": "200",
+    "maintenance_work_mem": "256MB",  # an HNSW build that does not fit in it is many times slower
+    "random_page_cost": "1.1",
+    "jit": "off",
+    "huge_pages": "off",
+    "synchronous_commit": "on",
+    "max_wal_size": "1GB",
+    "checkpoint_timeout": "15min",
+    "log_checkpoints": "off",
+    "log_line_prefix": "%m [%p] ",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostgresCluster:
+    """A cluster's folder, the binaries that run it and the user who owns it (None: ourselves)."""
+
+    folder: Path
+    binaries: Path
+    account: Account | None
+
+
+def settled_cluster(directory: DataDirectory, wanted_user: str) -> PostgresCluster:
+    """The cluster of a data directory, made on first use; call it under the lock of the server.
+
+    Raises:
+        PathRefused: no place fits the user that Postgres has to run as.
+        ServerMissing: the wheel with the binaries is not installed.
+        ServerFailed: initdb ended with an error.
+    """
+    cluster = cluster_of(directory, wanted_user)
+    if cluster.folder.exists():
+        _check_owner(cluster)
+    else:
+        _create(cluster, directory.logs / "initdb.log")
+    return cluster
+
+
+def cluster_of(directory: DataDirectory, wanted_user: str) -> PostgresCluster:
+    """Where the cluster of a data directory is or will be, whether there is one or not.
+
+    Raises:
+        PathRefused: no place fits the user that Postgres has to run as.
+        ServerMissing: the wheel with the binaries is not installed.
+    """
+    account = database_account(wanted_user)
+    binaries = install_for(account).binaries
+    return PostgresCluster(folder=_place(directory, account), binaries=binaries, account=account)
+
+
+def _place(directory: DataDirectory, account: Account | None) -> Path:
+    """The data directory where possible, else root's own folder, which is then written down."""
+    if directory.postgres_location.exists():
+        return Path(directory.postgres_location.read_text(encoding="utf-8").strip())
+    if account is None or account.can_reach(directory.path):
+        return directory.postgres
+    if directory.postgres.exists():
+        raise PathRefused(
+            f"The user {account.name} cannot reach {directory.postgres} any more; let it walk through the "
+            "folders above (chmod o+x), or set KEBAB_POSTGRES_USER."
+        )
+    # Not a hash of the path: a new data directory at an old place must not find the old database.
+    folder = system_folder() / secrets.load_or_create(directory.path).stack_id
+    make_folder(folder, 0o711)
+    replace_text(directory.postgres_location, f"{folder / 'postgres'}\n")
+    return folder / "postgres"
+
+
+def _check_owner(cluster: PostgresCluster) -> None:
+    expected = os.geteuid() if cluster.account is None else cluster.account.uid
+    found = cluster.folder.stat().st_uid
+    if found != expected:
+        raise PathRefused(
+            f"The database in {cluster.folder} belongs to user {found}, not {expected}; start the stack as "
+            "the user who made it (as root: set KEBAB_POSTGRES_USER), or choose another KEBAB_DATA_DIR."
+        )
+
+
+def _create(cluster: PostgresCluster, log: Path) -> None:
+    """Run initdb under a temporary name, so that a cluster that exists is whole."""
+    fresh = cluster.folder.with_name(f"{cluster.folder.name}.new")
+    if fresh.exists():
+        shutil.rmtree(fresh)
+    make_folder(fresh, 0o700)
+    if cluster.account is not None:
+        os.chown(fresh, cluster.account.uid, cluster.account.gid)
+    initdb = Child(_initdb_plan(cluster, fresh, log))
+    initdb.spawn()
+    initdb.wait()
+    if initdb.exit_status() != 0:
+        raise ServerFailed(f"initdb ended with status {initdb.exit_status()}; {log} ends:\n{log_tail(log)}")
+    fresh.rename(cluster.folder)
+
+
+def _initdb_plan(cluster: PostgresCluster, fresh: Path, log: Path) -> ChildPlan:
+    defaults = [f"--set={name}={value}" for name, value in _DEFAULTS.items()]
+    return ChildPlan(
+        name="initdb",
+        command=(str(cluster.binaries / "initdb"), f"--pgdata={fresh}", *_INITDB_FLAGS, *defaults),
+        log=log,
+        death_signal=signal.SIGKILL,
+        account=cluster.account,
+        folder=Path("/"),  # the account may not be able to enter ours
+    )

@@ -1,0 +1,108 @@
+"""Whether the servers and the port that we do not bring along are there."""
+
+import errno
+import socket
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from typing import Any
+
+import psycopg
+import redis
+
+from kebab.stack.configuration import StackConfiguration
+from kebab.stack.errors import HostUnknown, PortTaken, ServerUnreachable
+from kebab.stack.servers.addresses import redis_client_url
+
+_MOST_PORT = 65_535
+_LIMIT_S = 5
+_SERVES_LIMIT_S = 1
+# What Django itself reads, and our limits for requests; the rest (sslmode, …) is libpq's.
+_DJANGO_OPTIONS = frozenset({"assume_role", "isolation_level", "options", "pool", "server_side_binding"})
+
+
+def check_external_servers(configuration: StackConfiguration) -> None:
+    """Ask the servers named by `DATABASE_URL` and `REDIS_URL` for an answer.
+
+    Raises:
+        ServerUnreachable: one of them gives none within five seconds.
+    """
+    if not configuration.has_embedded_postgres:
+        _check_postgres(configuration.database)
+    if not configuration.has_embedded_redis:
+        _check_redis(configuration.redis_url)
+
+
+def check_port(host: str, port: int) -> str:
+    """Make sure that the web process can have its port, and return the numeric address of the host.
+
+    Raises:
+        HostUnknown: the host names no address, or no port has that number.
+        PortTaken: another process listens there, or we may not.
+    """
+    family, kind, protocol, _, address = _address_of(host, port)
+    with socket.socket(family, kind, protocol) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(address)
+        except OSError as error:
+            said = "is already in use" if error.errno == errno.EADDRINUSE else f"is refused: {error.strerror}"
+            raise PortTaken(
+                f"{host}:{port} {said}; stop what listens there, or set KEBAB_PORT to another port."
+            ) from error
+    return str(address[0])
+
+
+def _address_of(host: str, port: int) -> tuple[int, int, int, str, Any]:
+    if not 0 <= port <= _MOST_PORT:
+        raise HostUnknown(f"{port} is no port; set KEBAB_PORT to a number up to {_MOST_PORT}.")
+    try:
+        return socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    except (socket.gaierror, UnicodeError) as error:  # the latter of a name that none can be
+        raise HostUnknown(
+            f"{host[:200]!r} names no address of this machine; set KEBAB_HOST to one, such as 127.0.0.1."
+        ) from error
+
+
+def serves(url: str) -> bool:
+    """Whether a web server answers there within a second, be it with an error page."""
+    try:
+        with urllib.request.urlopen(f"{url}/healthz", timeout=_SERVES_LIMIT_S):  # noqa: S310 - our own address
+            return True
+    except urllib.error.HTTPError as answer:
+        answer.close()
+        return True
+    except OSError:
+        return False
+
+
+def _check_postgres(database: Mapping[str, Any]) -> None:
+    try:
+        connect(database, connect_timeout=_LIMIT_S).close()
+    except psycopg.OperationalError as error:
+        raise ServerUnreachable(
+            f"Postgres at {database['HOST']}:{database['PORT'] or 5432} does not let us into the database "
+            f"{database['NAME']}; check DATABASE_URL. It said: {str(error).strip()}"
+        ) from error
+
+
+def _check_redis(url: str) -> None:
+    try:
+        with redis.Redis.from_url(redis_client_url(url), socket_timeout=_LIMIT_S) as client:
+            client.ping()
+    except (redis.RedisError, ValueError) as error:
+        raise ServerUnreachable(f"Redis does not answer; check REDIS_URL. It said: {error}") from error
+
+
+def connect(database: Mapping[str, Any], **options: Any) -> psycopg.Connection:
+    """A connection of its own, outside Django's pool and without its time limits; commits each statement."""
+    given = {name: value for name, value in database["OPTIONS"].items() if name not in _DJANGO_OPTIONS}
+    return psycopg.connect(
+        host=database["HOST"],
+        port=database["PORT"] or None,
+        user=database["USER"],
+        password=database["PASSWORD"] or None,
+        dbname=database["NAME"],
+        autocommit=True,
+        **{**given, **options},
+    )

@@ -1,0 +1,50 @@
+"""Asking Redis while a request waits: for a moment only, and not again right after it has failed."""
+
+import logging
+from collections.abc import Callable
+from time import monotonic
+from typing import TypeVar
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from kebab.observability.metrics.refusals import REDIS_FAILURES
+from kebab.stack.servers.addresses import redis_client_url
+
+logger = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
+
+
+def quick_redis(url: str, *, connect_limit_s: float, answer_limit_s: float) -> redis.Redis:
+    """Give a client for the Redis at `url` that waits for it no longer than a request can."""
+    return redis.Redis.from_url(
+        redis_client_url(url),
+        socket_connect_timeout=connect_limit_s,
+        socket_timeout=answer_limit_s,
+        # A connection that Redis closed while it was idle is made anew, once.
+        retry=Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,)),
+    )
+
+
+class Pause:
+    """Leaves a Redis that has failed alone for a while. Threads may share it."""
+
+    def __init__(self, length_s: float, *, meanwhile: str) -> None:
+        """`meanwhile` is what the log says of the time, as in `no list is kept`."""
+        self._length_s = length_s
+        self._meanwhile = meanwhile
+        self._until = 0.0
+
+    def ask(self, question: Callable[[], Answer]) -> Answer:
+        """Give the answer of `question`. Raises RedisError, in a pause without asking."""
+        if monotonic() < self._until:
+            raise redis.ConnectionError("Redis failed a moment ago.")
+        try:
+            return question()
+        except redis.RedisError as error:
+            REDIS_FAILURES.add()
+            logger.warning("%s for the next %g s: %s", self._meanwhile, self._length_s, error)
+            self._until = monotonic() + self._length_s
+            raise

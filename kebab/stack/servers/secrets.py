@@ -1,0 +1,90 @@
+"""The secrets of the embedded stack: made once at random, kept in the data directory."""
+
+import base64
+import json
+import secrets
+import uuid
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from kebab.stack.errors import PathRefused
+from kebab.stack.paths import DataDirectory, replace_text
+from kebab.stack.storage.file_locks import exclusive
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StackSecrets:
+    """What the embedded stack must know and nobody else; never part of a log or a representation."""
+
+    secret_key: str = field(repr=False)
+    redis_password: str = field(repr=False)
+    #: 32 random bytes as URL-safe base64; seals the credentials that sources are read with.
+    encryption_key: str = field(repr=False)
+    #: Names this data directory's files where they have to lie outside it.
+    stack_id: str
+
+
+_NAMES = {each.name for each in fields(StackSecrets)}
+#: What the first version wrote; a file without these is damaged.
+_FIRST_NAMES = {"secret_key", "redis_password", "stack_id"}
+
+
+def load_or_create(data_dir: Path) -> StackSecrets:
+    """The secrets of a data directory; processes that ask at once get the same ones.
+
+    Raises:
+        PathRefused: the file cannot be read, or is not what was written.
+    """
+    directory = DataDirectory(data_dir)
+    found = _load(directory.secrets)
+    if _is_complete(found):
+        return _known(found)
+    directory.ensure()
+    with exclusive(directory.run / "secrets.lock"):
+        found = _load(directory.secrets)
+        if not _is_complete(found):
+            # What an earlier version wrote stays; what it had not yet is added.
+            found = {**asdict(_fresh()), **found}
+            replace_text(directory.secrets, json.dumps(found, indent=1) + "\n")
+    return _known(found)
+
+
+def _known(found: dict[str, str]) -> StackSecrets:
+    return StackSecrets(**{name: value for name, value in found.items() if name in _NAMES})
+
+
+def _fresh() -> StackSecrets:
+    return StackSecrets(
+        secret_key=secrets.token_urlsafe(50),
+        redis_password=secrets.token_hex(32),
+        encryption_key=base64.urlsafe_b64encode(secrets.token_bytes(32)).decode(),
+        stack_id=uuid.uuid4().hex,
+    )
+
+
+def _is_complete(found: dict[str, str]) -> bool:
+    return found.keys() >= _NAMES
+
+
+def _load(path: Path) -> dict[str, str]:
+    try:
+        return _checked(json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return {}
+    except PermissionError as error:
+        raise PathRefused(
+            f"{path} cannot be read by this user; run as the user who made it, or set KEBAB_DATA_DIR."
+        ) from error
+    except (ValueError, TypeError) as error:
+        raise PathRefused(
+            f"{path} is damaged; restore it, or remove it to get new secrets (sessions end, tokens stay, the"
+            " credentials of sources have to be given again)."
+        ) from error
+
+
+def _checked(found: Any) -> dict[str, str]:
+    # What a later version has added stays as it is: this one may have come back after it.
+    if not isinstance(found, dict) or not found.keys() >= _FIRST_NAMES:
+        raise ValueError("it is not what was written")
+    return found

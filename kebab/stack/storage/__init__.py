@@ -1,0 +1,1 @@
+"""Blob storage, and the locks and private folders of the data directory."""

@@ -1,0 +1,1 @@
+"""The supervisor and the processes that it runs."""

@@ -1,0 +1,93 @@
+"""Finds workers that have work and start none: Celery's connection to Redis may hang for ever."""
+
+import logging
+import queue
+import threading
+import uuid
+from collections.abc import Iterable
+from datetime import timedelta
+
+import redis
+from django.db import Error, connection
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+
+from kebab.stack.configuration import StackConfiguration
+from kebab.stack.models import ProcessRole, StackProcess
+from kebab.stack.servers.addresses import redis_client_url
+
+logger = logging.getLogger(__name__)
+
+_PERIOD_S = 10.0
+_STUCK_AFTER = timedelta(seconds=60)
+_ANSWER_LIMIT_S = 5
+
+
+class Watchdog:
+    """Looks every ten seconds, from a thread: a database that hangs must not hold up the supervisor."""
+
+    def __init__(self, configuration: StackConfiguration) -> None:
+        self._configuration = configuration
+        self._stuck: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop looking; a look that is under way is not awaited."""
+        self._ended.set()
+
+    def take_stuck(self) -> set[int]:
+        """The pids found to be stuck since the last call."""
+        found = set()
+        while not self._stuck.empty():
+            found.add(self._stuck.get_nowait())
+        return found
+
+    def _run(self) -> None:
+        while not self._ended.wait(_PERIOD_S):
+            try:
+                for pid in stuck_workers(self._configuration.node_id, self._configuration.redis_url):
+                    self._stuck.put(pid)
+            except (Error, redis.RedisError) as error:
+                logger.warning("The workers cannot be watched at the moment: %s", error)
+            finally:
+                connection.close()
+
+
+def stuck_workers(node_id: str, redis_url: str) -> list[int]:
+    """The pids of this node's workers that have work in Redis and have started none for sixty seconds."""
+    return [worker.pid for worker in _stuck(StackProcess.objects.filter(node=node_id), redis_url)]
+
+
+def is_stuck(process_id: uuid.UUID, redis_url: str) -> bool:
+    """Whether the process of this row is such a worker."""
+    return bool(_stuck(StackProcess.objects.filter(pk=process_id), redis_url))
+
+
+def _stuck(processes: QuerySet[StackProcess], redis_url: str) -> list[StackProcess]:
+    since = Now() - _STUCK_AFTER
+    idle = processes.filter(
+        Q(last_started_at__lt=since) | Q(last_started_at=None),
+        role=ProcessRole.WORKER,
+        busy=0,
+        started_at__lt=since,
+    )
+    workers = list(idle)
+    if not workers:
+        return []
+    lengths = queue_lengths(redis_url, {name for worker in workers for name in worker.queues})
+    return [worker for worker in workers if any(lengths[name] for name in worker.queues)]
+
+
+def queue_lengths(redis_url: str, names: Iterable[str]) -> dict[str, int]:
+    """How many messages wait in each Celery queue, by name.
+
+    Raises:
+        redis.RedisError: Redis does not answer within five seconds.
+    """
+    with redis.Redis.from_url(redis_client_url(redis_url), socket_timeout=_ANSWER_LIMIT_S) as client:
+        return {name: int(client.llen(name)) for name in sorted(names)}

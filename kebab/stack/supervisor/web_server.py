@@ -1,0 +1,74 @@
+"""The web server: granian, in several processes that share a port and drain before they stop."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from typing import Any, Final
+
+from granian.constants import HTTPModes, Interfaces, Loops
+from granian.http import HTTP1Settings
+from granian.server import Server
+
+from kebab.http.admission import connection_limits
+from kebab.runtime import draining
+
+#: Options that tests serve the application with, too.
+OPTIONS: Final[dict[str, Any]] = {
+    "interface": Interfaces.ASGI,
+    "http": HTTPModes.http1,
+    "websockets": False,
+    "backlog": 2_048,
+    "backpressure": connection_limits.CONNECTIONS,
+    "http1_settings": HTTP1Settings(
+        header_read_timeout=connection_limits.HEAD_S * 1000, max_buffer_size=connection_limits.HEAD_BYTES
+    ),
+}
+_GRACE_S: Final = 20
+
+
+class WebServer(Server):
+    """Serve in several processes, restart those that die, and drain all before the end."""
+
+    def __init__(self, *, host: str, port: int, workers: int, drain_s: float) -> None:
+        super().__init__(
+            "kebab.asgi:application",
+            address=host,
+            port=port,
+            workers=workers,
+            loop=Loops.uvloop,
+            respawn_failed_workers=True,
+            workers_kill_timeout=_GRACE_S,
+            # Django's settings configure the loggers.
+            log_dictconfig={"loggers": {}, "handlers": {}, "formatters": {}},
+            **OPTIONS,
+        )
+        self._drain_s = drain_s
+        self._is_stopping = False
+
+    def signal_handler_interrupt(self, number: int, frame: Any) -> None:
+        """Drain, then stop; SIGINT or a second signal stops at once."""
+        if number == signal.SIGTERM and self._drain_s and not self._is_stopping:
+            self._is_stopping = True
+            self._tell(draining.DRAIN_SIGNAL)
+            timer = threading.Timer(self._drain_s, self._stop)
+            timer.daemon = True
+            timer.start()
+        else:
+            self._stop()
+
+    def _stop(self) -> None:
+        self._tell(draining.END_SIGNAL)
+        super().signal_handler_interrupt()
+
+    def _tell(self, number: int) -> None:
+        for worker in self.wrks:
+            if worker.is_alive():
+                os.kill(worker.inner.pid, number)
+
+
+def serve(*, host: str, port: int, workers: int, drain_s: float) -> None:
+    """Serve until SIGINT or SIGTERM; after SIGTERM for `drain_s` seconds more, in which it is not ready."""
+    # A fork would take over the locks of threads that it doesn't have.
+    multiprocessing.set_start_method("spawn", force=True)
+    WebServer(host=host, port=port, workers=workers, drain_s=drain_s).serve()

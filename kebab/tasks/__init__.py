@@ -1,0 +1,1 @@
+"""Celery: task base, queues, schedule."""

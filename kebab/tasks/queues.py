@@ -1,0 +1,62 @@
+"""How Celery's messages travel, which tasks its workers take from which queue, which run again and again."""
+
+from typing import Any, Final
+
+#: The queue of each task that waits elsewhere than in the default one, `maintenance`.
+TASK_ROUTES: Final = {
+    "ingest.run_job": {"queue": "ingest"},
+    "ingest.run_embedding": {"queue": "embed"},
+    "search.sync_mirror": {"queue": "mirror"},
+}
+#: Seconds between two runs. A message that nobody has taken for ten minutes is worth nothing; nodes whose
+#: clocks differ by less take each other's.
+BEAT_SCHEDULE: Final = {
+    "sweep": {"task": "ingest.sweep", "schedule": 5.0, "options": {"expires": 600}},
+    "due-syncs": {"task": "ingest.request_due_syncs", "schedule": 15.0, "options": {"expires": 600}},
+    "prune-idempotency-keys": {
+        "task": "api.prune_idempotency_keys",
+        "schedule": 3600.0,
+        "options": {"expires": 600},
+    },
+    "prune-changes": {"task": "search.prune_changes", "schedule": 3600.0, "options": {"expires": 600}},
+    "prune-answers": {"task": "search.prune_answers", "schedule": 3600.0, "options": {"expires": 600}},
+    "prune-queries": {"task": "search.prune_queries", "schedule": 3600.0, "options": {"expires": 600}},
+    "end-spaces": {"task": "ingest.end_spaces", "schedule": 3600.0, "options": {"expires": 600}},
+    "release-expired": {"task": "ingest.release_expired", "schedule": 3600.0, "options": {"expires": 600}},
+}
+
+_TRANSPORT: Final = {
+    "visibility_timeout": 1800,
+    "unacked_restore_interval": 5,
+    "unacked_restore_throttle": 1,
+    "health_check_interval": 10,
+    "socket_timeout": 5,
+    "socket_connect_timeout": 3,
+    "socket_keepalive": True,
+    "retry_on_timeout": True,
+}
+
+
+def celery_settings(broker_url: str) -> dict[str, Any]:
+    """Give Celery's settings by their names among Django's: what travels may be lost and doubled."""
+    return {
+        "CELERY_BROKER_URL": broker_url,
+        "CELERY_TASK_SERIALIZER": "json",
+        "CELERY_ACCEPT_CONTENT": ["json"],
+        "CELERY_TASK_IGNORE_RESULT": True,
+        "CELERY_TASK_ACKS_LATE": True,
+        "CELERY_WORKER_PREFETCH_MULTIPLIER": 1,
+        "CELERY_WORKER_ENABLE_REMOTE_CONTROL": False,
+        "CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS": True,
+        # After SIGQUIT or a second Ctrl-C; at SIGTERM jobs are put back (kebab.stack.supervisor.worker_stop).
+        "CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT": 30,
+        "CELERY_WORKER_HIJACK_ROOT_LOGGER": False,
+        "CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP": True,
+        "CELERY_BROKER_CONNECTION_MAX_RETRIES": None,
+        "CELERY_TASK_DEFAULT_QUEUE": "maintenance",
+        "CELERY_TASK_CREATE_MISSING_QUEUES": True,
+        "CELERY_BROKER_TRANSPORT_OPTIONS": _TRANSPORT,
+        "CELERY_TASK_PUBLISH_RETRY": False,
+        "CELERY_TASK_ROUTES": TASK_ROUTES,
+        "CELERY_BEAT_SCHEDULE": BEAT_SCHEDULE,
+    }

@@ -1,0 +1,1 @@
+"""What a caller may read: scope, restricted sources, querysets."""

@@ -1,0 +1,102 @@
+"""Narrowing a source to groups, and whom each source is narrowed to."""
+
+import uuid
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db import transaction
+from django.db.models import Count, OuterRef, QuerySet
+
+from kebab.http.api.errors import FieldError, NotFound, Unprocessable
+from kebab.people.models import Group, Workspace
+from kebab.people.reader import OPERATOR, Reader
+from search.models import Source, SourceReader, is_readable
+
+#: Ids of groups in order; None: every member of the workspace reads the source.
+Groups = list[uuid.UUID] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restriction:
+    """Who read a source until now, and who does from now on."""
+
+    before: Groups
+    after: Groups
+
+    @property
+    def facts(self) -> dict[str, list[str] | None]:
+        """Give `before` and `after` as the audit log has them."""
+        return {"before": _texts(self.before), "after": _texts(self.after)}
+
+
+def restrict(source: Source, groups: Collection[uuid.UUID] | None) -> Restriction:
+    """Let the members of `groups` alone read the source, none: only owners and admins; None: every member.
+
+    It holds from the next request on. Raises NotFound when the source is gone, Unprocessable for an id that
+    no group of the workspace has.
+    """
+    with transaction.atomic():
+        sources = Source.objects.in_workspace(source.workspace_id).filter(pk=source.pk)
+        if sources.select_for_update(no_key=True).first() is None:
+            raise NotFound
+        before = readers_of(with_readers(sources).get())  # once it is locked: nobody else changes them now
+        after = None if groups is None else sorted(set(groups))
+        _check_groups(source.workspace_id, after or [])
+        rows = SourceReader.objects.in_workspace(source.workspace_id).filter(source=source.pk)
+        rows.exclude(group__in=after or []).delete()
+        sources.update(is_restricted=after is not None)
+        added = [
+            SourceReader(workspace_id=source.workspace_id, source_id=source.pk, group_id=group)
+            for group in after or []
+        ]
+        SourceReader.objects.bulk_create(added, ignore_conflicts=True)
+    return Restriction(before=before, after=after)
+
+
+def with_readers(sources: "QuerySet[Source]", shown_to: Reader = OPERATOR) -> "QuerySet[Any]":
+    """Give the sources, each with what `readers_of` needs: who doesn't read all is shown own groups alone."""
+    groups = SourceReader.objects.filter(source=OuterRef("pk"), workspace=OuterRef("workspace"))
+    if not shown_to.reads_all:
+        groups = groups.filter(group__in=shown_to.groups)
+    return sources.annotate(reader_groups=ArraySubquery(groups.order_by("group_id").values("group_id")))
+
+
+def readers_of(source: Any) -> Groups:
+    """Give the groups that a source, one of `with_readers`, is restricted to."""
+    return sorted(source.reader_groups) if source.is_restricted else None
+
+
+def hidden_from(workspace: Workspace, reader: Reader) -> "QuerySet[Source]":
+    """Give the sources that there are not for `reader`: counts of the whole workspace hold these too."""
+    restricted = Source.objects.in_workspace(workspace).filter(is_restricted=True)
+    if reader.reads_all:
+        return restricted.none()
+    return restricted.exclude(is_readable(list(reader.groups)))
+
+
+def count_restricted(workspace: Workspace, groups: Collection[uuid.UUID]) -> Mapping[uuid.UUID, int]:
+    """Give for each of the groups that read any restricted source how many these are."""
+    rows = SourceReader.objects.in_workspace(workspace).filter(group__in=groups).order_by()
+    return dict(rows.values("group_id").annotate(count=Count("*")).values_list("group_id", "count"))
+
+
+def _check_groups(workspace_id: uuid.UUID, groups: list[uuid.UUID]) -> None:
+    """Lock the groups, so that none goes meanwhile. Raises Unprocessable naming those that aren't there."""
+    rows = Group.objects.filter(workspace=workspace_id, pk__in=groups).order_by("pk")
+    there = set(rows.select_for_update(no_key=True).values_list("pk", flat=True))
+    unknown = [group for group in groups if group not in there]
+    if unknown:
+        named = ", ".join(map(str, unknown))
+        raise Unprocessable(
+            f"No group of this workspace has the id {named}; GET …/groups lists those there are.",
+            code="unknown_group",
+            errors=[
+                FieldError(field="readers", message=f"No group has the id {group}.") for group in unknown
+            ],
+        )
+
+
+def _texts(groups: Groups) -> list[str] | None:
+    return None if groups is None else [str(group) for group in groups]

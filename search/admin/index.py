@@ -1,0 +1,77 @@
+"""Embedding spaces in the Django admin, and what operators ask of a workspace's mirror."""
+
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.db import transaction
+from django.http import HttpRequest
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
+from unfold.decorators import display
+
+from kebab.admin.actions import Act, acting, offer
+from kebab.admin.site import site
+from kebab.admin.tenants import WORKSPACE_FILTER, TenantAdmin
+from kebab.people import audit
+from kebab.people.models import Workspace
+from search.mirror import local_mirrors
+from search.models import EmbeddingSpace
+
+_SPACE_STATES = {"live": "success", "building": "info"}
+
+
+@admin.register(EmbeddingSpace, site=site)
+class EmbeddingSpaceAdmin(TenantAdmin):
+    """The models that vectors were made with."""
+
+    list_display = (
+        "model",
+        "in_workspace",
+        "state_label",
+        "dim",
+        "is_indexed",
+        "epoch",
+        "retire_at",
+        "created_at",
+    )
+    ordering = ("workspace_id", "-id")
+    list_filter: ClassVar[Any] = (WORKSPACE_FILTER, ("state", ChoicesDropdownFilter))
+    fields = (
+        "model",
+        "revision",
+        "in_workspace",
+        "state_label",
+        "dim",
+        "query_prefix",
+        "passage_prefix",
+        "languages",
+        "known_share",
+        "is_indexed",
+        "switches_by_itself",
+        "epoch",
+        "live_until",
+        "retire_at",
+        "created_at",
+    )
+
+    @display(description="state", label=_SPACE_STATES)  # type: ignore[untyped-decorator]
+    def state_label(self, space: EmbeddingSpace) -> str:
+        """The state."""
+        return space.state  # type: ignore[no-any-return]
+
+
+def _rebuild_mirror(request: HttpRequest, workspace: Workspace) -> str:
+    transaction.on_commit(lambda: local_mirrors.trigger_rebuild(workspace.pk))
+    audit.record(acting(request, workspace), "mirror.rebuild_asked", workspace.slug)
+    return f"The mirror of {workspace.slug} on this node is made anew; searches go on meanwhile."
+
+
+offer(
+    Workspace,
+    Act(
+        name="rebuild-mirror",
+        label="Rebuild mirror",
+        icon="sync",
+        question="Make this node's mirror anew from the database? Searches go on with the present one.",
+        perform=_rebuild_mirror,
+    ),
+)

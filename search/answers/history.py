@@ -1,0 +1,186 @@
+"""Answers as they are kept: whom each is there for, and what goes with it.
+
+An answer is its asker's, and whoever manages the workspace and reads all of it may review it. It is there for
+as long as its reader may read every document that it was made from; a document that goes takes it along.
+"""
+
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Final
+
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from kebab.http.api.errors import NotFound
+from kebab.people.access.caller import Access, Caller
+from kebab.people.models import Scope, Workspace
+from kebab.people.reader import Reader
+from kebab.people.workspace_settings.registry import preference
+from search.access.restrictions import hidden_from
+from search.answers.types import Answer, AnswerCitation, AnswerHit, AnswerReason, AnswerState, Usage
+from search.answers.wire import answer_citation_to_wire, answer_hit_to_wire, usage_to_wire
+from search.models import AnswerDocument, Document, KeptAnswer
+from search.retrieval.citation import Citation
+from search.retrieval.query.filters import TrustLevel
+from search.retrieval.types import Mode
+
+#: The setting of a workspace: how many days it keeps answers; 0: until they are deleted.
+KEPT_DAYS: Final = "answers_kept_days"
+_BATCH = 500
+_AS_THEY_ARE = (
+    "question",
+    "asked_by",
+    "text",
+    "model",
+    "index_version",
+    "seq",
+    "lag",
+    "took_ms",
+    "created_at",
+)
+
+
+def keep_answer(workspace: Workspace, asker: Caller, answer: Answer, doc_ids: Collection[str]) -> bool:
+    """Keep an answer that was made from these documents; False, and not kept, when one of them has gone."""
+    documents = Document.objects.in_workspace(workspace).filter(
+        doc_id__in=[uuid.UUID(hex=doc_id) for doc_id in doc_ids]
+    )
+    ids = list(documents.values_list("pk", flat=True))
+    if len(ids) < len(doc_ids):
+        return False
+    try:
+        with transaction.atomic():
+            row = KeptAnswer.objects.create(**_fields(workspace, asker, answer))
+            AnswerDocument.objects.bulk_create(
+                AnswerDocument(workspace=workspace, answer=row, document_id=id_) for id_ in ids
+            )
+    except IntegrityError:  # the document, or all of the workspace, has gone this moment
+        return False
+    return True
+
+
+def visible_answers(access: Access) -> "QuerySet[KeptAnswer]":
+    """Give the answers that there are for the caller, newest first."""
+    answers = _readable(access.workspace, access.reader)
+    return answers if reviews(access) else answers.filter(creator=access.identity)
+
+
+def reviews(access: Access) -> bool:
+    """Whether everybody's answers are there for the caller: who manages the workspace and reads all of it."""
+    return Scope.MANAGE in access.scopes and not hidden_from(access.workspace, access.reader).exists()
+
+
+def one_answer(access: Access, answer_id: uuid.UUID) -> KeptAnswer:
+    """Give an answer. Raises NotFound when there is none for the caller."""
+    row = visible_answers(access).filter(pk=answer_id).first()
+    if row is None:
+        raise NotFound
+    return row
+
+
+def delete_answer(access: Access, answer_id: uuid.UUID) -> None:
+    """Delete an answer. Raises NotFound when there is none for the caller."""
+    row = one_answer(access, answer_id)
+    KeptAnswer.objects.in_workspace(access.workspace).filter(pk=row.pk).delete()
+
+
+def prune_answers() -> int:
+    """Delete the answers that are older than their workspaces keep them, and give how many."""
+    limited = Workspace.objects.filter(**{f"settings__{KEPT_DAYS}__gt": 0})
+    return sum(_prune(workspace) for workspace in limited.iterator())
+
+
+def _prune(workspace: Workspace) -> int:
+    oldest = timezone.now() - timedelta(days=preference(workspace, KEPT_DAYS))
+    old = KeptAnswer.objects.in_workspace(workspace).filter(created_at__lt=oldest)
+    count = 0
+    while ids := list(old.values_list("pk", flat=True)[:_BATCH]):
+        KeptAnswer.objects.in_workspace(workspace).filter(pk__in=ids).delete()
+        count += len(ids)
+    return count
+
+
+def turns_of(
+    workspace: Workspace, reader: Reader, asker: Caller, conversation_id: uuid.UUID
+) -> "QuerySet[KeptAnswer]":
+    """Give the asker's own answers in a conversation, newest first."""
+    own = _readable(workspace, reader).filter(creator=asker.identity, conversation_id=conversation_id)
+    return own.order_by("-created_at", "id")
+
+
+def conversations_of(workspace: Workspace, reader: Reader, asker: Caller) -> "QuerySet[KeptAnswer]":
+    """Give the first answer that there is of each of the asker's conversations, newest first."""
+    own = _readable(workspace, reader).filter(creator=asker.identity)
+    is_before = Q(created_at__lt=OuterRef("created_at")) | Q(
+        created_at=OuterRef("created_at"), pk__lt=OuterRef("pk")
+    )
+    before = own.filter(is_before, conversation_id=OuterRef("conversation_id"))
+    return own.filter(~Exists(before.order_by())).order_by("-created_at", "id")
+
+
+def documents_behind(workspace: Workspace, answers: Sequence[KeptAnswer]) -> set[str]:
+    """Give the documents that these answers were made from."""
+    rows = AnswerDocument.objects.in_workspace(workspace).filter(
+        answer__in=[row.pk for row in answers], document__workspace=workspace
+    )
+    return {doc_id.hex for doc_id in rows.values_list("document__doc_id", flat=True)}
+
+
+def answer_of(row: KeptAnswer) -> Answer:
+    """Give a kept answer as it was given."""
+    return Answer(
+        answer_id=row.pk,
+        conversation_id=row.conversation_id,
+        state=AnswerState(row.state),
+        reason=AnswerReason(row.reason) if row.reason else None,
+        citations=tuple(AnswerCitation(**_place(each)) for each in row.citations),
+        hits=tuple(AnswerHit(**_place(each)) for each in row.hits),
+        usage=None if row.usage is None else Usage(**row.usage),
+        mode=Mode(row.mode),
+        degraded=tuple(row.degraded),
+        warnings=tuple(row.warnings),
+        **{name: getattr(row, name) for name in _AS_THEY_ARE},
+    )
+
+
+def _readable(workspace: Workspace, reader: Reader) -> "QuerySet[KeptAnswer]":
+    """Give the answers none of whose documents is hidden from the reader."""
+    answers: QuerySet[KeptAnswer] = KeptAnswer.objects.in_workspace(workspace)
+    if reader.reads_all:
+        return answers
+    hidden = AnswerDocument.objects.in_workspace(workspace).filter(
+        document__workspace=workspace,
+        document__source__in=hidden_from(workspace, reader).order_by().values("pk"),
+    )
+    return answers.exclude(pk__in=hidden.values("answer"))
+
+
+def _fields(workspace: Workspace, asker: Caller, answer: Answer) -> dict[str, Any]:
+    return {
+        "id": answer.answer_id,
+        "workspace": workspace,
+        "conversation_id": answer.conversation_id,
+        "creator": asker.identity,
+        "state": answer.state.value,
+        "reason": answer.reason.value if answer.reason else "",
+        "citations": [answer_citation_to_wire(each) for each in answer.citations],
+        "hits": [answer_hit_to_wire(each) for each in answer.hits],
+        "usage": None if answer.usage is None else usage_to_wire(answer.usage),
+        "mode": answer.mode.value,
+        "degraded": list(answer.degraded),
+        "warnings": list(answer.warnings),
+        **{name: getattr(answer, name) for name in _AS_THEY_ARE},
+    }
+
+
+def _place(kept: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the fields of a citation or a hit from what was kept of it."""
+    citation = {name: value for name, value in kept["citation"].items() if name != "uri"}
+    fields = {name: value for name, value in kept.items() if name != "uri"}
+    return fields | {
+        "heading_path": tuple(kept["heading_path"]),
+        "trust_level": TrustLevel(kept["trust_level"]),
+        "citation": Citation(**citation),
+    }

@@ -1,0 +1,1 @@
+"""The chat model: settings, transport, checks."""

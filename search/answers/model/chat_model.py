@@ -1,0 +1,159 @@
+"""A chat model over HTTP: any endpoint that speaks OpenAI's `/v1/chat/completions`, streaming or not."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import Any, Final
+
+import httpcore2
+import httpx2
+import openai
+
+from kebab.http_client.errors import AddressRefused, OutOfTime, RequestFailed
+from search.answers.errors import ModelFailed
+from search.answers.model.options import AnswerOptions
+from search.answers.model.transport import CallDeadline, CallTransport
+from search.answers.prompt import Message
+from search.answers.types import AnswerReason, Usage
+from search.endpoints.circuit_breaker import Breaker
+
+#: Longer answers are of no use; a model that goes on and on is cut short.
+MAX_ANSWER_CHARS: Final = 40_000
+_NO_KEY = "none"
+
+
+class EndpointModel:
+    """Asks the model that `options`, which have no problems, name. Threads may share it."""
+
+    def __init__(self, options: AnswerOptions, breaker: Breaker) -> None:
+        self._options = options
+        self._breaker = breaker
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._options.model
+
+    @property
+    def context_tokens(self) -> int:
+        """What it reads and writes together."""
+        return self._options.context_tokens
+
+    def answer(self, messages: Sequence[Message], on_wait: Callable[[], None]) -> Iterator[str | Usage]:
+        """Give the pieces of its text as they come, and what it counted where it says so.
+
+        `on_wait` is called about twice a second while it is waited for; what it raises ends the call, as
+        closing the iterator does. Raises ModelFailed.
+        """
+        deadline = CallDeadline(self._options.limit_s, on_wait)
+        with (
+            closing(CallTransport(deadline, self._options.private_hosts)) as transport,
+            closing(self._client(transport)) as client,
+        ):
+            with self._breaker.attempt(), _failures_named(has_begun=False):
+                answer = self._asked(client, messages)
+            with closing(answer.http_response), _failures_named(has_begun=True):
+                yield from _bounded(_read(answer, transport))
+
+    def _client(self, transport: CallTransport) -> openai.OpenAI:
+        return openai.OpenAI(
+            base_url=self._options.url,
+            api_key=self._options.api_key or _NO_KEY,
+            max_retries=0,
+            timeout=self._options.limit_s,
+            http_client=httpx2.Client(transport=transport, trust_env=False, follow_redirects=False),
+        )
+
+    def _asked(self, client: openai.OpenAI, messages: Sequence[Message]) -> Any:
+        create: Any = client.chat.completions.with_raw_response.create
+        how: dict[str, Any] = {"stream": False}
+        if self._options.streams:
+            how = {"stream": True, "stream_options": {"include_usage": True}}
+        if not self._options.api_key:
+            how["extra_headers"] = {"Authorization": openai.Omit()}
+        return create(model=self._options.model, messages=list(messages), **how)
+
+
+def _read(answer: Any, transport: CallTransport) -> Iterator[str | Usage]:
+    """Read a stream, or a whole answer: some endpoints give one though they were asked for the other."""
+    if "event-stream" in answer.headers.get("content-type", ""):
+        return _of_stream(answer.parse(), transport)
+    return _of_whole(json.loads(answer.http_response.read()))
+
+
+def _of_stream(stream: Any, transport: CallTransport) -> Iterator[str | Usage]:
+    is_finished = False
+    for event in stream:
+        for choice in event.choices or ():
+            is_finished = is_finished or choice.finish_reason is not None
+            if choice.delta is not None and choice.delta.content:
+                yield choice.delta.content
+        if event.usage is not None:
+            yield Usage(
+                prompt_tokens=event.usage.prompt_tokens, completion_tokens=event.usage.completion_tokens
+            )
+    if not is_finished and not (transport.body is not None and transport.body.is_done):
+        raise RequestFailed("broke off its answer")
+
+
+def _of_whole(document: Any) -> Iterator[str | Usage]:
+    content = document["choices"][0]["message"]["content"]
+    if content is not None and not isinstance(content, str):
+        raise TypeError("the content is no text")
+    yield content or ""
+    counted = document.get("usage")
+    if isinstance(counted, dict):
+        numbers = {name: counted.get(name) for name in ("prompt_tokens", "completion_tokens")}
+        yield Usage(**{name: n if isinstance(n, int) else None for name, n in numbers.items()})
+
+
+def _bounded(pieces: Iterator[str | Usage]) -> Iterator[str | Usage]:
+    room = MAX_ANSWER_CHARS
+    for piece in pieces:
+        if isinstance(piece, str):
+            room -= len(piece)
+        if room < 0:
+            raise RequestFailed(f"wrote more than {MAX_ANSWER_CHARS:,} characters")
+        yield piece
+
+
+@contextmanager
+def _failures_named(*, has_begun: bool) -> Iterator[None]:
+    """Give what the SDK, the HTTP client and a malformed answer raise as ModelFailed."""
+    try:
+        yield
+    except openai.RateLimitError as error:
+        raise ModelFailed(AnswerReason.RATE_LIMITED, "is asked too often", is_fault=False) from error
+    except openai.APIStatusError as error:
+        raise _refused(error.status_code) from error
+    except openai.APIConnectionError as error:
+        raise _failed(error.__cause__ or error, has_begun) from error
+    except (RequestFailed, TimeoutError, httpx2.HTTPError, httpcore2.TimeoutException) as error:
+        raise _failed(error, has_begun) from error
+    except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.ConnectError) as error:
+        raise _failed(error, has_begun) from error
+    except (openai.APIError, LookupError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise ModelFailed(AnswerReason.MODEL_DIED, "did not answer a chat completion") from error
+
+
+def _refused(status: int) -> ModelFailed:
+    if status >= 500:
+        return ModelFailed(AnswerReason.MODEL_UNAVAILABLE, f"answered {status}")
+    remedy = (
+        "Check KEBAB_ANSWER_API_KEY." if status in {401, 403} else "Check KEBAB_ANSWER_MODEL and its URL."
+    )
+    return ModelFailed(AnswerReason.MODEL_REFUSED, f"answered {status}", remedy=remedy, is_fault=False)
+
+
+def _failed(error: BaseException, has_begun: bool) -> ModelFailed:
+    if isinstance(error, ModelFailed):  # raised by who waits
+        return error
+    if isinstance(error, TimeoutError | OutOfTime | httpx2.TimeoutException | httpcore2.TimeoutException):
+        return ModelFailed(AnswerReason.MODEL_TIMEOUT, "did not answer in time")
+    if has_begun:
+        return ModelFailed(AnswerReason.MODEL_DIED, "broke off its answer")
+    if isinstance(error, AddressRefused):
+        remedy = "Name its host in KEBAB_PRIVATE_HOSTS if it is yours."
+        return ModelFailed(AnswerReason.MODEL_UNAVAILABLE, str(error), remedy=remedy)
+    remedy = "Check KEBAB_ANSWER_URL and that something answers there."
+    return ModelFailed(AnswerReason.MODEL_UNAVAILABLE, "can't be reached", remedy=remedy)

@@ -1,0 +1,1 @@
+"""Questions and stored answers over HTTP."""

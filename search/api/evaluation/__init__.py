@@ -1,0 +1,1 @@
+"""Topics, judgements and feedback over HTTP."""

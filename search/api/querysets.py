@@ -1,0 +1,75 @@
+"""The documents and chunks that a caller may read, with what is shown of them."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from django.db.models import Count, OuterRef, Subquery
+from django.db.models.functions import Coalesce
+from django.shortcuts import get_object_or_404
+
+from kebab.http.api.errors import NotFound
+from kebab.people.models import Workspace
+from kebab.people.reader import Reader
+from search.access.querysets import documents_of
+from search.models import Chunk, Document
+
+T = TypeVar("T")
+
+
+def readable_documents(workspace: Workspace, reader: Reader) -> Any:
+    """Give the queryset of documents, source and version loaded, each with its `chunk_count`."""
+    chunks = Chunk.objects.in_workspace(workspace).filter(document=OuterRef("pk")).order_by()
+    count = chunks.values("document").annotate(count=Count("*")).values("count")
+    return (
+        documents_of(workspace, reader)
+        .filter(source__workspace=workspace.pk, version__workspace=workspace.pk)
+        .select_related("source", "version")
+        .annotate(chunk_count=Coalesce(Subquery(count), 0))
+    )
+
+
+def one_document(workspace: Workspace, reader: Reader, doc_id: uuid.UUID) -> Document:
+    """Give the document with all that is shown of it. Raises Http404."""
+    document: Document = get_object_or_404(readable_documents(workspace, reader), doc_id=doc_id)
+    return document
+
+
+def with_bytes(workspace: Workspace, reader: Reader, doc_id: uuid.UUID, use: Callable[[Document], T]) -> T:
+    """Give what `use` makes of a document and its bytes; it raises FileNotFoundError where they are gone.
+
+    Raises Http404, and NotFound when the bytes aren't kept.
+    """
+    missed = ""
+    while True:
+        document: Document = get_object_or_404(documents_of(workspace, reader), doc_id=doc_id)
+        try:
+            return use(document)
+        except FileNotFoundError as error:
+            # Replaced since the row was read, it has other bytes now, and those are let go.
+            if document.content_hash == missed:
+                raise NotFound from error
+            missed = document.content_hash
+
+
+def chunks_of(workspace: Workspace, reader: Reader, doc_id: uuid.UUID) -> Any:
+    """Give the queryset of a document's chunks. Raises Http404."""
+    document = get_object_or_404(documents_of(workspace, reader), doc_id=doc_id)
+    return _with_document(workspace).filter(document=document)
+
+
+def chunk_in_context(workspace: Workspace, reader: Reader, chunk_id: uuid.UUID, context: int) -> Chunk:
+    """Give the chunk; its `before` and `after` are up to `context` neighbours in order. Raises Http404."""
+    readable = _with_document(workspace).filter(document__in=documents_of(workspace, reader))
+    chunk: Any = get_object_or_404(readable, chunk_id=chunk_id)
+    first, last = chunk.ordinal - context, chunk.ordinal + context
+    neighbours = _with_document(workspace).filter(document=chunk.document, ordinal__range=(first, last))
+    rows = list(neighbours.exclude(chunk_id=chunk_id).order_by("ordinal", "chunk_id")) if context else []
+    chunk.before = [row for row in rows if row.ordinal < chunk.ordinal]
+    chunk.after = [row for row in rows if row.ordinal > chunk.ordinal]
+    return chunk  # type: ignore[no-any-return]
+
+
+def _with_document(workspace: Workspace) -> Any:
+    chunks = Chunk.objects.in_workspace(workspace).filter(document__workspace=workspace.pk)
+    return chunks.select_related("document")

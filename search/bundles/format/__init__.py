@@ -1,0 +1,1 @@
+"""The file format of bundles: layout, seal, reading and writing."""

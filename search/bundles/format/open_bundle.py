@@ -1,0 +1,129 @@
+"""Opening a file that somebody else may have made: nothing in it runs, and only our own tables are read.
+
+https://www.sqlite.org/security.html, "Untrusted SQLite Database Files".
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+import apsw
+
+from search.analysis import ANALYSES, register_tokenizer
+from search.bundles.errors import BundleDamaged, BundleRefused, BundleTooNew, NotABundle
+from search.bundles.format.layout import APPLICATION_ID, CREATE, FORMAT, MAX_ROW_BYTES
+from search.bundles.format.seal import check_ends
+from search.mirror import schema
+
+_ANALYSIS_BITS: Final = 0xFF
+# A row has some columns beside its body.
+_MAX_VALUE_BYTES: Final = MAX_ROW_BYTES + 2**20
+_SWITCHES: Final = {
+    apsw.SQLITE_DBCONFIG_DEFENSIVE: 1,
+    apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA: 0,
+    apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER: 0,
+    apsw.SQLITE_DBCONFIG_ENABLE_VIEW: 0,
+    apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION: 0,
+    apsw.SQLITE_DBCONFIG_WRITABLE_SCHEMA: 0,
+}
+_LIMITS: Final = {
+    apsw.SQLITE_LIMIT_LENGTH: _MAX_VALUE_BYTES,
+    apsw.SQLITE_LIMIT_ATTACHED: 0,
+    apsw.SQLITE_LIMIT_TRIGGER_DEPTH: 1,
+}
+_SCHEMA: Final = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
+
+
+@contextmanager
+def naming_damage(path: Path) -> Iterator[None]:
+    """Raise BundleDamaged for what SQLite says of a file that is not sound."""
+    try:
+        yield
+    except apsw.NotADBError as error:
+        raise NotABundle(f"{path} is no bundle; kebab export writes them.") from error
+    except (apsw.CorruptError, apsw.NoFTS5Error, apsw.TooBigError, apsw.IOError, UnicodeDecodeError) as error:
+        raise BundleDamaged(f"{path} is damaged: {error}. Copy it again.") from error
+    except (apsw.SQLError, apsw.ConstraintError, apsw.MismatchError) as error:
+        raise BundleRefused(f"{path} is refused: {error}.") from error
+
+
+def open_bundle(path: Path) -> apsw.Connection:
+    """Open a bundle to read it, on whatever medium it lies: SQLite makes no file beside it.
+
+    Raises BundleUnreadable, NotABundle, BundleTooNew, BundleDamaged, and BundleRefused for tables that are
+    not those of a bundle.
+    """
+    check_ends(path)
+    with naming_damage(path):
+        connection = _opened(path)
+        try:
+            _check_kind(connection, path)
+            _check_schema(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def reads_index(connection: apsw.Connection) -> bool:
+    """Whether the index in an open bundle is one that this release writes, and so can search."""
+    found = set(connection.execute(_SCHEMA))
+    return _expected_schema(_analysis_number(connection), with_index=True) <= found
+
+
+def _opened(path: Path) -> apsw.Connection:
+    # Immutable: it is not locked, and no journal beside it is looked at.
+    address = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
+    connection = apsw.Connection(address, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+    for switch, value in _SWITCHES.items():
+        connection.config(switch, value)
+    for limit, most in _LIMITS.items():
+        connection.limit(limit, most)
+    connection.pragma("cell_size_check", True)
+    connection.pragma("query_only", True)
+    connection.pragma("mmap_size", 0)
+    connection.pragma("cache_size", -8_000)
+    register_tokenizer(connection)
+    return connection
+
+
+def _check_kind(connection: apsw.Connection, path: Path) -> None:
+    application = int(connection.pragma("application_id"))
+    if application & ~_ANALYSIS_BITS != APPLICATION_ID:
+        raise NotABundle(f"{path} is no bundle but another SQLite database; kebab export writes bundles.")
+    version = int(connection.pragma("user_version"))
+    if version > FORMAT:
+        raise BundleTooNew(
+            f"{path} is of format {version}; this release reads up to {FORMAT}. Update Kebab first."
+        )
+    if version < 1 or application & _ANALYSIS_BITS >= len(ANALYSES):
+        raise BundleRefused(f"{path} says that it is of format {version}; there is none such.")
+
+
+def _check_schema(connection: apsw.Connection, path: Path) -> None:
+    """Read no table before it is known that all of ours are tables, and no other thing of our names."""
+    found = set(connection.execute(_SCHEMA))
+    if not _expected_schema(0, with_index=False) <= found:
+        raise BundleRefused(f"{path} is refused: its tables are not those of format {FORMAT}.")
+    if any(type_ not in ("table", "index") for type_, *_ in found):
+        raise BundleRefused(f"{path} is refused: it holds views or triggers.")
+
+
+def _analysis_number(connection: apsw.Connection) -> int:
+    return int(connection.pragma("application_id")) & _ANALYSIS_BITS
+
+
+@cache
+def _expected_schema(analysis_number: int, *, with_index: bool) -> frozenset[tuple[object, ...]]:
+    made = apsw.Connection(":memory:")
+    register_tokenizer(made)
+    if with_index:
+        made.execute(schema.create(ANALYSES[analysis_number]))
+    else:
+        made.execute(CREATE)
+    expected = frozenset(made.execute(_SCHEMA))
+    made.close()
+    return expected

@@ -1,0 +1,1 @@
+"""Import of a bundle into a new workspace."""

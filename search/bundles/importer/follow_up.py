@@ -1,0 +1,73 @@
+"""What follows an import's commit, and what the next one does where it was killed before: all of it again."""
+
+from contextlib import suppress
+
+from django.conf import settings
+
+from kebab.http.api.errors import Conflict
+from kebab.people.models import AuditEvent, Workspace
+from kebab.runtime.failpoints import reached
+from kebab.tenancy.current_workspace import acting_in
+from search.bundles.format.manifest import Manifest, manifest_digest
+from search.bundles.progress import Progress
+from search.mirror import local_mirrors
+from search.mirror.errors import MirrorBusy
+from search.mirror.sync.sync import rebuild_mirror
+from search.models import ChunkVector, Document, EmbeddingSpace
+from search.vectors.index import ensure_index
+from search.vectors.lifecycle import filled_spaces
+from search.vectors.quantised_index import prepare_codes
+
+#: What the audit calls an import; by this one that was killed behind its commit is known again.
+IMPORTED = "workspace.imported"
+
+
+def begun_import(slug: str, manifest: Manifest) -> Workspace | None:
+    """Give the workspace that an import of this very bundle made and did not finish; None: the slug is free.
+
+    Raises Conflict for a slug that is taken otherwise.
+    """
+    workspace = Workspace.objects.filter(slug=slug).first()
+    if workspace is None:
+        return None
+    if _is_import_of(workspace, manifest) and _lacks_index(workspace):
+        return workspace
+    raise Conflict(
+        f"The slug {slug!r} is taken; a bundle becomes a new workspace, so choose another one.",
+        code="slug_taken",
+    )
+
+
+def _is_import_of(workspace: Workspace, manifest: Manifest) -> bool:
+    events = AuditEvent.objects.filter(workspace=workspace, action=IMPORTED)
+    return events.filter(detail__digest=manifest_digest(manifest)).exists()
+
+
+def _lacks_index(workspace: Workspace) -> bool:
+    return any(_is_large(space) and not space.is_indexed for space in filled_spaces(workspace))
+
+
+def _is_large(space: EmbeddingSpace) -> bool:
+
+    vectors = ChunkVector.objects.in_workspace(space.workspace_id).filter(space=space.pk)
+    return vectors.count() >= settings.KEBAB_EXACT_SCAN_LIMIT
+
+
+def finish_import(workspace: Workspace, on_progress: Progress) -> None:
+    """Make what is made of the rows: vector indexes, this node's mirror and codes. It may be done again."""
+    with acting_in(workspace.pk):
+        for space in filled_spaces(workspace):
+            on_progress("vector index", 0, 0)
+            ensure_index(space)
+        reached("import_indexed")
+        total, done = Document.objects.in_workspace(workspace).count(), 0
+
+        def on_document() -> None:
+            nonlocal done
+            done += 1
+            on_progress("mirror", done, total)
+
+        with suppress(MirrorBusy):  # another process of this node is at it already
+            rebuild_mirror(local_mirrors.mirror_files(workspace.pk), workspace.pk, on_document=on_document)
+        for space in filled_spaces(workspace):
+            prepare_codes(space)

@@ -1,0 +1,1 @@
+"""Rows of a bundle by section."""

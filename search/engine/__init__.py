@@ -1,0 +1,1 @@
+"""The search engine: from a query to hits."""

@@ -1,0 +1,132 @@
+"""From ranked chunk ids to hits: fields and text from Postgres, snippets by what the query matches."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from django.utils import timezone
+
+from kebab.people.models import Workspace
+from kebab.people.workspace_settings.registry import preference
+from search.access.scope import Scope
+from search.engine.readback import StandingChunk, read_hits
+from search.mirror.query.lexical import LexicalLeg
+from search.mirror.sync.snapshot import analysis_for
+from search.retrieval.citation import citation_of
+from search.retrieval.fusion.pipeline import RankedEntry
+from search.retrieval.query.filters import TrustLevel
+from search.retrieval.query.match import index_terms, parse_query
+from search.retrieval.staleness import is_stale
+from search.retrieval.text.snippet import Snippet, best_window, cut, without_next_sign
+from search.retrieval.text.unicode_scripts import words_of
+from search.retrieval.types import SearchHit, SearchQuery
+from search.vectors.spaces import LiveSpace
+
+#: Gives those of some chunks that stand under a scope, by id.
+ReadHits = Callable[[Scope, Sequence[str]], Mapping[str, StandingChunk]]
+
+# Terms of a pasted page among which lone signs are looked for.
+_LOOKED_AT = 512
+
+
+class HitBuilder:
+    """Makes the hits of one query. Snippets are computed for the hits alone."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        scope: Scope,
+        query: SearchQuery,
+        leg: LexicalLeg,
+        space: LiveSpace | None,
+        index_version: str,
+        *,
+        with_snippets: bool = True,
+        read: ReadHits = read_hits,
+    ) -> None:
+        """`read` gives the chunks that hits are made of; without it Postgres does."""
+        self._read = read
+        self._scope = scope
+        self._query = query
+        self._leg = leg
+        self._space = space
+        self._index_version = index_version
+        self._with_snippets = with_snippets
+        self._analysis = analysis_for(workspace)
+        self._stale_after_days = int(preference(workspace, "stale_after_days"))
+
+    @cached_property
+    def _terms(self) -> tuple[str, ...]:
+        return parse_query(self._query.asked.lexical).terms
+
+    @cached_property
+    def _wanted(self) -> frozenset[str]:
+        return index_terms(self._terms, self._analysis)
+
+    @cached_property
+    def _lone(self) -> frozenset[str]:
+        ends = (term for term in self._terms[:_LOOKED_AT] if self._analysis.is_prefix(term))
+        return frozenset("".join(words_of(term)) for term in ends)
+
+    def build(self, entries: Sequence[RankedEntry]) -> tuple[SearchHit, ...]:
+        """Give a hit for each entry whose chunk still stands, ranks 1, 2, 3, …"""
+        hits = self.build_as_ranked(entries)
+        if len(hits) == len(entries):
+            return hits
+        return tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1))
+
+    def build_as_ranked(self, entries: Sequence[RankedEntry]) -> tuple[SearchHit, ...]:
+        """Give a hit for each entry whose chunk still stands, each with the rank that it has."""
+        chunk_ids = [entry.chunk_id for entry in entries]
+        standing = self._read(self._scope, chunk_ids) if chunk_ids else {}
+        kept = [entry for entry in entries if entry.chunk_id in standing]
+        marked = self._marked(kept, standing)
+        return tuple(self._hit(entry, standing[entry.chunk_id], marked) for entry in kept)
+
+    def _marked(
+        self, entries: Sequence[RankedEntry], standing: Mapping[str, StandingChunk]
+    ) -> Mapping[str, Snippet]:
+        found = [entry.chunk_id for entry in entries if entry.retrieval.lexical_rank is not None]
+        if not found or not self._with_snippets:
+            return {}
+        return self._leg.snippets({id_: standing[id_].text for id_ in found}, self._query.snippet_chars)
+
+    def _hit(self, entry: RankedEntry, chunk: StandingChunk, marked: Mapping[str, Snippet]) -> SearchHit:
+        snippet, highlights = self._snippet(chunk, marked.get(entry.chunk_id))
+        found_by_vector = entry.retrieval.vector_rank is not None and self._space is not None
+        return SearchHit(
+            rank=entry.rank,
+            score=entry.score,
+            chunk_id=entry.chunk_id,
+            doc_id=chunk.doc_id,
+            doc_path=chunk.path,
+            title=chunk.title,
+            heading_path=chunk.heading_path,
+            section_label=chunk.section_label,
+            snippet=snippet,
+            highlights=tuple(highlights),
+            citation=citation_of(chunk.path, chunk.section_label, chunk.source_spans),
+            retrieval=entry.retrieval,
+            index_version=self._index_version,
+            chunker_version=chunk.chunker_version,
+            embedding_model=self._space.model if found_by_vector and self._space else None,
+            indexed_at=chunk.indexed_at,
+            stale=is_stale(chunk.indexed_at, now=timezone.now(), stale_after_days=self._stale_after_days),
+            source=chunk.source_key,
+            version=chunk.version_tag or None,
+            lang=chunk.lang,
+            tags=chunk.tags,
+            trust_level=TrustLevel(chunk.trust_level),
+            code_lang=chunk.language or None,
+        )
+
+    def _snippet(self, chunk: StandingChunk, marked: Snippet | None) -> Snippet:
+        if not self._with_snippets:
+            return "", []
+        chars = self._query.snippet_chars
+        text, highlights = marked or ("", [])
+        if highlights:
+            if self._lone:
+                highlights = without_next_sign(text, highlights, self._lone, self._wanted)
+            return cut(text, highlights, chars)
+        return best_window(chunk.text, self._wanted, self._analysis.analyse, chars)

@@ -1,0 +1,143 @@
+"""A frozen list as the bytes that are kept of it: what each page says, as JSON, and the ranking behind it."""
+
+import json
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from search.retrieval.query.channels import QueryChannels
+from search.retrieval.query.filters import ChunkKind, Media, SearchFilters, TrustLevel
+from search.retrieval.ranking_snapshot import FrozenRanking
+from search.retrieval.types import (
+    LexicalTotal,
+    Mode,
+    RerankOutcome,
+    SearchQuery,
+    SearchResult,
+    VectorWindow,
+)
+from search.vectors.spaces import LiveSpace
+
+_LENGTH = struct.Struct(">I")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrozenList:
+    """A ranked list with what each page of it says."""
+
+    #: As far as later pages need it: text, mode, k, snippet length, filters, lexical channel.
+    query: SearchQuery
+    #: The first page without its hits.
+    result: SearchResult
+    #: Whose vectors were searched.
+    space: LiveSpace | None
+    ranking: FrozenRanking
+
+    def to_bytes(self) -> bytes:
+        """Give the list in few bytes: equal lists give equal bytes."""
+        head = {
+            **_query_to_json(self.query),
+            **_result_to_json(self.result),
+            "space": _plain(self.space),
+            "places": len(self.ranking),
+            "columns": list(self.ranking.columns),
+        }
+        text = json.dumps(head, separators=(",", ":")).encode()
+        return _LENGTH.pack(len(text)) + text + self.ranking.to_bytes()
+
+    @classmethod
+    def from_bytes(cls, written: bytes) -> "FrozenList":
+        """Read what `to_bytes` gave. Raises ValueError for what another version of Kebab wrote."""
+        try:
+            return _read(written)
+        except (KeyError, TypeError, struct.error) as error:
+            raise ValueError(f"Not a list of this version: {error!r}.") from error
+
+
+def _read(plain: bytes) -> FrozenList:
+    (length,) = _LENGTH.unpack_from(plain)
+    begin = _LENGTH.size + length
+    head = json.loads(plain[_LENGTH.size : begin])
+    mode = Mode(head["mode"])
+    return FrozenList(
+        query=_query_from_json(head, mode),
+        result=_result_from_json(head, mode),
+        space=None if head["space"] is None else LiveSpace(**head["space"]),
+        ranking=FrozenRanking.from_bytes(mode, head["places"], head["columns"], plain[begin:]),
+    )
+
+
+def _query_to_json(query: SearchQuery) -> dict[str, Any]:
+    filters = {name: getattr(query.filters, name) for name in query.filters.shape()}
+    if query.filters.ingested_after is not None:
+        filters["ingested_after"] = query.filters.ingested_after.isoformat()
+    return {
+        "text": query.text,
+        "lexical": None if query.channels is None else query.channels.lexical,
+        "mode": query.mode,
+        "k": query.k,
+        "snippet_chars": query.snippet_chars,
+        "filters": filters,
+    }
+
+
+def _query_from_json(head: Mapping[str, Any], mode: Mode) -> SearchQuery:
+    text, lexical = head["text"], head["lexical"]
+    return SearchQuery(
+        text=text,
+        mode=mode,
+        k=head["k"],
+        filters=_filters_from_json(head["filters"]),
+        channels=None if lexical is None else QueryChannels(vector=text, lexical=lexical, rerank=text),
+        snippet_chars=head["snippet_chars"],
+    )
+
+
+def _filters_from_json(given: Mapping[str, Any]) -> SearchFilters:
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in given.items()
+    }
+    for name, type_ in (("kind", ChunkKind), ("media", Media)):
+        if name in values:
+            values[name] = tuple(type_(value) for value in values[name])
+    if "trust_min" in values:
+        values["trust_min"] = TrustLevel(values["trust_min"])
+    if "ingested_after" in values:
+        values["ingested_after"] = datetime.fromisoformat(values["ingested_after"])
+    return SearchFilters(**values)
+
+
+def _result_to_json(result: SearchResult) -> dict[str, Any]:
+    return {
+        "index_version": result.index_version,
+        "seq": result.seq,
+        "degraded": result.degraded,
+        "warnings": result.warnings,
+        "rerank": _plain(result.rerank),
+        "lexical_total": _plain(result.lexical_total),
+        "vector_window": _plain(result.vector_window),
+    }
+
+
+def _result_from_json(head: Mapping[str, Any], mode: Mode) -> SearchResult:
+    rerank, total, window = (head[name] for name in ("rerank", "lexical_total", "vector_window"))
+    return SearchResult(
+        query=head["text"],
+        mode=mode,
+        index_version=head["index_version"],
+        seq=head["seq"],
+        lag=0,
+        took_ms=0.0,
+        degraded=tuple(head["degraded"]),
+        warnings=tuple(head["warnings"]),
+        rerank=None if rerank is None else RerankOutcome(**rerank),
+        lexical_total=None if total is None else LexicalTotal(**total),
+        vector_window=None if window is None else VectorWindow(**window),
+    )
+
+
+def _plain(value: LiveSpace | RerankOutcome | LexicalTotal | VectorWindow | None) -> dict[str, Any] | None:
+    # asdict copies every value deeply, and takes four times as long.
+    return None if value is None else {field.name: getattr(value, field.name) for field in fields(value)}

@@ -1,0 +1,267 @@
+"""What each tool takes: dataclasses, of which the published schemas are made and by which calls are read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar, get_origin, get_type_hints
+from uuid import UUID
+
+from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+
+from kebab.http.api.errors import FieldError, InvalidRequest
+from kebab.http.api.parsers import check_text
+from search.libraries.context import DEFAULT_TOKENS as LIBRARY_TOKENS
+from search.libraries.context import MAX_TOKENS as MOST_LIBRARY_TOKENS
+from search.libraries.ids import MAX_ID_CHARS
+from search.mcp.tools.token_budget import LEAST_TOKENS, MOST_TOKENS
+from search.models.source import MAX_TAG_CHARS
+from search.retrieval.query.filters import SearchFilters
+from search.retrieval.text.cleaning import storable
+
+DEFAULT_TOKENS: Final = 5_000
+CODE_TOKENS: Final = 8_000
+MOST_HITS: Final = 100
+MOST_AROUND: Final = 100
+_MOST_CHARS: Final = 4_000
+_STRICT: Final = ConfigDict(extra="forbid")
+_FILTERS: Final = get_type_hints(SearchFilters)
+_LISTS: Final = frozenset(name for name, hint in _FILTERS.items() if get_origin(hint) is tuple)
+
+Arguments = TypeVar("Arguments")
+
+
+def _typed(given: object) -> object:
+    """What somebody looks for, as typed: what no text holds is dropped, not refused."""
+    return storable(given) if isinstance(given, str) else given
+
+
+def _listed(given: object) -> object:
+    """One value by itself is a list of one."""
+    return [given] if isinstance(given, str) else given
+
+
+def _known_filters(given: object) -> object:
+    if not isinstance(given, Mapping):
+        return given
+    unknown = sorted(map(str, given.keys() - _FILTERS.keys()))
+    if unknown:
+        raise ValueError(f"there is no filter {unknown[0][:100]}; there are: {', '.join(_FILTERS)}")
+    return {name: _listed(value) if name in _LISTS else value for name, value in given.items()}
+
+
+Typed = Annotated[str, BeforeValidator(_typed), Field(max_length=_MOST_CHARS)]
+Texts = Annotated[tuple[Typed, ...], BeforeValidator(_listed), Field(max_length=100)]
+Filters = Annotated[
+    SearchFilters,
+    BeforeValidator(_known_filters),
+    Field(
+        description="Narrows what is looked at: values of one filter are alternatives, all filters must hold."
+        " source: keys of sources; version: tags, without any the default versions; path_glob: anchored,"
+        " like guides/**/*.md; ingested_after: ISO 8601 with a time zone."
+    ),
+]
+MaxTokens = Annotated[
+    int,
+    Field(
+        ge=LEAST_TOKENS,
+        le=MOST_TOKENS,
+        description="The most tokens of the answer; it is cut where a passage ends.",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchArguments:
+    """What `search` takes."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+
+    query: Annotated[Typed, Field(description='Words or a question; "…" keeps words together.')]
+    mode: Annotated[
+        Literal["hybrid", "lexical", "vector"],
+        Field(description="By words and meaning, by words alone, by meaning alone."),
+    ] = "hybrid"
+    k: Annotated[
+        int | None, Field(ge=1, le=MOST_HITS, description="The most hits; left out: the workspace's setting.")
+    ] = None
+    filters: Filters = field(default_factory=SearchFilters)
+    max_tokens: MaxTokens = DEFAULT_TOKENS
+    detail: Annotated[
+        Literal["titles", "snippets", "passages"],
+        Field(description="Where each hit is; with the words around the find; or with its whole text."),
+    ] = "snippets"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchArguments:
+    """What `fetch` takes."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+
+    id: Annotated[
+        str,
+        Field(
+            max_length=_MOST_CHARS,
+            description="A chunk's or a document's id, or a citation like guides/install.md#L7-L12.",
+        ),
+    ]
+    lines: Annotated[
+        str | None,
+        Field(description="Lines of the document, like 10-40, or 10 for one; left out: what the id names."),
+    ] = None
+    before: Annotated[
+        int,
+        Field(
+            ge=0, le=MOST_AROUND, description="Passages before; with lines, or a citation of lines, lines."
+        ),
+    ] = 0
+    after: Annotated[
+        int,
+        Field(
+            ge=0, le=MOST_AROUND, description="Passages behind; with lines, or a citation of lines, lines."
+        ),
+    ] = 0
+    max_tokens: MaxTokens = DEFAULT_TOKENS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolveLibraryArguments:
+    """What `resolve-library-id` takes."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+
+    libraryName: Annotated[
+        Typed,
+        Field(
+            min_length=1, max_length=300, description="A part of title, id or description, or its content's."
+        ),
+    ]
+    query: Annotated[
+        Typed, Field(description="The question: of libraries equally good, who answers it best?")
+    ] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryDocsArguments:
+    """What `query-docs` takes."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+
+    libraryId: Annotated[
+        str,
+        Field(
+            max_length=MAX_ID_CHARS + 1 + MAX_TAG_CHARS,
+            description="As resolve-library-id gives it: /owner/repo, /owner/repo@v1.2.",
+        ),
+    ]
+    query: Annotated[Typed, Field(description="What is to be known of it.")]
+    tokens: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=MOST_LIBRARY_TOKENS,
+            description="The most tokens of the answer; it ends with the last whole snippet that fits.",
+        ),
+    ] = LIBRARY_TOKENS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodebaseArguments:
+    """What `codebase-retrieval` takes."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+
+    information_request: Annotated[
+        Typed, Field(description="What is to be known of the code, in plain words.")
+    ]
+    source: Annotated[Texts, Field(description="Keys or ids of the code's sources; left out: all.")] = ()
+    version: Annotated[Texts, Field(description="Version tags; left out: the default versions.")] = ()
+    technical_terms: Annotated[
+        Texts, Field(description="Names that the code is likely to hold: functions, types, options, errors.")
+    ] = ()
+    response_mode: Annotated[
+        Literal["text", "overview"],
+        Field(
+            description="The best files' code with paths and lines; or files and what they define, then code."
+        ),
+    ] = "text"
+    include: Annotated[
+        Texts, Field(description="Patterns, as src/**/*.py: a path has to fit one of them.")
+    ] = ()
+    exclude: Annotated[
+        Texts, Field(description="Patterns, as **/tests/**: a path may fit none of them.")
+    ] = ()
+    languages: Annotated[Texts, Field(description="Programming languages, by name or file ending.")] = ()
+    max_tokens: MaxTokens = CODE_TOKENS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskArguments:
+    """What `ask` takes."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+
+    question: Annotated[Typed, Field(description="What is to be known, as one would ask a colleague.")]
+    filters: Filters = field(default_factory=SearchFilters)
+    conversation_id: Annotated[
+        UUID | None, Field(description="Of an answer before, to go on with; left out: a new conversation.")
+    ] = None
+
+
+def input_schema(type_: type[Any]) -> dict[str, Any]:
+    """Give the JSON Schema of a tool's arguments, without references, which not all clients follow."""
+    made = _adapter(type_).json_schema()
+    definitions = made.pop("$defs", {})
+    inlined: dict[str, Any] = _inlined(made, definitions)
+    return {key: value for key, value in inlined.items() if key != "description"}
+
+
+def read_arguments(type_: type[Arguments], given: Mapping[str, Any]) -> Arguments:
+    """Give a tool's arguments. Raises InvalidRequest, naming what is wrong, InvalidQuery, InvalidFilter."""
+    check_text(dict(given), _typed_names(type_))
+    try:
+        arguments: Arguments = _adapter(type_).validate_python(dict(given))
+    except ValidationError as error:
+        known = ", ".join(each.name for each in fields(type_))  # type: ignore[arg-type]
+        errors = [_field_error(each, known) for each in error.errors(include_url=False, include_input=False)]
+        raise InvalidRequest(errors[0].message, errors=errors) from error
+    return arguments
+
+
+@cache
+def _adapter(type_: type[Any]) -> TypeAdapter[Any]:
+    return TypeAdapter(type_)
+
+
+@cache
+def _typed_names(type_: type[Any]) -> frozenset[str]:
+    return frozenset({"query", "question", "libraryName", "information_request"}) & {
+        each.name for each in fields(type_)
+    }
+
+
+def _field_error(error: Any, known: str) -> FieldError:
+    message = {
+        "unexpected_keyword_argument": f"There is no such argument; there are: {known}.",
+        "missing_keyword_only_argument": "It is needed.",
+        "missing": "It is needed.",
+    }.get(error["type"], f"{error['msg'].removeprefix('Value error, ')}.")
+    place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error["loc"])
+    return FieldError(field=place.lstrip(".")[:200], message=message)
+
+
+def _inlined(part: Any, definitions: Mapping[str, Any]) -> Any:
+    if isinstance(part, list):
+        return [_inlined(item, definitions) for item in part]
+    if not isinstance(part, dict):
+        return part
+    if "$ref" in part:
+        inner = definitions[part["$ref"].rpartition("/")[2]]
+        beside = {key: value for key, value in part.items() if key != "$ref"}
+        return _inlined(inner, definitions) | beside
+    # A title repeats the name; among properties there may be one that is called so.
+    return {
+        key: _inlined(value, definitions)
+        for key, value in part.items()
+        if key != "title" or not isinstance(value, str)
+    }

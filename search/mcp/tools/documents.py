@@ -1,0 +1,205 @@
+"""Documents as agents read them: which one is named, and its text by lines or by passages."""
+
+import re
+import uuid
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote, unquote
+
+from django.db.models import Q, QuerySet
+
+from kebab.http.api.errors import InvalidRequest, NotFound
+from kebab.http.api.pagination import KeysetPage
+from kebab.people.access.caller import Access
+from search.access.querysets import documents_of
+from search.corpus.blobs import open_blob
+from search.documents.line_window import Line, read_lines
+from search.models import Chunk, Document
+from search.retrieval.citation import Citation, citation_from_span, parse_uri
+from search.retrieval.errors import shown
+from search.retrieval.text.cleaning import is_storable
+
+#: `kebab://handbook/guides/install.md#L7-L12`, `kebab://react@v18/…`
+SCHEME: Final = "kebab"
+#: The most lines, or passages, that are read for one answer.
+MOST_LINES: Final = 5_000
+MOST_PASSAGES: Final = 1_000
+MOST_LISTED: Final = 100
+_BY_LINE: Final = frozenset({"text", "code"})
+_HEX32: Final = re.compile("[0-9a-f]{32}")
+_LINES: Final = re.compile(r"L?([1-9][0-9]{0,11})(?:-L?([1-9][0-9]{0,11}))?")
+_MOST_SHOWN: Final = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """What an id or an address leads to."""
+
+    document: Document
+    #: The chunk that was named, if it was one.
+    chunk: Chunk | None = None
+    #: The place that was named, if it was one.
+    citation: Citation | None = None
+
+
+def document_uri(document: Document) -> str:
+    """Give the address of a document, its source and version loaded, as a resource."""
+    tag = document.version.tag
+    place = document.source.key + (f"@{quote(tag, safe='')}" if tag else "")
+    return f"{SCHEME}://{place}/{quote(document.path)}"
+
+
+def named_by_id(access: Access, text: str) -> Named:
+    """Give what a chunk's or document's id, or a citation, names. Raises NotFound, InvalidRequest."""
+    if _HEX32.fullmatch(text) is None:
+        return named_by_uri(access, text)
+    id_ = uuid.UUID(hex=text)
+    documents = _documents(access)
+    chunks = Chunk.objects.in_workspace(access.workspace).filter(chunk_id=id_, document__in=documents)
+    chunk = chunks.first()
+    document = documents.filter(Q(doc_id=id_) if chunk is None else Q(pk=chunk.document_id)).first()
+    if document is None:
+        raise NotFound("There is no chunk and no document of this id that you may see; search for it.")
+    return Named(document=document, chunk=chunk)
+
+
+def named_by_uri(access: Access, uri: str) -> Named:
+    """Give what a resource's address, or a bare citation, names. Raises NotFound, InvalidRequest."""
+    address = _Address.read(uri)
+    found = _documents(access).filter(path=address.path, version__tag=address.tag)
+    if address.source:
+        found = found.filter(source__key=address.source)
+    documents = list(found.order_by("source__key")[: _MOST_SHOWN + 1])
+    if not documents:
+        raise NotFound("There is no such document that you may see; search for it.")
+    if len(documents) > 1:
+        choices = ", ".join(document_uri(document) for document in documents[:_MOST_SHOWN])
+        raise InvalidRequest(f"Several sources have this path; name one of: {choices}")
+    return Named(document=documents[0], citation=address.citation)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Address:
+    source: str
+    tag: str
+    path: str
+    citation: Citation | None
+
+    @classmethod
+    def read(cls, uri: str) -> "_Address":
+        is_whole = uri.startswith(f"{SCHEME}://")
+        before, _, fragment = uri.partition("#")
+        place, _, quoted = before.removeprefix(f"{SCHEME}://").partition("/")
+        source, _, tag = place.partition("@") if is_whole else ("", "", "")
+        path = unquote(quoted) if is_whole else before
+        if not path or not is_storable(unquote(uri)) or (is_whole and not source):
+            raise InvalidRequest(
+                f"{shown(uri)} is no id and no citation; copy one from a search, like guides/install.md#L7."
+            )
+        citation = parse_uri(f"{path}#{fragment}") if fragment else None
+        return cls(source=unquote(source), tag=unquote(tag), path=path, citation=citation)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineRange:
+    """Lines of a document, from 1, both included."""
+
+    first: int
+    last: int
+
+    @classmethod
+    def read(cls, text: str) -> "LineRange":
+        """Give the range that `10-40`, `L10-L40` or `10` means. Raises InvalidRequest."""
+        form = _LINES.fullmatch(text.strip())
+        if form is None or int(form[2] or form[1]) < int(form[1]):
+            raise InvalidRequest(f"lines: {shown(text)} is no range; write 10-40, or 10 for one line.")
+        return cls(first=int(form[1]), last=int(form[2] or form[1]))
+
+    def widened(self, before: int, after: int) -> "LineRange":
+        """Give it with so many lines more on each side."""
+        return LineRange(first=max(1, self.first - before), last=self.last + after)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundLines:
+    """The texts of consecutive lines, and how many lines the document has."""
+
+    texts: tuple[str, ...]
+    total: int
+
+
+def has_lines(document: Document) -> bool:
+    """Whether the document is cited by lines, and what was read of it stands in them."""
+    return document.media in _BY_LINE and document.is_read_verbatim
+
+
+def lines_of(document: Document, wanted: LineRange) -> FoundLines:
+    """Give the lines that there are, 5,000 at most; of a line of more than 2,000 characters these.
+
+    Raises InvalidRequest for a document that isn't cited by lines, NotFound when its bytes are gone.
+    """
+    if not has_lines(document):
+        raise InvalidRequest("lines: this document is not cited by lines; leave them out.")
+    count = min(wanted.last - wanted.first + 1, MOST_LINES)
+    try:
+        with open_blob(document.workspace_id, document.content_hash) as content:
+            window = read_lines(content, first=wanted.first, count=count)
+    except FileNotFoundError as error:
+        raise NotFound("The document is being replaced this moment; ask again.") from error
+    return FoundLines(texts=tuple(_shown_line(line) for line in window.lines), total=window.total)
+
+
+def passages_of(
+    document: Document, *, around: Chunk | None = None, before: int = 0, after: int = 0
+) -> list[Chunk]:
+    """Give the document's chunks in its order, 1,000 at most, or those around one."""
+    chunks = _chunks_of(document)
+    if around is not None:
+        chunks = chunks.filter(ordinal__range=(around.ordinal - before, around.ordinal + after))
+    return list(chunks[:MOST_PASSAGES])
+
+
+def passages_at(document: Document, place: Citation, *, before: int = 0, after: int = 0) -> list[Chunk]:
+    """Give the chunks that lie where a citation says, of lines those that have one of them, and those around.
+
+    1,000 at most.
+    """
+    spans = _chunks_of(document).values_list("ordinal", "source_spans")
+    found = [
+        ordinal
+        for ordinal, places in spans.iterator()
+        if any(_meet(place, citation_from_span(document.path, None, each)) for each in places)
+    ]
+    ranges = (range(max(0, each - before), each + after + 1) for each in found[:MOST_PASSAGES])
+    wanted = sorted(set().union(*ranges))[:MOST_PASSAGES]
+    return list(_chunks_of(document).filter(ordinal__in=wanted))
+
+
+def listed_documents(access: Access, cursor: str | None) -> tuple[list[Document], str | None]:
+    """Give a page of the documents that the caller may read, and the next cursor. Raises InvalidCursor."""
+    salt = f"kebab.mcp.documents:{access.workspace.pk}:{access.identity}"
+    page = KeysetPage.behind(cursor, ordering=("id",), limit=MOST_LISTED, salt=salt)
+    return page.cut(_documents(access))
+
+
+def _meet(cited: Citation, other: Citation) -> bool:
+    if cited.start is None or cited.end is None or other.start is None or other.end is None:
+        return cited == other
+    return cited.start <= other.end and other.start <= cited.end
+
+
+def _shown_line(line: Line) -> str:
+    return f"{line.text}…" if line.is_cut else line.text
+
+
+def _chunks_of(document: Document) -> "QuerySet[Chunk]":
+    chunks: QuerySet[Chunk] = Chunk.objects.in_workspace(document.workspace_id).filter(document=document)
+    return chunks.order_by("ordinal", "chunk_id")
+
+
+def _documents(access: Access) -> "QuerySet[Document]":
+    workspace = access.workspace
+    readable = documents_of(workspace, access.reader)
+    return readable.filter(source__workspace=workspace.pk, version__workspace=workspace.pk).select_related(
+        "source", "version"
+    )

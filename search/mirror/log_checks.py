@@ -1,0 +1,70 @@
+"""What `kebab doctor` says about the change log: numbered without holes, up to where its workspace stands.
+
+A log with a hole is mended by forgetting what lies before it, as changes are after a week: a mirror that is
+behind is then built anew, and no document is touched.
+"""
+
+import uuid
+from collections.abc import Iterator
+
+from django.db import connection, models, transaction
+from django.db.models.functions import Greatest
+
+from kebab.observability.health.checks import CheckResult, failed, repaired, well
+from kebab.observability.health.slow_query import ask
+from kebab.people.models import Workspace
+from kebab.tenancy.current_workspace import acting_in
+from search.corpus.changelog import append_changes
+from search.models import Change
+
+# One pass over the log of all workspaces, by its primary key.
+_BROKEN = """
+SELECT w.id, w.slug, w.head_seq, c.first, c.last, c.changes
+FROM people_workspace w
+LEFT JOIN (
+    SELECT workspace_id, min(seq) AS first, max(seq) AS last, count(*) AS changes
+    FROM search_change GROUP BY workspace_id
+) c ON c.workspace_id = w.id
+WHERE w.head_seq <> coalesce(c.last, 0) OR c.changes <> c.last - c.first + 1
+ORDER BY w.slug
+"""
+_COUNTS = "SELECT count(*), count(DISTINCT workspace_id) FROM search_change"
+# The latest number whose predecessor is missing.
+_AFTER_LAST_HOLE = """
+SELECT max(seq) FROM (
+    SELECT seq, lag(seq) OVER (ORDER BY seq) AS before FROM search_change WHERE workspace_id = %s
+) numbered WHERE seq <> before + 1
+"""
+
+
+def check_log(repair: bool) -> Iterator[CheckResult]:
+    """Whether every workspace's changes are numbered without a hole, up to the number it has come to."""
+    broken = ask(_BROKEN)
+    for workspace_id, slug, head_seq, first, last, count in broken:
+        name = f"change log of {slug}"
+        detail = f"at change {head_seq} it has {count or 0} changes, from {first or 0} to {last or 0}"
+        if repair:
+            _mend(workspace_id)
+            yield repaired(name, f"{detail}; what was before the hole is forgotten, mirrors are built anew")
+        else:
+            yield failed(name, detail, "Run: kebab doctor --repair")
+    if not broken:
+        ((changes, workspaces),) = ask(_COUNTS)
+        yield well("change log", f"{changes:,} changes of {workspaces:,} workspaces, without holes")
+
+
+def _mend(workspace_id: uuid.UUID) -> None:
+    with acting_in(workspace_id), transaction.atomic():
+        workspaces = Workspace.objects.select_for_update().filter(pk=workspace_id)
+        workspace = workspaces.get()
+        changes = Change.objects.in_workspace(workspace_id)
+        last = changes.aggregate(last=models.Max("seq"))["last"] or 0
+        workspaces.update(head_seq=Greatest("head_seq", models.Value(last)))
+        if last < workspace.head_seq:
+            # Of a document that there never was: whoever follows finds nothing to do and a token.
+            append_changes(workspace_id, [uuid.uuid4()], "delete")
+        with connection.cursor() as cursor:
+            cursor.execute(_AFTER_LAST_HOLE, [workspace_id])
+            (after_hole,) = cursor.fetchone()
+        if after_hole is not None:
+            changes.filter(seq__lt=after_hole).delete()

@@ -1,0 +1,34 @@
+"""What hits would say if a mirror were believed: for the drill that shows why it never is."""
+
+import json
+import uuid
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from search.mirror import local_mirrors
+
+_ROWS = """
+SELECT c.chunk_id, d.doc_id, d.path, f.breadcrumb, '[]', '', f.text, '[]', '',
+       d.indexed_at, d.source_key, d.version_tag, d.lang, '[]', d.trust_level, c.code_lang, c.doc
+FROM chunks c JOIN documents d ON d.doc = c.doc JOIN chunks_fts f ON f.rowid = c.chunk
+WHERE c.chunk_id IN (SELECT value FROM json_each(?))
+"""
+
+
+def believed_documents(workspace_id: uuid.UUID, chunk_ids: Sequence[str]) -> dict[str, int]:
+    """Give the number of each chunk's document in this node's mirror, by chunk id."""
+    return {row[0]: row[-1] for row in _rows(workspace_id, chunk_ids)}
+
+
+def believed_hits(workspace_id: uuid.UUID, chunk_ids: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Give what hits are made of, in the order of `search.engine.readback.StandingChunk`'s fields."""
+    return [
+        (*row[:4], (), *row[5:9], datetime.fromtimestamp(row[9], UTC), *row[10:13], (), *row[14:-1])
+        for row in _rows(workspace_id, chunk_ids)
+    ]
+
+
+def _rows(workspace_id: uuid.UUID, chunk_ids: Sequence[str]) -> list[tuple[Any, ...]]:
+    with local_mirrors.reader_pool().reader(local_mirrors.mirror_files(workspace_id).current()) as reader:
+        return reader.execute(_ROWS, (json.dumps(list(chunk_ids)),)).fetchall()

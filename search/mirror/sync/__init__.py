@@ -1,0 +1,1 @@
+"""Synchronisation of mirrors with the change log, and their upkeep."""

@@ -1,0 +1,111 @@
+"""Writing documents into a mirror, in the caller's transaction. Unchanged chunks keep their row."""
+
+from collections.abc import Iterable
+
+import apsw
+
+from search.mirror.postings import PostingsWriter
+from search.mirror.sync.snapshot import ChunkState, DocumentState
+
+_UPSERT_DOCUMENT = """
+INSERT INTO documents (doc_id, path, lang, trust_level, media, source_key, version_tag, indexed_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (doc_id) DO UPDATE SET
+    path = excluded.path, lang = excluded.lang, trust_level = excluded.trust_level, media = excluded.media,
+    source_key = excluded.source_key, version_tag = excluded.version_tag, indexed_at = excluded.indexed_at
+RETURNING doc
+"""
+_FIND_DOCUMENT = "SELECT doc FROM documents WHERE doc_id = ?"
+_DELETE_DOCUMENT = "DELETE FROM documents WHERE doc = ?"
+_CLEAR_TAGS = "DELETE FROM document_tags WHERE doc = ?"
+_ADD_TAG = "INSERT INTO document_tags (tag, doc) VALUES (?, ?)"
+# The breadcrumb itself and not the row version tells whether the index is right: a chunk that was deleted and
+# came back between two syncs counts its versions anew.
+_CHUNKS_OF = """
+SELECT c.chunk_id, c.chunk, c.kind, c.code_lang, c.row_version, f.breadcrumb, f.text
+FROM chunks c LEFT JOIN chunks_fts f ON f.rowid = c.chunk WHERE c.doc = ?
+"""
+_RESTATE_CHUNK = "UPDATE chunks SET kind = ?, code_lang = ?, row_version = ? WHERE chunk = ?"
+_DELETE_CHUNK = "DELETE FROM chunks WHERE chunk = ?"
+_DELETE_TEXT = "DELETE FROM chunks_fts WHERE rowid = ?"
+_ADD_CHUNK = (
+    "INSERT INTO chunks (chunk_id, doc, kind, code_lang, row_version) VALUES (?, ?, ?, ?, ?) RETURNING chunk"
+)
+_ADD_TEXT = "INSERT INTO chunks_fts (rowid, chunk_id, doc_id, breadcrumb, text) VALUES (?, ?, ?, ?, ?)"
+
+
+class Applier:
+    """Writes documents through one connection; `finish` before the transaction commits."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._postings = PostingsWriter(connection)
+
+    def upsert(self, state: DocumentState) -> bool:
+        """Make the mirror hold `state`; give whether any text was removed for it."""
+        doc = self._connection.execute(
+            _UPSERT_DOCUMENT,
+            (
+                state.doc_id,
+                state.path,
+                state.lang,
+                state.trust_level,
+                state.media,
+                state.source_key,
+                state.version_tag,
+                state.indexed_at,
+            ),
+        ).fetchone()[0]
+        self._connection.execute(_CLEAR_TAGS, (doc,))
+        self._connection.executemany(_ADD_TAG, [(tag, doc) for tag in state.tags])
+        return self._replace_chunks(doc, state)
+
+    def delete(self, doc_id: str) -> bool:
+        """Remove a document and its chunks; give whether it was there."""
+        found = self._connection.execute(_FIND_DOCUMENT, (doc_id,)).fetchone()
+        if found is None:
+            return False
+        self._delete_chunks(
+            (row, breadcrumb, text)
+            for _, row, *_, breadcrumb, text in self._connection.execute(_CHUNKS_OF, found).fetchall()
+        )
+        self._connection.execute(_DELETE_DOCUMENT, found)
+        return True
+
+    def finish(self) -> None:
+        """Write what is gathered until the end of a transaction."""
+        self._postings.flush()
+
+    def _replace_chunks(self, doc: int, state: DocumentState) -> bool:
+        wanted = {chunk.chunk_id: chunk for chunk in state.chunks}
+        kept: set[str] = set()
+        outdated: list[tuple[int, str, str]] = []
+        known = self._connection.execute(_CHUNKS_OF, (doc,)).fetchall()
+        for chunk_id, row, kind, code_lang, row_version, breadcrumb, text in known:
+            chunk = wanted.get(chunk_id)
+            if chunk is None or chunk.breadcrumb != breadcrumb:
+                outdated.append((row, breadcrumb, text))
+                continue
+            kept.add(chunk_id)
+            stated = (chunk.kind, chunk.code_lang, chunk.row_version)
+            if stated != (kind, code_lang, row_version):
+                self._connection.execute(_RESTATE_CHUNK, (*stated, row))
+            if chunk.kind != kind:
+                self._postings.restate(row, doc, chunk)
+        self._delete_chunks(outdated)
+        for chunk in state.chunks:
+            if chunk.chunk_id not in kept:
+                self._add_chunk(doc, state.doc_id, chunk)
+        return bool(outdated)
+
+    def _delete_chunks(self, chunks: Iterable[tuple[int, str, str]]) -> None:
+        for row, breadcrumb, text in chunks:
+            self._postings.remove(row, breadcrumb, text)
+            self._connection.execute(_DELETE_TEXT, (row,))
+            self._connection.execute(_DELETE_CHUNK, (row,))
+
+    def _add_chunk(self, doc: int, doc_id: str, chunk: ChunkState) -> None:
+        added = (chunk.chunk_id, doc, chunk.kind, chunk.code_lang, chunk.row_version)
+        row = self._connection.execute(_ADD_CHUNK, added).fetchone()[0]
+        self._connection.execute(_ADD_TEXT, (row, chunk.chunk_id, doc_id, chunk.breadcrumb, chunk.text))
+        self._postings.add(row, doc, chunk)

@@ -1,0 +1,110 @@
+"""Proving that a mirror equals Postgres: the same order-free checksum over both, text included."""
+
+import json
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import apsw
+from blake3 import blake3
+
+from search.mirror import schema
+from search.mirror.errors import MirrorDamaged
+from search.mirror.postings import check_postings
+from search.mirror.sync import snapshot
+from search.mirror.sync.sync import applied_seq
+
+_DOCUMENTS = """
+SELECT doc_id, path, lang, trust_level, media, source_key, version_tag, indexed_at,
+    (SELECT json_group_array(tag) FROM document_tags t WHERE t.doc = d.doc)
+FROM documents d
+"""
+# The text index has its own copies of the ids: a row under the wrong id would show here.
+_CHUNKS = """
+SELECT f.chunk_id, f.doc_id, c.kind, c.code_lang, c.row_version, f.breadcrumb, f.text
+FROM chunks_fts f LEFT JOIN chunks c ON c.chunk = f.rowid AND c.chunk_id = f.chunk_id
+"""
+_OF_THIS_MACHINE = (apsw.BusyError, apsw.FullError, apsw.IOError, apsw.InterruptError, apsw.NoMemError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checksum:
+    """What a set of documents and chunks comes to, whatever their order."""
+
+    seq: int
+    documents: int
+    chunks: int
+    total: int
+
+
+def mirror_checksum(connection: apsw.Connection) -> Checksum:
+    """Give the checksum of a mirror, from one read transaction."""
+    with connection:
+        return _checksum(applied_seq(connection), _mirror_rows(connection))
+
+
+def postgres_checksum(workspace_id: uuid.UUID) -> Checksum:
+    """Give the checksum that a mirror must have once it has followed to `seq`, from one snapshot."""
+    with snapshot.postgres_snapshot():
+        seq, _ = snapshot.read_head(workspace_id)
+        return _checksum(seq, _postgres_rows(workspace_id))
+
+
+def check_integrity(connection: apsw.Connection) -> None:
+    """Have SQLite and FTS5 check a writable mirror, contents and postings compared.
+
+    Raises MirrorDamaged, and SQLite's errors where they speak of this machine and not of the file.
+    """
+    try:
+        if (verdict := connection.pragma("integrity_check")) != "ok":
+            raise MirrorDamaged(str(verdict))
+        connection.execute(schema.INTEGRITY_CHECK)
+        check_postings(connection)
+    except _OF_THIS_MACHINE:
+        raise
+    except (apsw.Error, ValueError, TypeError, LookupError) as error:  # broken text and numbers lead to any
+        raise MirrorDamaged(f"{type(error).__name__}: {error}") from error
+
+
+def _postgres_rows(workspace_id: uuid.UUID) -> Iterator[tuple[object, ...]]:
+    for state in snapshot.read_all_documents(workspace_id):
+        yield (
+            "document",
+            state.doc_id,
+            state.path,
+            state.lang,
+            state.trust_level,
+            state.media,
+            state.source_key,
+            state.version_tag,
+            state.indexed_at,
+            state.tags,
+        )
+        for chunk in state.chunks:
+            yield (
+                "chunk",
+                chunk.chunk_id,
+                state.doc_id,
+                chunk.kind,
+                chunk.code_lang,
+                chunk.row_version,
+                chunk.breadcrumb,
+                chunk.text,
+            )
+
+
+def _mirror_rows(connection: apsw.Connection) -> Iterator[tuple[object, ...]]:
+    for *fields, tags in connection.execute(_DOCUMENTS):
+        yield ("document", *fields, tuple(sorted(json.loads(tags))))
+    for row in connection.execute(_CHUNKS):
+        yield ("chunk", *row)
+
+
+def _checksum(seq: int, rows: Iterable[tuple[object, ...]]) -> Checksum:
+    counts = {"document": 0, "chunk": 0}
+    total = 0
+    for row in rows:
+        counts[str(row[0])] += 1
+        digest = blake3(repr(row).encode("utf-8", "surrogatepass")).digest(length=8)
+        total += int.from_bytes(digest, "little")
+    return Checksum(seq=seq, documents=counts["document"], chunks=counts["chunk"], total=total % 2**64)

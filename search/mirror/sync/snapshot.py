@@ -1,0 +1,230 @@
+"""What a mirror reads from Postgres: the log after a number, and documents as they are, from one snapshot."""
+
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+
+from django.db import connection, transaction
+
+from kebab.people.models import Workspace
+from kebab.people.workspace_settings.registry import preference
+from search.analysis import STEMMED, UNSTEMMED_WORDS, Analysis
+from search.mirror.errors import MirrorOutdated
+from search.models import Change, Chunk, Document
+
+#: The setting of a workspace: whether words are indexed by their stems.
+STEMMING = "stemming"
+# Documents asked for at once; of their chunks, which come in the same order, those of one are held.
+_BATCH = 200
+# Chunks fetched per round trip.
+_CHUNKS_AT_ONCE = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkState:
+    """A chunk as mirrored."""
+
+    chunk_id: str
+    kind: str
+    #: Programming language, '' for none.
+    code_lang: str
+    row_version: int
+    breadcrumb: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentState:
+    """A document as mirrored, with its chunks in order."""
+
+    doc_id: str
+    path: str
+    lang: str
+    trust_level: str
+    media: str
+    source_key: str
+    version_tag: str
+    indexed_at: float
+    tags: tuple[str, ...]
+    chunks: tuple[ChunkState, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogTail:
+    """The log after a mirror's number: where it ends, and which documents to look at again."""
+
+    head_seq: int
+    #: The token of the change that carries `head_seq`; 0 before the first change.
+    head_token: int
+    doc_ids: tuple[uuid.UUID, ...]
+    #: By which the workspace's text is to be indexed now.
+    analysis: Analysis
+    #: False when numbers are missing or belong to another history: the mirror must be rebuilt.
+    is_continuous: bool
+
+
+@contextmanager
+def postgres_snapshot(*, idle_limit: str = "10min") -> Iterator[None]:
+    """Read everything inside from one repeatable-read snapshot, however long a mirror takes to write it.
+
+    Postgres ends it after `idle_limit` without a statement, '0' for never.
+    """
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            cursor.execute("SELECT set_config('idle_in_transaction_session_timeout', %s, true)", [idle_limit])
+        yield
+
+
+def read_log(workspace_id: uuid.UUID, applied_seq: int, applied_token: int, *, most: int) -> LogTail:
+    """Give the log after `applied_seq`.
+
+    Raises MirrorOutdated when that is more than `most` changes, Workspace.DoesNotExist when the workspace is
+    gone.
+    """
+    workspace = Workspace.objects.get(pk=workspace_id)
+    head_seq = workspace.head_seq
+    if head_seq - applied_seq > most:
+        raise MirrorOutdated(f"{head_seq - applied_seq} changes behind", why="behind")
+    changes = list(
+        Change.objects.in_workspace(workspace_id)
+        .filter(seq__gte=max(applied_seq, 1))
+        .order_by("seq")
+        .values_list("seq", "token", "doc_id")
+    )
+    tokens = {seq: token for seq, token, _ in changes}
+    follows = applied_seq == 0 or tokens.get(applied_seq) == applied_token
+    new = [(seq, doc_id) for seq, _, doc_id in changes if seq > applied_seq]
+    return LogTail(
+        head_seq=head_seq,
+        analysis=analysis_for(workspace),
+        head_token=tokens.get(head_seq, 0),
+        doc_ids=tuple(dict.fromkeys(doc_id for _, doc_id in new)),
+        is_continuous=follows and [seq for seq, _ in new] == list(range(applied_seq + 1, head_seq + 1)),
+    )
+
+
+def analysis_for(workspace: Workspace) -> Analysis:
+    """Give the analysis that the workspace's setting `stemming` asks for."""
+    return analysis_where(stems=preference(workspace, STEMMING))
+
+
+def analysis_where(*, stems: bool) -> Analysis:
+    """Give the analysis that indexes words by their stems, or as they are."""
+    return STEMMED if stems else UNSTEMMED_WORDS
+
+
+def read_analysis(workspace_id: uuid.UUID) -> Analysis:
+    """Give the analysis that a workspace is to have now. Raises Workspace.DoesNotExist when it is gone."""
+    return analysis_for(Workspace.objects.get(pk=workspace_id))
+
+
+def read_head(workspace_id: uuid.UUID) -> tuple[int, int]:
+    """Give the head's number and token; the token is 0 before the first change."""
+    head_seq = Workspace.objects.values_list("head_seq", flat=True).get(pk=workspace_id)
+    return head_seq, read_token(workspace_id, head_seq)
+
+
+def read_token(workspace_id: uuid.UUID, seq: int) -> int:
+    """Give the token of the change with this number, 0 where the log has none."""
+    tokens = Change.objects.in_workspace(workspace_id).filter(seq=seq).values_list("token", flat=True)
+    return tokens.first() or 0
+
+
+def read_documents(
+    workspace_id: uuid.UUID, doc_ids: Sequence[uuid.UUID]
+) -> Iterator[tuple[uuid.UUID, DocumentState | None]]:
+    """Give each of `doc_ids` with what it is now, None when it is gone; in no order, each once."""
+    for start in range(0, len(doc_ids), _BATCH):
+        missing = dict.fromkeys(doc_ids[start : start + _BATCH])
+        found = Document.objects.in_workspace(workspace_id).filter(doc_id__in=list(missing))
+        for state in _states(workspace_id, found):
+            doc_id = uuid.UUID(state.doc_id)
+            del missing[doc_id]
+            yield doc_id, state
+        yield from missing.items()
+
+
+def read_all_documents(workspace_id: uuid.UUID) -> Iterator[DocumentState]:
+    """Give every document of the workspace, in the order of their rows."""
+    after = 0
+    while True:
+        documents = Document.objects.in_workspace(workspace_id).filter(id__gt=after).order_by("id")[:_BATCH]
+        rows = list(documents.values_list("id", flat=True))
+        if not rows:
+            return
+        after = rows[-1]
+        yield from _states(workspace_id, Document.objects.in_workspace(workspace_id).filter(id__in=rows))
+
+
+def _states(workspace_id: uuid.UUID, documents: Iterable[Document]) -> Iterator[DocumentState]:
+    rows = list(
+        documents.filter(source__workspace=workspace_id, version__workspace=workspace_id)  # type: ignore[attr-defined]
+        .order_by("id")
+        .values_list(
+            "id",
+            "doc_id",
+            "path",
+            "lang",
+            "trust_level",
+            "media",
+            "source__key",
+            "version__tag",
+            "indexed_at",
+            "tags",
+        )
+    )
+    chunks_of_each = _chunks_of_each(workspace_id, [row[0] for row in rows])
+    for row, chunks in zip(rows, chunks_of_each, strict=True):
+        _, doc_id, path, lang, trust_level, media, source_key, version_tag, indexed_at, tags = row
+        yield DocumentState(
+            doc_id=doc_id.hex,
+            path=path,
+            lang=lang,
+            trust_level=trust_level,
+            media=media,
+            source_key=source_key,
+            version_tag=version_tag,
+            indexed_at=indexed_at.timestamp(),
+            tags=tuple(sorted(set(tags))),
+            chunks=chunks,
+        )
+
+
+def _chunks_of_each(workspace_id: uuid.UUID, document_ids: Sequence[int]) -> Iterator[tuple[ChunkState, ...]]:
+    """Give the chunks of one document after the other; their ids are ascending."""
+    nothing: tuple[int, Iterable[tuple[int, ChunkState]]] = (0, ())
+    found = groupby(_chunks(workspace_id, document_ids), key=itemgetter(0))
+    id_, group = next(found, nothing)
+    for document_id in document_ids:
+        if id_ != document_id:
+            yield ()
+            continue
+        yield tuple(chunk for _, chunk in group)
+        id_, group = next(found, nothing)
+
+
+def _chunks(workspace_id: uuid.UUID, document_ids: Sequence[int]) -> Iterator[tuple[int, ChunkState]]:
+    rows = (
+        Chunk.objects.in_workspace(workspace_id)
+        .filter(document_id__in=document_ids)
+        .order_by("document_id", "ordinal")
+        .values_list("document_id", "chunk_id", "kind", "language", "row_version", "breadcrumb", "text")
+    )
+    for document_id, chunk_id, kind, language, row_version, breadcrumb, text in rows.iterator(
+        chunk_size=_CHUNKS_AT_ONCE
+    ):
+        yield (
+            document_id,
+            ChunkState(
+                chunk_id=chunk_id.hex,
+                kind=kind,
+                code_lang=language,
+                row_version=row_version,
+                breadcrumb=breadcrumb,
+                text=text,
+            ),
+        )

@@ -1,0 +1,114 @@
+"""The pages of a document."""
+
+import logging
+import uuid
+from urllib.parse import parse_qsl
+
+from django.http import HttpRequest, HttpResponse
+
+from kebab.http.api.errors import NotFound
+from kebab.pages.page import WorkspacePage
+from kebab.pages.pagination import list_page
+from kebab.people.models import Workspace
+from kebab.people.reader import Reader
+from search.access.querysets import documents_of
+from search.api.querysets import chunks_of
+from search.corpus.blobs import open_blob, read_blob
+from search.documents.pdf_render.page import PageNotDrawn, page_png
+from search.models import Document, MediaKind
+from search.pages.document.chunks import cited_uri, from_cited, shown_chunks
+from search.pages.document.cited_range import Cited
+from search.pages.document.media import SHOWN_PICTURES
+from search.pages.document.outline import outline_of
+from search.pages.document.related import Neighbours
+from search.pages.document.window import read_document, views_of
+from search.pages.search.form import Asked
+
+logger = logging.getLogger(__name__)
+
+
+class DocumentPage(WorkspacePage):
+    """A document's text with the cited lines marked."""
+
+    tab = "search"
+
+    def show(self, request: HttpRequest, workspace: Workspace, doc_id: uuid.UUID) -> HttpResponse:
+        """Give the page. Raises NotFound."""
+        document = _document(workspace, self.access.reader, doc_id)
+        readable = documents_of(workspace, self.access.reader)
+        neighbours = Neighbours(workspace=workspace, document=document, readable=readable)
+        cited = Cited.in_address(request.GET)
+        asked, reading = Asked.in_address(request.GET), read_document(neighbours, cited)
+        context = {
+            "asked": asked,
+            "document": document,
+            "reading": reading,
+            "views": views_of(document, cited),
+            "outline": outline_of(document, cited, reading.shown),
+            "citation": cited_uri(document, cited),
+            "versions": neighbours.versions(),
+            "kept": parse_qsl(asked.address),
+        }
+        return self.render(request, "search/document.html", **context)
+
+
+class DocumentChunksPage(WorkspacePage):
+    """What the index saw of a document: its chunks in order."""
+
+    tab = "search"
+
+    def show(self, request: HttpRequest, workspace: Workspace, doc_id: uuid.UUID) -> HttpResponse:
+        """Give the page, from the chunk on that the address names. Raises NotFound, InvalidCursor."""
+        document = _document(workspace, self.access.reader, doc_id)
+        chunks = chunks_of(workspace, self.access.reader, doc_id)
+        cited = Cited.in_address(request.GET)
+        shown = list_page(self, request, from_cited(chunks, cited), ordering=("ordinal", "chunk_id"))
+        context = {
+            "document": document,
+            "total": chunks.count(),
+            "list": shown,
+            "chunks": shown_chunks(workspace, shown.rows, cited),
+            "begins_later": bool(shown.rows) and shown.rows[0].ordinal > 0,
+        }
+        return self.render(request, "search/chunks.html", **context)
+
+
+class DocumentSheet(WorkspacePage):
+    """A page of a PDF as a picture."""
+
+    def show(self, request: HttpRequest, workspace: Workspace, doc_id: uuid.UUID, page: int) -> HttpResponse:
+        """Give the picture. Raises NotFound when there is no such page, or when it can't be drawn."""
+        document = _document(workspace, self.access.reader, doc_id)
+        if document.media != MediaKind.PDF:
+            raise NotFound
+        try:
+            with open_blob(workspace.pk, document.content_hash) as content:
+                return HttpResponse(page_png(content, page), content_type="image/png")
+        except FileNotFoundError as error:
+            raise NotFound from error
+        except PageNotDrawn as error:
+            logger.warning("document %s: %s", doc_id, error)
+            raise NotFound from error
+
+
+class DocumentPicture(WorkspacePage):
+    """A picture as it was added, to be shown: of a type that browsers do nothing else with."""
+
+    def show(self, request: HttpRequest, workspace: Workspace, doc_id: uuid.UUID) -> HttpResponse:
+        """Give the picture. Raises NotFound."""
+        document = _document(workspace, self.access.reader, doc_id)
+        if document.media != MediaKind.IMAGE or document.mime not in SHOWN_PICTURES:
+            raise NotFound
+        try:
+            return HttpResponse(read_blob(workspace.pk, document.content_hash), content_type=document.mime)
+        except FileNotFoundError as error:
+            raise NotFound from error
+
+
+def _document(workspace: Workspace, reader: Reader, doc_id: uuid.UUID) -> Document:
+    """Give the document with its source and version. Raises NotFound."""
+    documents = documents_of(workspace, reader).filter(doc_id=doc_id)
+    document = documents.select_related("source", "version").first()
+    if document is None:
+        raise NotFound
+    return document

@@ -1,0 +1,163 @@
+"""What the search page was asked, as it stands in its address."""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+
+from search.retrieval.errors import InvalidFilter, InvalidQuery, shown
+from search.retrieval.query.filters import SearchFilters
+from search.retrieval.types import Mode, SearchQuery
+
+#: How many hits a page may show; the first is the default.
+HIT_COUNTS = ("10", "20", "50")
+_SNIPPET_CHARS = 300
+
+#: The filters as the API calls them, in the order in which an address has them.
+FILTERS = (
+    "source",
+    "media",
+    "lang",
+    "tags_any",
+    "trust_min",
+    "version",
+    "ingested_after",
+    "kind",
+    "code_lang",
+    "path_glob",
+    "path_not_glob",
+    "doc_id",
+)
+#: Of these an address has one value, the last.
+SINGLE = frozenset({"trust_min", "ingested_after"})
+# Two links of each hit have it.
+_MAX_CARRIED_CHARS = 2_000
+#: Values of all filters together.
+_MAX_VALUES = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One of several links that change one thing about the search."""
+
+    label: str
+    address: str
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The parameters as typed, unchecked, so that a refused search can be shown and mended."""
+
+    text: str
+    mode: str
+    k: str
+    #: (name, value) of each filter.
+    filters: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def in_address(cls, parameters: QueryDict) -> "Asked":
+        """Read the parameters of an address; what is missing has its default."""
+        return cls(
+            filters=tuple(_filters_in(parameters)),
+            text=parameters.get("q", ""),
+            mode=parameters.get("mode") or Mode.HYBRID.value,
+            k=parameters.get("k") or HIT_COUNTS[0],
+        )
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether there is nothing to search for."""
+        return not self.text.strip()
+
+    @property
+    def address(self) -> str:
+        """The query string that asks this again."""
+        return f"{urlencode({'q': self.text})}&{self.manner}"
+
+    @property
+    def manner(self) -> str:
+        """The query string without the query: how it is searched, and with which filters."""
+        return urlencode([("mode", self.mode), ("k", self.k), *self.filters])
+
+    @property
+    def carried(self) -> str:
+        """The query string for each hit's link to its document, to lead back here; '' for a long one."""
+        return self.address if len(self.address) <= _MAX_CARRIED_CHARS else ""
+
+    @property
+    def without_filters(self) -> "Asked":
+        """The same without any filter."""
+        return replace(self, filters=())
+
+    def with_filter(self, name: str, value: str) -> "Asked":
+        """Give the same with this filter, too; of those with one value it takes the former's place."""
+        kept = (each for each in self.filters if name not in SINGLE or each[0] != name)
+        return replace(self, filters=tuple(dict.fromkeys((*kept, (name, value)))))
+
+    def without_filter(self, name: str, value: str) -> "Asked":
+        """Give the same without this value of this filter."""
+        return replace(self, filters=tuple(each for each in self.filters if each != (name, value)))
+
+    @property
+    def modes(self) -> list[Choice]:
+        """The modes to switch between."""
+        return [
+            Choice(label=mode, address=replace(self, mode=mode.value).address, is_current=mode == self.mode)
+            for mode in (Mode.HYBRID, Mode.LEXICAL, Mode.VECTOR)
+        ]
+
+    @property
+    def hit_counts(self) -> list[Choice]:
+        """The numbers of hits to choose from."""
+        return [
+            Choice(label=k, address=replace(self, k=k).address, is_current=k == self.k) for k in HIT_COUNTS
+        ]
+
+    def query(self) -> SearchQuery:
+        """Give the query. Raises InvalidQuery, naming the parameter."""
+        if self.k not in HIT_COUNTS:
+            raise InvalidQuery(f"k is {shown(self.k)}; a page shows {', '.join(HIT_COUNTS)} hits.")
+        return SearchQuery(
+            text=self.text,
+            mode=Mode(self.mode),
+            k=int(self.k),
+            filters=self.search_filters(),
+            snippet_chars=_SNIPPET_CHARS,
+        )
+
+    def search_filters(self) -> SearchFilters:
+        """Give the filters. Raises InvalidFilter, naming filter and value."""
+        if len(self.filters) > _MAX_VALUES:
+            raise InvalidFilter(f"There are {len(self.filters)} filters; give {_MAX_VALUES} at most.")
+        given: dict[str, Any] = {}
+        for name, value in self.filters:
+            given.setdefault(name, []).append(value)
+        for name in SINGLE & given.keys():
+            given[name] = given[name][-1]
+        if "ingested_after" in given:
+            given["ingested_after"] = _moment(given["ingested_after"])
+        return SearchFilters(**given)
+
+
+def _filters_in(parameters: QueryDict) -> list[tuple[str, str]]:
+    """Give the filters, each value once; blank ones are those of a form's empty fields."""
+    given = [(name, value) for name in FILTERS for value in parameters.getlist(name) if value]
+    return [
+        each
+        for place, each in enumerate(given)
+        if each not in given[:place] and (each[0] not in SINGLE or each[0] not in dict(given[place + 1 :]))
+    ]
+
+
+def _moment(text: str) -> datetime:
+    """Read a time by ISO 8601; a day alone begins at midnight UTC. Raises InvalidFilter."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InvalidFilter(
+            f"ingested_after {shown(text)} is not a time like 2026-01-31T12:00:00Z."
+        ) from error
+    return moment.replace(tzinfo=UTC) if len(text) == len("2026-01-31") else moment

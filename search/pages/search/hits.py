@@ -1,0 +1,138 @@
+"""Hits as the search page shows them."""
+
+import re
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from kebab.people.access.caller import Access
+from kebab.people.models import Workspace
+from search.evaluation.feedback import own_feedback
+from search.pages.search.form import Asked
+from search.retrieval.text.snippet import Highlight
+from search.retrieval.types import Mode, RetrievalDetail, SearchHit
+
+# They make a list of code twice as long and say nothing; prose is shown without any line ends.
+_BLANK_LINES = re.compile(r"\n[ \t]*(?=\n)")
+
+_MEANINGS = {
+    "lexical": "the words, rare ones first",
+    "vector": "the meaning",
+    "exact": "a name, as it is written",
+    "fused": "the legs together",
+    "reranked": "read again with the query",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A run of a snippet, plain text; the template escapes it."""
+
+    text: str
+    is_marked: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegBar:
+    """What a leg, or a stage behind the legs, made of the hit: its rank and its score in percent."""
+
+    name: str
+    #: In a few words.
+    meaning: str
+    rank: int | None
+    percent: int | None
+    #: Whether a leg did not find it.
+    is_absent: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownHit:
+    """A hit with what is made of it for the page."""
+
+    hit: SearchHit
+    #: Below the title, outermost first.
+    headings: tuple[str, ...]
+    address: str
+    pieces: tuple[Piece, ...]
+    legs: tuple[LegBar, ...]
+    #: Whether the caller said that it answers the query; None: nothing was said of it.
+    is_relevant: bool | None
+
+
+def shown_hits(access: Access, asked: Asked, hits: Sequence[SearchHit]) -> list[ShownHit]:
+    """Give the hits for the page, in their order."""
+    said = own_feedback(access, asked.text) if hits else {}
+    return [
+        ShownHit(
+            hit=hit,
+            headings=_below_title(hit),
+            address=document_address(access.workspace, hit, asked),
+            pieces=tuple(_without_blank_lines(pieces(hit.snippet, hit.highlights))),
+            legs=_leg_bars(hit.retrieval),
+            is_relevant=said.get((hit.source, hit.version or "", hit.citation.uri)),
+        )
+        for hit in hits
+    ]
+
+
+def pieces(snippet: str, highlights: Sequence[Highlight]) -> Iterator[Piece]:
+    """Cut a snippet at its highlights, which are in order and apart; no piece is empty."""
+    at = 0
+    for start, end in highlights:
+        if at < start:
+            yield Piece(text=snippet[at:start], is_marked=False)
+        yield Piece(text=snippet[start:end], is_marked=True)
+        at = end
+    if at < len(snippet):
+        yield Piece(text=snippet[at:], is_marked=False)
+
+
+def _without_blank_lines(cut: Iterable[Piece]) -> Iterator[Piece]:
+    return (replace(piece, text=_BLANK_LINES.sub("", piece.text)) for piece in cut)
+
+
+def _below_title(hit: SearchHit) -> tuple[str, ...]:
+    is_repeated = hit.heading_path[:1] == (hit.title,)
+    return hit.heading_path[1:] if is_repeated else hit.heading_path
+
+
+def document_address(workspace: Workspace, hit: SearchHit, asked: Asked) -> str:
+    """Give the address of the document's page at the cited lines, or at the chunk where it has none."""
+    page = reverse("document", args=[workspace.slug, uuid.UUID(hex=hit.doc_id)])
+    citation = hit.citation
+    if citation.kind == "line":
+        place: dict[str, object] = {"start": citation.start, "end": citation.end, "chunk": hit.chunk_id}
+        return f"{page}?{_with(place, asked.carried)}#L{citation.start}"
+    return f"{page}?{_with({'chunk': hit.chunk_id}, asked.carried)}#chunk-{hit.chunk_id}"
+
+
+def _with(place: dict[str, object], carried: str) -> str:
+    return f"{urlencode(place)}&{carried}" if carried else urlencode(place)
+
+
+def _leg_bars(retrieval: RetrievalDetail) -> tuple[LegBar, ...]:
+    bars = {
+        Mode.LEXICAL: _leg_bar("lexical", retrieval.lexical_rank, retrieval.lexical_score),
+        Mode.VECTOR: _leg_bar("vector", retrieval.vector_rank, retrieval.vector_score),
+    }
+    found = list(bars.values()) if retrieval.method is Mode.HYBRID else [bars[retrieval.method]]
+    if retrieval.exact_rank is not None:
+        found.append(_leg_bar("exact", retrieval.exact_rank, None))
+    if retrieval.method is Mode.HYBRID:
+        found.append(_leg_bar("fused", None, retrieval.fusion_score))
+    if retrieval.rerank_score is not None:
+        found.append(_leg_bar("reranked", retrieval.rerank_rank, retrieval.rerank_score))
+    return tuple(found)
+
+
+def _leg_bar(name: str, rank: int | None, score: float | None) -> LegBar:
+    return LegBar(
+        name=name,
+        meaning=_MEANINGS[name],
+        rank=rank,
+        percent=None if score is None else round(score * 100),
+        is_absent=rank is None and name != "fused",
+    )

@@ -1,0 +1,30 @@
+"""Figures of queries as JSON-ready dicts. What is absent is None, never left out."""
+
+from dataclasses import asdict
+
+from search.query_log.statistics import Analytics, AskedText
+from search.retrieval.wire import Wire, time_to_wire
+
+VERSION = "analytics.v1"
+
+
+def analytics_to_wire(slug: str, found: Analytics) -> Wire:
+    """Give an `analytics.v1` of the workspace that is called so."""
+    return {
+        "schema_version": VERSION,
+        "workspace": slug,
+        "days": found.days,
+        "since": time_to_wire(found.since),
+        "kept_days": found.kept_days,
+        "total": asdict(found.total),
+        "degraded": found.degraded,
+        "doors": [{"door": door, "queries": queries} for door, queries in found.doors],
+        "top_queries": list(map(_text_to_wire, found.top_queries)),
+        "no_hit_queries": list(map(_text_to_wire, found.no_hit_queries)),
+        "modes": [{"mode": mode, **asdict(counts)} for mode, counts in found.modes],
+        "by_day": [{"day": day.isoformat(), **asdict(counts)} for day, counts in found.by_day],
+    }
+
+
+def _text_to_wire(asked: AskedText) -> Wire:
+    return {**asdict(asked), "last_asked_at": time_to_wire(asked.last_asked_at)}

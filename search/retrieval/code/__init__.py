@@ -1,0 +1,1 @@
+"""Source code: languages, paths, definitions."""

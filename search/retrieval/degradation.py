@@ -1,0 +1,20 @@
+"""What a result was made without, in words."""
+
+from collections.abc import Iterator
+
+from search.retrieval.fusion.run_legs import without_leg
+from search.retrieval.types import SearchResult
+
+
+def shortcomings(result: SearchResult) -> Iterator[str]:
+    """Give what was missing when the result was made, a sentence each."""
+    for leg in result.degraded:
+        yield without_leg(leg)
+    if result.rerank is not None and result.rerank.status == "fallback":
+        yield f"The order is the fused one, without a reranker: {result.rerank.reason}"
+    yield from result.warnings
+    if result.lag:
+        changes = "1 change" if result.lag == 1 else f"{result.lag:,} changes"
+        yield f"This node's mirror is {changes} behind."
+    if result.did_you_mean is not None:
+        yield f"Did you mean: {result.did_you_mean}"

@@ -1,0 +1,1 @@
+"""Fusion: run the legs, merge their rankings, re-order the result."""

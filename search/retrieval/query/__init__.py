@@ -1,0 +1,1 @@
+"""Queries: parsing, filters, match expressions."""

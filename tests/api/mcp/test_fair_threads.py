@@ -1,0 +1,136 @@
+"""Turns of workspaces at the threads of MCP, where one makes more calls than there are threads."""
+
+import threading
+from functools import partial
+
+import anyio
+import pytest
+from mcp import Client, MCPError
+
+from kebab.http.admission.fair_queue import Room, Turns
+from kebab.observability.metrics.refusals import PROBLEMS
+from kebab.people.access.caller import Caller, token_access
+from kebab.people.tokens import mint_token, verify_token
+from search.mcp import server
+from search.mcp.fair_threads import Lane, Lanes
+from search.mcp.server import mcp_server
+from search.mcp.threads import answer_in_thread
+from search.mcp.tools import registry
+from tests.api.mcp.shelf import committed
+from tests.api.mcp.speaking import PATIENCE_S, Line, said
+
+_CALLS = 12
+
+
+@pytest.fixture
+def holding(shelf, monkeypatch):
+    """Hold calls of the shelf's workspace; yield a semaphore of arrivals and the event that lets them go."""
+    arrived, let_go = threading.Semaphore(0), threading.Event()
+    answer_call, in_thread = registry.answer_call, server.answer_in_thread
+
+    def hold(tool, given, call):
+        assert call.access.workspace.pk != shelf.workspace.pk or let_go.wait(PATIENCE_S)
+        return answer_call(tool, given, call)
+
+    def arrive(*args, **kwargs):
+        arrived.release()
+        return in_thread(*args, **kwargs)
+
+    monkeypatch.setattr(registry, "answer_call", hold)
+    monkeypatch.setattr(server, "answer_in_thread", arrive)
+    yield arrived, let_go
+    let_go.set()
+
+
+def test_call_is_answered_while_those_of_another_workspace_wait(url, shelf, other, holding):
+    arrived, let_go = holding
+    _, secret = committed(lambda: mint_token(other, scopes=("search",)))
+    asked = {"query": "comet", "mode": "lexical"}
+    answers = []
+
+    async def ask(own):
+        async with Line(url=url, secret=own).client() as client:
+            answers.append((own, await client.call_tool("search", asked)))
+
+    async def all_():
+        with anyio.fail_after(PATIENCE_S):
+            async with anyio.create_task_group() as group:
+                for _ in range(_CALLS):
+                    group.start_soon(ask, shelf.secret)
+                for _ in range(_CALLS):
+                    await anyio.to_thread.run_sync(arrived.acquire)
+                await ask(secret)
+                let_go.set()
+
+    anyio.run(all_)
+
+    (answer,) = [result for own, result in answers if own == secret]
+    assert not answer.is_error
+    assert len(answers) == _CALLS + 1
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """The problems that are counted."""
+    seen = []
+    monkeypatch.setattr(PROBLEMS, "add", lambda *values: seen.append(values))
+    return seen
+
+
+def access(shelf):
+    token = verify_token(shelf.secret)
+    return token_access(Caller(token=token), token)
+
+
+def test_call_without_room_is_refused_and_counted_once(shelf, counted):
+    turns = Turns(Room(slots=1, waiting=0, wait_s=0.0))
+    full = mcp_server(
+        lambda context: access(shelf), lane_of=lambda context, is_long: Lane(turns=turns, name="own")
+    )
+
+    async def ask():
+        await turns.take("another")
+        async with Client(full) as client:
+            told = await client.call_tool("search", {"query": "tides"})
+            with pytest.raises(MCPError, match="overloaded"):
+                await client.read_resource("hooks.md")
+            return told
+
+    told = anyio.run(ask)
+
+    assert told.is_error
+    assert said(told).startswith("overloaded:")
+    assert counted == [("503", "overloaded")] * 2
+    assert turns.n_lent == 1
+
+
+def test_abandoned_call_holds_its_turn_until_its_thread_ends():
+    began, let_go = threading.Event(), threading.Event()
+
+    def work(call):
+        began.set()
+        assert let_go.wait(PATIENCE_S)
+
+    async def give_up():
+        turns = Turns(Room(slots=1, waiting=0, wait_s=0.0))
+        answer = partial(answer_in_thread, lane=Lane(turns=turns, name="own"))
+        async with anyio.create_task_group() as group:
+            group.start_soon(answer, lambda: None, work, None)
+            await anyio.to_thread.run_sync(began.wait)
+            group.cancel_scope.cancel()
+        assert turns.n_lent == 1
+        let_go.set()
+        with anyio.fail_after(PATIENCE_S):
+            while turns.n_lent:
+                await anyio.sleep(0.01)
+
+    anyio.run(give_up)
+
+
+def test_calls_that_wait_for_models_have_a_lane_of_their_own(shelf):
+    lanes = Lanes()
+    quick, long = (lanes.of(shelf.workspace.pk, is_long=is_long) for is_long in (False, True))
+
+    assert quick.turns is not long.turns
+    assert quick.turns is lanes.of(shelf.workspace.pk, is_long=False).turns
+    assert quick.name == long.name == str(shelf.workspace.pk)

@@ -1,0 +1,109 @@
+"""A job that meets a full disk waits, says why, and ends as if nothing had been.
+
+A limit on the size of files refuses writes as a full disk does, also for who may mount nothing.
+"""
+
+import errno
+import os
+
+import psycopg
+import pytest
+from django.conf import settings as django_settings
+from django.db import OperationalError
+from django.db.models.functions import Now
+
+from ingest.jobs.queue.lease import MAX_STALLED_ATTEMPTS
+from ingest.jobs.queue.report import ingest_report
+from ingest.jobs.queue.request import request_sync
+from ingest.jobs.queue.store_outages import full_disk
+from ingest.models import Job, JobItem
+from search.corpus.blobs import keep_blob, read_blob
+from search.models import Change, Document
+from tests.integration.ingest.jobs.processes import run_job_apart
+from tests.support.jobs import counts, fill, indexed, sync, work
+
+ROOM_BYTES = 4_000
+SMALL, LARGE = "# Small\n\nfits\n", "# Large\n\n" + "does not fit\n" * 1_000
+WORKER = """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[4]),) * 2)
+run_job_task(sys.argv[2], sys.argv[3])
+"""
+
+
+def work_without_room(job):
+    """Work on the job in a process that can write no file above ROOM_BYTES."""
+    assert run_job_apart(job, str(ROOM_BYTES), script=WORKER) == 0
+    return Job.objects.get(pk=job.pk)
+
+
+def drafts(workspace):
+    """Return the unfinished blobs."""
+    return list((django_settings.KEBAB_DATA_DIR / "blobs" / str(workspace.pk)).rglob("*.tmp"))
+
+
+@pytest.mark.slow
+def test_job_waits_for_room_and_resumes_by_itself(workspace, folder, source):
+    fill(folder, {"a.md": "# Old\n\nold words\n", "b.md": "# Stays\n\nas it is\n"})
+    sync(source)
+    before = Change.objects.count()
+    fill(folder, {"a.md": LARGE, "c.md": SMALL})
+    job = request_sync(source)
+
+    waiting = work_without_room(job)
+    assert (waiting.state, waiting.finished_at, waiting.error[:9]) == ("running", None, "Disk full")
+    assert indexed(workspace)["a.md"] == ["old words"]
+    assert drafts(workspace) == []
+
+    Job.objects.filter(pk=job.pk).update(due_at=Now())
+    ended = work(job)
+    assert (ended.state, ended.error) == ("succeeded", "")
+    report = counts(ingest_report(ended)) | {"parser_calls": None}
+    assert report == {"seen": 3, "new": 1, "updated": 1, "unchanged": 1, "parser_calls": None}
+    assert Change.objects.count() == before + 2
+    for document in Document.objects.in_workspace(workspace):
+        assert read_blob(workspace.pk, document.content_hash) == (folder / document.path).read_bytes()
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])
+def test_job_waits_while_no_blob_can_be_written(workspace, folder, source, monkeypatch, number):
+    def refuse(descriptor):
+        raise OSError(number, os.strerror(number), str(django_settings.KEBAB_DATA_DIR / "blobs" / "aa"))
+
+    fill(folder, {"a.md": SMALL})
+    job = request_sync(source)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", refuse)
+        with pytest.raises(OSError, match=os.strerror(number)):
+            keep_blob(workspace.pk, b"some bytes")
+        for _ in range(MAX_STALLED_ATTEMPTS + 2):
+            Job.objects.update(due_at=Now())
+            waiting = work(job)
+    assert drafts(workspace) == []
+    assert (waiting.state, waiting.attempt) == ("running", MAX_STALLED_ATTEMPTS + 2)
+    assert waiting.error.startswith("Disk full" if number == errno.ENOSPC else "Disk locked")
+    assert list(JobItem.objects.values_list("state", "attempts")) == [("pending", 0)]
+
+    Job.objects.update(due_at=Now())
+    ended = work(job)
+    assert (ended.state, ended.error, indexed(workspace)) == ("succeeded", "", {"a.md": ["fits"]})
+
+
+def test_full_disk_of_postgres_is_told_from_its_other_failures():
+    def failed(cause):
+        try:
+            raise OperationalError("as Django wraps it") from cause
+        except OperationalError as error:
+            return full_disk(error)
+
+    assert failed(psycopg.errors.DiskFull("could not extend file")) is not None
+    assert failed(psycopg.errors.AdminShutdown("terminating connection")) is None
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.EPERM])
+def test_blob_that_may_not_be_written_is_told_from_a_file_that_may_not_be_read(folder, number):
+    blob = django_settings.KEBAB_DATA_DIR / "blobs" / "aa" / "aabb"
+    said = full_disk(OSError(number, "refused", str(blob)))
+    assert (said[:11], str(blob) in said) == ("Disk locked", True)
+    for not_a_blob in (str(folder / "a.md"), None):
+        assert full_disk(OSError(number, "refused", not_a_blob)) is None

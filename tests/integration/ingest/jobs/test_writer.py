@@ -1,0 +1,213 @@
+"""Uploads that are deleted while jobs are about to write them do not come back, and no later one is lost."""
+
+import io
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection, transaction
+
+from ingest.jobs.items import writer
+from ingest.jobs.items.worker import ItemWorker
+from ingest.jobs.items.writer import ItemWriter
+from ingest.jobs.kinds import archive
+from ingest.jobs.queue.context import Ending
+from ingest.jobs.queue.request import request_sync
+from ingest.jobs.queue.run import run_job
+from ingest.models import JobItem
+from ingest.services.archive_uploads import ArchiveUpload, accept_archive
+from ingest.services.uploads import delete_upload
+from kebab.http.api.errors import NotFound
+from kebab.people.reader import OPERATOR
+from kebab.tenancy.current_workspace import acting_everywhere
+from search.corpus.content_ids import content_hash
+from search.models import Document
+from tests.support.archives import zipped
+from tests.support.concurrency import until_blocked
+from tests.support.jobs import PICTURE, Killed, die, expire, fill, indexed, sync, upload, work
+
+FILES = {f"{name}.md": f"# {name}\n" for name in "abc"}
+PATHS = {f"docs/{name}" for name in FILES}
+
+
+@pytest.fixture
+def packed(workspace):
+    """An archive's job that nobody has begun."""
+    file = io.BytesIO(zipped(FILES))
+    packed = ArchiveUpload(source="uploads", name="docs.zip", folder="docs", version="", file=file)
+    return accept_archive(workspace, packed, reader=OPERATOR, requested_by="")
+
+
+def put(workspace, path, content=b"# Mine\n"):
+    return work(upload(workspace, path, content, version=""))
+
+
+def delete(workspace, path):
+    with transaction.atomic():
+        delete_upload(Document.objects.in_workspace(workspace).get(path=path))
+
+
+def check_that_it_is_dropped(workspace, job, path="docs/b.md"):
+    """Hold that the archive's job has ended well, and without this member."""
+    assert (job.state, job.items_done, job.items_total) == ("succeeded", 3, 3)
+    assert set(indexed(workspace)) == PATHS - {path}
+    item = JobItem.objects.get(job=job, path=path)
+    assert (item.action, item.state, item.outcome) == ("delete", "done", "")
+
+
+@pytest.fixture
+def once_before(monkeypatch):
+    """Return a function that has `act` called once, before the first call of another function."""
+
+    def before(owner, name, act):
+        call, acted = getattr(owner, name), []
+
+        def act_and_call(*arguments, **options):
+            if not acted:
+                acted.append(1)
+                act()
+            return call(*arguments, **options)
+
+        monkeypatch.setattr(owner, name, act_and_call)
+
+    return before
+
+
+def test_upload_after_a_deletion_outlives_an_older_archive(workspace, packed, monkeypatch):
+    put(workspace, "docs/b.md")
+    with monkeypatch.context() as patched:  # its members are listed, and none begun
+        patched.setattr(ItemWorker, "run", lambda self: Ending.YIELDED)
+        work(packed)
+    delete(workspace, "docs/b.md")
+    put(workspace, "docs/b.md", b"# Newer\n\nuploaded again\n")
+    ended = work(packed)
+    assert (ended.state, ended.items_done) == ("succeeded", 3)
+    assert set(indexed(workspace)) == PATHS
+    assert "uploaded again" in indexed(workspace)["docs/b.md"][0]
+
+
+def test_document_deleted_while_its_member_is_parsed_stays_deleted(workspace, packed, once_before):
+    put(workspace, "docs/b.md")
+    once_before(writer, "document_draft", lambda: delete(workspace, "docs/b.md"))
+    check_that_it_is_dropped(workspace, work(packed))
+
+
+def test_member_that_was_dropped_and_uploaded_again_as_it_was_is_left_alone(workspace, packed, once_before):
+    def delete_and_upload():
+        delete(workspace, "docs/b.md")
+        put(workspace, "docs/b.md", FILES["b.md"].encode())
+
+    for path in FILES:
+        put(workspace, f"docs/{path}", FILES[path].encode())
+    once_before(ItemWriter, "end_unchanged", delete_and_upload)
+    ended = work(packed)
+    assert (ended.state, ended.items_done, ended.calls) == ("succeeded", 3, 0)
+    assert set(indexed(workspace)) == PATHS
+    outcomes = dict(JobItem.objects.filter(job=packed).values_list("path", "outcome"))
+    assert outcomes == {"docs/a.md": "unchanged", "docs/b.md": "", "docs/c.md": "unchanged"}
+
+
+def test_member_that_is_dropped_when_it_vanishes_is_left_to_its_deletion(workspace, packed, monkeypatch):
+    put(workspace, "docs/b.md")
+    read = archive.uploaded
+
+    def vanish(work, blob):
+        if blob == content_hash(FILES["b.md"].encode()):
+            delete(workspace, "docs/b.md")
+            raise OSError(blob)
+        return read(work, blob)
+
+    monkeypatch.setattr(archive, "uploaded", vanish)
+    check_that_it_is_dropped(workspace, work(packed))
+
+
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_deletion_outlives_an_archive_not_begun_or_killed(workspace, packed, monkeypatch, is_begun):
+    put(workspace, "docs/b.md")
+    if is_begun:
+        with monkeypatch.context() as patched:
+            patched.setattr(archive, "_note_listing", die)
+            with pytest.raises(Killed):
+                run_job(packed.workspace_id, packed.pk)
+        assert JobItem.objects.filter(job=packed).count() == 3
+    delete(workspace, "docs/b.md")
+    expire(packed)
+    check_that_it_is_dropped(workspace, work(packed))
+
+
+def test_deletion_of_what_an_archive_does_not_have_is_no_item_of_it(workspace, packed):
+    for path in ("docs/other.md", "elsewhere/a.md"):
+        put(workspace, path)
+        delete(workspace, path)
+    ended = work(packed)
+    assert (ended.items_done, ended.items_total) == (3, 3)
+    assert set(indexed(workspace)) == PATHS
+    assert set(JobItem.objects.filter(job=packed).values_list("path", flat=True)) == PATHS
+
+
+def test_last_upload_to_a_path_counts_in_whatever_order_they_are_worked_off(workspace):
+    first, second, third = (
+        upload(workspace, "a.md", text, version="") for text in (b"# A\n", b"# B\n", b"# A\n")
+    )
+    for job in (third, first, second):
+        assert work(job).state == "succeeded"
+    document = Document.objects.get()
+    assert (document.requested_at, document.title) == (third.created_at, "A")
+
+
+def test_upload_that_cannot_be_read_deletes_no_later_one(workspace):
+    unreadable = upload(workspace, "a.md", PICTURE, version="")
+    put(workspace, "a.md")
+    work(unreadable)
+    assert JobItem.objects.get(job=unreadable).outcome == "skipped"
+    assert set(indexed(workspace)) == {"a.md"}
+
+
+@pytest.mark.parametrize(("step", "content"), [("_mark_alike", b"# New\n"), ("_delete_skipped", PICTURE)])
+def test_deletion_and_worker_never_wait_for_each_other(workspace, once_before, step, content):
+    put(workspace, "a.md")
+    job = upload(workspace, "a.md", content, version="")
+    deletions = []
+
+    @acting_everywhere()
+    def delete_apart():
+        try:
+            delete(workspace, "a.md")
+        except NotFound as error:
+            return error
+        finally:
+            connection.close()
+
+    def begin_deletion():
+        deletions.append(deleter.submit(delete_apart))
+        until_blocked()
+
+    once_before(ItemWriter, step, begin_deletion)
+    with ThreadPoolExecutor(1) as deleter:
+        ended = work(job)
+        gone = deletions[0].result()
+    assert (ended.is_finished, ended.items_done) == (True, 1)
+    assert (gone is None) == (content != PICTURE)
+    assert not Document.objects.exists()
+
+
+def test_worker_that_deletes_locks_the_documents_before_their_items(workspace, source, folder):
+    fill(folder, {"a.md": "# A\n", "b.md": "# B\n"})
+    sync(source)
+    (folder / "a.md").unlink()
+    job = request_sync(source)
+
+    @acting_everywhere()
+    def work_apart():
+        try:
+            return work(job)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as worker:
+        with transaction.atomic():
+            Document.objects.select_for_update().get(path="a.md")
+            ended = worker.submit(work_apart)
+            until_blocked()
+            assert JobItem.objects.select_for_update(nowait=True).get(job=job).state == "pending"
+        assert ended.result().state == "succeeded"
+    assert set(indexed(workspace)) == {"b.md"}

@@ -1,0 +1,105 @@
+"""Bytes that one job releases while another begins to need them are kept."""
+
+import threading
+import uuid
+
+import pytest
+from django.core.files.storage import FileSystemStorage
+from django.db import connection, transaction
+
+from ingest.blob_cleanup import release_blobs
+from ingest.cli.targets import IngestRequest, request_ingest
+from ingest.connectors.web.page_memory import PageMemory
+from ingest.jobs.queue.request import request_sync
+from ingest.services.archive_uploads import ArchiveUpload, accept_archive
+from ingest.services.uploads import Upload, accept_upload
+from kebab.people.reader import OPERATOR
+from kebab.tenancy.current_workspace import acting_everywhere
+from search.corpus import ensure_source
+from search.corpus.blobs import has_blob, hold_blobs, keep_blob
+from search.corpus.content_ids import content_hash
+from tests.support.archives import zipped
+from tests.support.jobs import fill, work
+
+CONTENT = b"# Shared\n\nOne lets go of it, another needs it.\n"
+ARCHIVE = zipped({"a.md": CONTENT})
+
+
+def upload_it(workspace, folder):
+    upload = Upload(source="uploads", path="a.md", version="", content=CONTENT)
+    accept_upload(workspace, upload, reader=OPERATOR, requested_by="")
+
+
+def upload_archive(workspace, folder):
+    path = folder / "docs.zip"
+    path.write_bytes(ARCHIVE)
+    with path.open("rb") as file:
+        upload = ArchiveUpload(source="uploads", name=path.name, folder=None, version="", file=file)
+        return accept_archive(workspace, upload, reader=OPERATOR, requested_by="")
+
+
+def unpack_archive(workspace, folder):
+    work(upload_archive(workspace, folder))
+
+
+def upload_by_command(workspace, folder):
+    fill(folder, {"a.md": CONTENT})
+    request_ingest(workspace, IngestRequest(path=folder / "a.md"))
+
+
+def sync_folder(workspace, folder):
+    fill(folder, {"a.md": CONTENT})
+    work(request_sync(ensure_source(workspace, "notes", kind="folder", config={"path": str(folder)})))
+
+
+def read_page(workspace, folder):
+    source = ensure_source(workspace, "site", kind="web", config={"url": "https://example.org/"})
+    page = {"url": "https://example.org/a.md", "path": "a.md"}
+    PageMemory(source, uuid.uuid4()).remember("/a.md", CONTENT, known=None, **page)
+
+
+def somebody_waits():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+        return cursor.fetchone()[0] > 0
+
+
+@pytest.mark.parametrize(
+    ("need", "content"),
+    [
+        (upload_it, CONTENT),
+        (upload_archive, ARCHIVE),
+        (unpack_archive, CONTENT),
+        (upload_by_command, CONTENT),
+        (sync_folder, CONTENT),
+        (read_page, CONTENT),
+    ],
+)
+def test_blob_needed_while_it_is_released_is_kept(workspace, folder, monkeypatch, need, content):
+    @acting_everywhere()
+    def need_it():
+        try:
+            need(workspace, folder)
+        finally:
+            connection.close()
+
+    needing = threading.Thread(target=need_it)
+    delete = FileSystemStorage.delete
+
+    def delete_late(storage, name):
+        if name.endswith(content_hash(content)) and needing.ident is None:
+            needing.start()
+            while needing.is_alive() and not somebody_waits():
+                needing.join(0.01)
+        delete(storage, name)
+
+    monkeypatch.setattr(FileSystemStorage, "delete", delete_late)
+    assert release_blobs(workspace.pk, [keep_blob(workspace.pk, content)]) == 1
+    needing.join(60)
+    assert not needing.is_alive()
+    assert has_blob(workspace.pk, content_hash(content))
+
+
+def test_blobs_are_held_in_a_transaction_only(workspace):
+    with pytest.raises(transaction.TransactionManagementError):
+        hold_blobs(workspace.pk, [content_hash(CONTENT)])

@@ -1,0 +1,173 @@
+"""Changes on a real disk, reported by the kernel, lead to syncs of the sources that are watched."""
+
+import threading
+from datetime import timedelta
+from itertools import count
+
+import pytest
+from django.db import connection
+from django.db.models.functions import Now
+
+from ingest.jobs.queue.request import request_sync
+from ingest.models import Job
+from ingest.watch import watcher as watching
+from ingest.watch.locks import SourceLocks
+from ingest.watch.watcher import FolderWatcher
+from search.corpus import ensure_source
+from search.models import Source
+from tests.support.jobs import fill, indexed, work
+from tests.support.stack import eventually
+
+
+@pytest.fixture(autouse=True)
+def _short_periods(monkeypatch):
+    monkeypatch.setattr(watching, "_LOOK_S", 0.1)
+    monkeypatch.setattr(watching, "LEAST_PAUSE_S", 0.05)
+    monkeypatch.setattr(watching, "_TICK_MS", 25)
+    monkeypatch.setattr(watching, "_STEP_MS", 20)
+    monkeypatch.setattr(watching, "_DEBOUNCE_MS", 100)
+    monkeypatch.setattr(watching, "_PAUSE_S", 0.1)
+
+
+@pytest.fixture
+def watched(source):
+    """A source that is watched, and was synced just now."""
+    Source.objects.filter(pk=source.pk).update(watch=True, last_sync_at=Now())
+    return source
+
+
+@pytest.fixture
+def run_watcher():
+    """Run watchers in threads of their own until the test ends."""
+    stops = []
+
+    def run():
+        stop = threading.Event()
+
+        def watch():
+            try:
+                FolderWatcher(stop).run()
+            finally:
+                connection.close()
+
+        thread = threading.Thread(target=watch)
+        thread.start()
+        stops.append((stop, thread))
+        return stop, thread
+
+    yield run
+    for stop, thread in stops:
+        stop.set()
+        thread.join()
+
+
+def waiting(source):
+    return Job.objects.filter(source=source.pk, kind="sync_source", state="queued")
+
+
+def work_off(source):
+    """Work on the sync that was requested, once it is there."""
+    eventually(lambda: waiting(source).exists(), "a sync is requested", 20, 0.01)
+    job = work(waiting(source).get())
+    Source.objects.filter(pk=source.pk).update(last_sync_at=Now())
+    return job
+
+
+def test_changed_and_deleted_files_lead_to_syncs(watched, folder, run_watcher, workspace):
+    run_watcher()
+    work_off(watched)  # nobody saw what changed before
+    fill(folder, {"deep/new.md": "# New\n"})
+    numbers = count()
+    # The watch may still be beginning: change a file once more until it is seen.
+    eventually(
+        lambda: waiting(watched).exists() or not (folder / "other.md").write_text(f"# {next(numbers)}\n"),
+        "the change is seen",
+        20,
+        0.01,
+    )
+    job = work_off(watched)
+    assert (job.state, job.requested_by) == ("succeeded", "watch")
+    assert set(indexed(workspace)) == {"deep/new.md", "other.md"}
+    (folder / "other.md").unlink()
+    eventually(lambda: work_off(watched) and set(indexed(workspace)) == {"deep/new.md"}, "it is deleted")
+
+
+def test_changes_while_a_sync_waits_join_it(watched, folder, run_watcher):
+    request_sync(watched)
+    run_watcher()
+    fill(folder, {f"{n}.md": "# N\n" for n in range(6)})
+    work_off(watched)
+    assert Job.objects.filter(source=watched.pk, kind="sync_source").count() <= 2
+
+
+def test_folder_of_git_changes_nothing(watched, folder):
+    watched_folders = {watched.pk: watching.Folder.at(folder)}
+    for path, seen in ((".git/index", []), ("a.md", [watched.pk])):
+        changes = {(watching.Change.modified, str(folder / path))}
+        assert list(watching._changed_sources(changes, watched_folders)) == seen
+
+
+def test_folder_that_goes_and_comes_back_is_watched_again(watched, folder, run_watcher, workspace):
+    fill(folder, {"a.md": "# A\n"})
+    run_watcher()
+    work_off(watched)
+    n_jobs = Job.objects.filter(source=watched.pk).count()
+    folder.rename(folder.with_name("away"))
+    folder.with_name("away").rename(folder)
+    fill(folder, {"b.md": "# B\n"})
+    work_off(watched)
+    assert set(indexed(workspace)) == {"a.md", "b.md"}
+    (folder / "a.md").unlink()
+    eventually(lambda: work_off(watched) and set(indexed(workspace)) == {"b.md"}, "it is deleted")
+    assert Job.objects.filter(source=watched.pk).count() > n_jobs
+
+
+def test_source_is_watched_from_when_it_asks_for_it(source, folder, run_watcher):
+    run_watcher()
+    other = ensure_source(source.workspace, "other", kind="folder", config={"path": str(folder)})
+    Source.objects.filter(pk=other.pk).update(watch=True, last_sync_at=Now())
+    work_off(other)
+    assert not waiting(source).exists()
+
+
+@pytest.mark.parametrize("is_watchable", [True, False])
+def test_folder_without_changes_is_listed_by_the_clock(watched, run_watcher, monkeypatch, is_watchable):
+    def no_watch(*paths, **options):
+        raise OSError("OS file watch limit reached")
+
+    if not is_watchable:
+        monkeypatch.setattr(watching, "watch", no_watch)
+    run_watcher()
+    work_off(watched)
+    overdue = Now() - watching.LISTING_PERIOD - timedelta(minutes=1)
+    Source.objects.filter(pk=watched.pk).update(last_sync_at=overdue)
+    work_off(watched)
+
+
+def test_one_of_two_watchers_watches(watched, folder, run_watcher):
+    stop, thread = run_watcher()
+    work_off(watched)
+    with SourceLocks() as locks:
+        assert locks.hold_only([watched.pk]) == set()
+        stop.set()
+        thread.join()
+        eventually(lambda: locks.hold_only([watched.pk]) == {watched.pk}, "the lock is free", 20)
+        run_watcher()
+        fill(folder, {"new.md": "# New\n"})
+        assert not waiting(watched).exists()
+        assert locks.hold_only([]) == set()
+        work_off(watched)
+
+
+def test_watcher_outlives_its_connection(watched, folder, run_watcher):
+    run_watcher()
+    work_off(watched)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = %s",
+            [0x6B77],
+        )
+        assert cursor.rowcount == 1
+    work_off(watched)  # whoever takes over asks for what it did not see
+    fill(folder, {"new.md": "# New\n"})
+    work_off(watched)

@@ -1,0 +1,56 @@
+"""A field is seen in a request exactly when its reader will see it."""
+
+import json
+
+from django.http import QueryDict
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kebab.http.admission.request_patterns import in_json, in_query
+from search.api.query import AwaitedSeqField
+
+NAME = "min_seq"
+
+
+def spelled(escape):
+    """Return spellings of the name, of its neighbours and of nothing."""
+    letters = [
+        st.sampled_from([letter, escape % ord(letter), (escape % ord(letter)).upper().replace("U", "u")])
+        for letter in NAME
+    ]
+    return st.one_of(
+        st.tuples(*letters).map("".join),
+        st.sampled_from(["min_se", "xmin_seq", "min_seqx", "min%255Fseq", "min+seq", "MIN_SEQ", ""]),
+    )
+
+
+@given(
+    st.lists(
+        st.tuples(
+            spelled("%%%02x"), st.sampled_from(["", "=", "=7", "=%37", "=+7", "=min_seq=7", "=a;min_seq=7"])
+        ),
+        max_size=3,
+    ),
+    st.sampled_from(["&", "&&", ";"]),
+)
+def test_query_field_is_seen_exactly_when_django_reads_it(pairs, between):
+    query = between.join(name + value for name, value in pairs)
+    assert bool(in_query(NAME).search(query.encode())) is (NAME in QueryDict(query))
+
+
+@given(
+    spelled("\\u%04x"),
+    st.sampled_from(["", " ", "\n\t  "]),
+    st.sampled_from(["7", '"7"', '"+7"', "[]", "null"]),
+)
+def test_body_field_is_seen_exactly_when_json_has_it_and_it_is_not_null(name, space, value):
+    body = f'{{"q": "min_seq", "filters": [{{"{name}"{space}:{space}{value}}}]}}'
+    (inner,) = json.loads(body)["filters"]
+    assert bool(in_json(NAME).search(body.encode())) is (inner.get(NAME) is not None)
+
+
+def test_number_that_a_search_accepts_is_seen(subtests):
+    for value in ("7", "+7", " 7", "007", "7.0", "\u0667"):
+        with subtests.test(value=value):
+            assert AwaitedSeqField().run_validation(value) == 7
+            assert in_json(NAME).search(json.dumps({NAME: value}).encode())

@@ -1,0 +1,117 @@
+"""A web process looks after its turns and its clients' connections."""
+
+import asyncio
+import contextlib
+import json
+import socket
+from ipaddress import ip_network
+
+import pytest
+
+from kebab import asgi
+from kebab.http.admission import connections, fair_queue, send_timeout
+from kebab.http.admission.connections import ConnectionGuard
+from kebab.http.admission.fair_queue import Room, Turns
+from kebab.http.admission.watchdog import Watch
+from kebab.observability.health import responses
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def now(monkeypatch):
+    """The time that turns go by."""
+    time_s = [1000.0]
+    monkeypatch.setattr(fair_queue.time, "monotonic", lambda: time_s[0])
+    return time_s
+
+
+async def test_process_whose_turns_do_not_come_back_is_not_ready_and_then_ends(now):
+    lent, ended = Turns(Room(slots=4, waiting=0, wait_s=0.0)), []
+    watching = Watch({"views": lent}, ConnectionGuard(()), end=lambda: ended.append(True))
+
+    async def state(seconds):
+        now[0] += seconds
+        watching.look()
+        return watching.is_stalled, bool(ended)
+
+    for _ in range(2):
+        await lent.take("a")
+    assert await state(1_000) == (False, False)
+    await lent.take("a")  # all that one workspace may have
+    assert await state(50) == (False, False)
+    lent.give_back("a")
+    await lent.take("a")
+    assert await state(50) == (False, False)
+    assert await state(20) == (True, False)
+    await lent.take("b")  # now all of them
+    lent.give_back("b")
+    assert await state(20) == (True, False)
+    assert await state(40) == (True, True)
+
+
+@contextlib.contextmanager
+def clients(n):
+    """Give connected sockets: a listening one, and the ends of each connection to it."""
+    with contextlib.ExitStack() as stack:
+        listening = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=n))
+        pairs = []
+        for _ in range(n):
+            ours = stack.enter_context(socket.create_connection(listening.getsockname()))
+            pairs.append((ours, stack.enter_context(listening.accept()[0])))
+            ours.settimeout(5)
+        yield [ours for ours, _ in pairs]
+
+
+def is_closed(client):
+    client.setblocking(False)
+    try:
+        return client.recv(1) == b""
+    except BlockingIOError:
+        return False
+
+
+def test_an_address_keeps_as_many_connections_as_it_may_have_and_those_with_requests(monkeypatch, settings):
+    monkeypatch.setattr(connections, "CONNECTIONS_OF_ADDRESS", 3)
+    with clients(8) as ours:
+        under_way = {client.getsockname() for client in ours[5:]}
+        assert ConnectionGuard(under_way).look() == 5
+        assert [is_closed(client) for client in ours] == [True] * 5 + [False] * 3
+        settings.KEBAB_TRUSTED_PROXIES = [ip_network("127.0.0.0/8")]
+    with clients(8):
+        assert ConnectionGuard(()).look() == 0
+
+
+def test_a_connection_that_was_given_up_is_closed_once():
+    guard = ConnectionGuard(())
+    with clients(2) as ours:
+        guard.give_up(ours[0].getsockname())
+        assert (guard.look(), guard.look()) == (1, 0)
+        assert [is_closed(client) for client in ours] == [True, False]
+
+
+async def test_web_process_whose_turns_are_stalled_says_so_when_it_is_asked(monkeypatch):
+    monkeypatch.setattr(responses, "look_at_all", dict)
+    assert responses.ready().status == 200
+    monkeypatch.setattr(asgi._answering_turns, "_full_since", {None: float("-inf")})
+    assert (responses.ready().status, json.loads(responses.ready().body)["checks"]) == (
+        503,
+        {"turns": "failed"},
+    )
+
+
+async def test_client_that_takes_nothing_is_given_up(monkeypatch):
+    monkeypatch.setattr(send_timeout, "SENDING_S", 0.0)
+    given_up, sent = [], []
+
+    async def take(message):
+        sent.append(message)
+        if message["body"] == b"second":
+            await asyncio.get_running_loop().create_future()
+
+    send = send_timeout.limit_sending(take, lambda: given_up.append(True))
+    await send({"type": "http.response.body", "body": b"whole"})
+    assert given_up == []
+    with pytest.raises(send_timeout.SendTimeout):
+        await send({"type": "http.response.body", "body": b"second", "more_body": True})
+    assert given_up == [True]

@@ -1,0 +1,145 @@
+"""The bridge from ASGI to the WSGI application: bodies in, whole answers out."""
+
+import asyncio
+import io
+import threading
+
+import pytest
+from django.core.signals import request_finished
+from django.db import connection
+
+from kebab.http.admission import wsgi_bridge as bridge
+from kebab.http.admission.wsgi_bridge import SentFile, UnreceivedBody, Views, environ_of
+
+pytestmark = pytest.mark.anyio
+SCOPE = {
+    "type": "http",
+    "http_version": "1.1",
+    "method": "POST",
+    "path": "/w/käse",
+    "query_string": b"q=%C3%A4",
+    "scheme": "http",
+    "server": ("127.0.0.1", 8000),
+    "client": ("192.0.2.7", 50_000),
+    "headers": [
+        (b"host", b"kebab.example"),
+        (b"content-type", b"text/plain"),
+        (b"cookie", b"a=1"),
+        (b"cookie", b"b=2"),
+        (b"x-forwarded-for", b"192.0.2.1"),
+        (b"x_forwarded_for", b"198.51.100.9"),
+    ],
+}
+
+
+async def answer_of(app, body=b"", **more):
+    return await Views(app, threads=1).answer(environ_of(SCOPE, io.BytesIO(body)) | more)
+
+
+class Streamed(list):
+    """What a streaming response of Django is to a server."""
+
+    streaming = True
+    is_closed = False
+
+    def close(self):
+        self.is_closed = True
+
+
+async def sent_by(answer):
+    """Return the messages that send an answer."""
+    messages = []
+
+    async def send(message):
+        messages.append(message)
+
+    await answer.send_by(send)
+    return messages
+
+
+async def test_request_is_told_as_pep_3333_has_it():
+    told = {}
+
+    def app(environ, start_response):
+        told.update(environ, read=environ["wsgi.input"].read())
+        start_response("204 No Content", [("X-A", " 1"), ("X-A", "2")])
+        return [b""]
+
+    answer = await answer_of(app, b"body", CONTENT_LENGTH="4")
+
+    assert told["read"] == b"body"
+    assert (told["REQUEST_METHOD"], told["CONTENT_TYPE"], told["CONTENT_LENGTH"]) == (
+        "POST",
+        "text/plain",
+        "4",
+    )
+    assert (told["PATH_INFO"].encode("latin-1").decode(), told["QUERY_STRING"]) == ("/w/käse", "q=%C3%A4")
+    assert (told["REMOTE_ADDR"], told["HTTP_COOKIE"]) == ("192.0.2.7", "a=1; b=2")
+    assert told["HTTP_X_FORWARDED_FOR"] == "192.0.2.1"  # not what a name with `_` says
+    assert (answer.status, answer.headers) == (204, [(b"x-a", b"1"), (b"x-a", b"2")])
+
+
+async def test_answer_is_whole_before_it_is_sent_and_sent_in_pieces(monkeypatch):
+    monkeypatch.setattr(bridge, "_PIECE_BYTES", 4)
+    monkeypatch.setattr(bridge, "_IN_MEMORY_BYTES", 6)
+    file = io.BytesIO(b"0123456789")
+    bodies = {
+        b"": [b""],
+        b"012345": [b"012345"],
+        b"0123456789": Streamed((b"0123", b"456", b"", b"789")),
+    }
+    for expected, pieces in [*bodies.items(), (b"0123456789", SentFile(file))]:
+        messages = await sent_by(
+            await answer_of(lambda e, start, pieces=pieces: start("200 OK", []) or pieces)
+        )
+        parts = [message["body"] for message in messages[1:]]
+        assert b"".join(parts) == expected
+        assert max(map(len, parts)) <= 4
+        assert [message["more_body"] for message in messages[1:]] == [True] * (len(parts) - 1) + [False]
+    assert file.closed and bodies[b"0123456789"].is_closed
+
+
+async def test_view_that_reads_what_is_not_there_is_left_with_its_connections_given_back():
+    finished, left = [], []
+
+    def note(**_):
+        finished.append(threading.current_thread())
+
+    def app(environ, start_response):
+        try:
+            environ["wsgi.input"].readline()
+        except Exception:  # noqa: BLE001  # as a view may
+            left.append("caught")
+        finally:
+            left.append("ended")
+
+    request_finished.connect(note)
+    try:
+        assert await Views(app, threads=1).answer(environ_of(SCOPE, UnreceivedBody())) is None
+    finally:
+        request_finished.disconnect(note)
+    assert left == ["ended"]
+    assert [thread.name for thread in finished] == ["WSGI_0"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_thread_that_has_a_file_sent_keeps_no_connection(tmp_path):
+    file = tmp_path / "file"
+    file.write_bytes(b"content")
+    seen = []
+
+    def app(environ, start_response):
+        if environ["PATH_INFO"] != "/again":
+            connection.ensure_connection()
+        seen.append(connection.connection is not None)
+        start_response("200 OK", [])
+        return SentFile(file.open("rb"))
+
+    async def ask():
+        views = Views(app, threads=1)
+        for path in ("/", "/again"):
+            answer = await views.answer(environ_of({**SCOPE, "path": path}, io.BytesIO()))
+            assert b"".join(each.get("body", b"") for each in await sent_by(answer)) == b"content"
+
+    asyncio.run(ask())
+    assert seen == [True, False]

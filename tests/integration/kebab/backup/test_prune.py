@@ -1,0 +1,86 @@
+import json
+import shutil
+
+import pytest
+
+from kebab.backup import archive, backup
+from kebab.backup.archive import note_folder
+from kebab.backup.manifest import SCHEMA_VERSION, backups_in
+
+_MANIFEST = {
+    "schema_version": SCHEMA_VERSION,
+    "kebab": "0.2.0",
+    "postgres": "18.4",
+    "system_identifier": "7",
+    "blobs": 1,
+    "blob_bytes": 4,
+    "blob_list_hash": "",
+    "base_hash": "",
+    "has_secrets": False,
+    "archive": "",
+}
+
+
+def put(folder, day, *, first_wal="000000010000000000000001"):
+    """Write a backup into a folder, with one blob of its own."""
+    path, at = folder / f"2026-11-{day:02}T100000Z", f"2026-11-{day:02}T10:00:00+00:00"
+    path.mkdir(parents=True)
+    name = f"w/{day:02}/{day:064}"
+    (folder / "blobs" / name).parent.mkdir(parents=True)
+    (folder / "blobs" / name).write_bytes(b"blob")
+    (path / "blobs.txt").write_text(f"{name}\n")
+    said = {**_MANIFEST, "started_at": at, "ended_at": at, "first_wal": first_wal}
+    (path / "manifest.json").write_text(json.dumps(said))
+    return path
+
+
+@pytest.fixture
+def forgotten(settings, tmp_path, monkeypatch):
+    """Return the names from which on PostgreSQL's own tool is told to keep the log."""
+    settings.KEBAB_WAL_ARCHIVE = tmp_path / "archive"
+    (tmp_path / "archive").mkdir()
+    told = []
+    monkeypatch.setattr(archive.subprocess, "run", lambda command, **_: told.append(command[-1]))
+    monkeypatch.setattr(backup.blobs, "needed_blobs", set)
+    return told
+
+
+def test_old_backups_are_removed_with_the_bytes_that_they_alone_needed(tmp_path):
+    paths = [put(tmp_path, day) for day in (1, 2, 3)]
+    assert backup.prune(tmp_path, keep=2) == [paths[0].name]
+    assert [each.path for each in backups_in(tmp_path)] == paths[1:]
+    assert sorted(path.parent.name for path in (tmp_path / "blobs").glob("*/*/*")) == ["02", "03"]
+
+
+def test_half_removed_backup_is_none_and_the_next_one_cleans_up(tmp_path, monkeypatch):
+    put(tmp_path, 1)
+    kept = put(tmp_path, 2)
+
+    def fail(path):
+        raise OSError("the disk is gone")
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="gone"):
+        patch.setattr(shutil, "rmtree", fail)
+        backup.prune(tmp_path, keep=1)
+    assert [each.path for each in backups_in(tmp_path)] == [kept]
+
+    backup._clear(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {kept.name, "blobs"}
+
+
+def test_log_is_kept_from_the_earliest_position_of_any_timeline(tmp_path, forgotten):
+    note_folder(tmp_path / "archive", tmp_path / "all")
+    put(tmp_path / "all", 9, first_wal="000000010000000000000014")
+    put(tmp_path / "all", 10, first_wal="000000020000000000000011")  # of what was restored to an earlier time
+    backup.prune(tmp_path / "all", keep=2)
+    assert forgotten == ["000000020000000000000011"]
+
+
+def test_log_is_kept_while_a_known_folder_shows_no_backup(tmp_path, forgotten, caplog):
+    for name in ("all", "unmounted"):
+        note_folder(tmp_path / "archive", tmp_path / name)
+    put(tmp_path / "all", 9)
+    (tmp_path / "unmounted").mkdir()
+    backup.prune(tmp_path / "all", keep=1)
+    assert forgotten == []
+    assert str(tmp_path / "unmounted") in caplog.text

@@ -1,0 +1,62 @@
+from threading import Thread
+
+import psycopg
+import pytest
+from django.db import connections
+
+from kebab.stack.nodes import wait_for_migrations
+from kebab.stack.nodes.wait_for_migrations import await_migrations
+from kebab.tenancy.roles import OWNER
+from tests.support.stack import eventually
+
+pytestmark = pytest.mark.django_db(transaction=True, databases=["default", OWNER])
+_LAST = ("stack", "0003_blob_store")
+
+
+def as_owner(statement):
+    with connections[OWNER].cursor() as cursor:
+        cursor.execute(statement, _LAST)
+
+
+@pytest.fixture(autouse=True)
+def _servers_of_our_own(settings):
+    settings.KEBAB_EMBEDDED_POSTGRES = False
+
+
+@pytest.fixture
+def unmigrated():
+    """Have the database lack the last migration of an app, as its list says."""
+    as_owner("DELETE FROM django_migrations WHERE (app, name) = (%s, %s)")
+    yield
+    as_owner("DELETE FROM django_migrations WHERE (app, name) = (%s, %s)")
+    as_owner("INSERT INTO django_migrations (app, name, applied) VALUES (%s, %s, now())")
+
+
+@pytest.fixture
+def unreachable(monkeypatch):
+    """Have the database at a port where nobody listens."""
+    monkeypatch.setattr(
+        wait_for_migrations, "connect", lambda *_, **__: psycopg.connect("host=127.0.0.1 port=1")
+    )
+
+
+def test_migrated_database_is_not_waited_for(caplog):
+    await_migrations()
+    assert "Waiting" not in caplog.text
+
+
+def test_missing_migration_is_named_once_until_it_is_there(unmigrated, caplog):
+    waiting = Thread(target=await_migrations)
+    waiting.start()
+    eventually(lambda: "stack.0003_blob_store" in caplog.text, "it is named")
+    as_owner("INSERT INTO django_migrations (app, name, applied) VALUES (%s, %s, now())")
+    waiting.join(30)
+    assert not waiting.is_alive()
+    assert [record.getMessage()[:7] for record in caplog.records].count("Waiting") == 1
+    assert "The database is ready" in caplog.text
+
+
+def test_process_without_a_database_or_with_an_embedded_one_does_not_wait(unreachable, settings):
+    await_migrations(without_database=True)
+    settings.KEBAB_EMBEDDED_POSTGRES = True
+    await_migrations()

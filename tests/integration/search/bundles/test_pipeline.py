@@ -1,0 +1,132 @@
+"""A bundle answers as the workspace did that it was written from."""
+
+import dataclasses
+import platform
+from itertools import product
+
+import pytest
+
+from kebab.people.reader import OPERATOR
+from search.bundles.search import index as bundle_index
+from search.bundles.search.pipeline import SearchableBundle
+from search.embedders import configured
+from search.engine.search import search
+from search.retrieval.query.filters import ChunkKind, Media, SearchFilters, TrustLevel
+from search.retrieval.types import Mode, SearchQuery
+from search.retrieval.wire import hit_to_wire
+from tests.integration.search.bundles.factories import QUERIES
+
+pytestmark = pytest.mark.django_db
+
+FILTERS = (
+    {},
+    {"tags_any": ("ferry", "tide")},
+    {"path_glob": ("guides/00*.md",)},
+    {"path_not_glob": ("guides/00*.md",)},
+    {"trust_min": TrustLevel.PRIMARY},
+    {"source": ("docs",)},
+    {"source": ("nothing",)},
+    {"version": ("v2",)},
+    {"lang": ("en",)},
+    {"kind": (ChunkKind.CODE,)},
+    {"media": (Media.TEXT,)},
+)
+
+
+@pytest.fixture
+def searchable(trip):
+    found = SearchableBundle(trip.file)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def both(trip, searchable):
+    """Ask the workspace and the bundle the same."""
+
+    def ask(**fields):
+        query = SearchQuery(**fields)
+        return search(trip.workspace, query, reader=OPERATOR), searchable.search(query)
+
+    return ask
+
+
+def is_close(one, other):
+    """Compare, with a tolerance for numbers where another processor adds up in another order."""
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(is_close(one[key], other[key]) for key in one)
+    if isinstance(one, float) and isinstance(other, float) and platform.machine() != "x86_64":
+        return one == pytest.approx(other, abs=1e-5)
+    return one == other
+
+
+def ids(result):
+    return [hit.chunk_id for hit in result.hits]
+
+
+def wire(result):
+    return [hit_to_wire(hit) for hit in result.hits]
+
+
+def test_lexical_results_are_equal_to_the_last_digit(both, subtests):
+    for text in QUERIES:
+        with subtests.test(text=text):
+            live, still = both(text=text, mode=Mode.LEXICAL, k=30)
+            assert wire(still) == wire(live)
+            assert (still.seq, still.lag, still.index_version) == (live.seq, live.lag, live.index_version)
+            assert (still.lexical_total, still.did_you_mean) == (live.lexical_total, live.did_you_mean)
+
+
+def test_vector_and_hybrid_results_are_equal(both, subtests):
+    cases = [
+        *product(QUERIES[8:-1], (Mode.VECTOR, Mode.HYBRID), ("convex",)),
+        *product(QUERIES[8:-1], (Mode.HYBRID,), ("rrf",)),
+    ]
+    for text, mode, fusion in cases:
+        with subtests.test(text=text, mode=mode, fusion=fusion):
+            live, still = both(text=text, mode=mode, fusion=fusion, k=30)
+            assert ids(still) == ids(live)
+            assert all(is_close(one, other) for one, other in zip(wire(still), wire(live), strict=True))
+            assert (still.index_version, still.degraded) == (live.index_version, live.degraded)
+            assert still.vector_window == live.vector_window
+
+
+def test_filters_narrow_each_leg_alike(both, subtests):
+    for filters in FILTERS:
+        for mode in (Mode.LEXICAL, Mode.VECTOR):
+            with subtests.test(filters=filters, mode=mode):
+                live, still = both(text="ferry harbour", mode=mode, filters=SearchFilters(**filters), k=40)
+                assert ids(still) == ids(live)
+
+
+def test_cap_cutoff_and_suggestion_are_the_same(both):
+    live, still = both(text="ferry tide", per_file_cap=1, cutoff=True)
+    assert ids(still) == ids(live)
+    live, still = both(text="lighthuose", mode=Mode.LEXICAL)
+    assert still.did_you_mean == live.did_you_mean == "lighthouse"
+
+
+def test_lexical_leg_answers_alone_for_another_model_and_without_an_embedder(searchable, settings):
+    query = SearchQuery(text="ferry", explain=True)
+    assert searchable.search(query).explain["legs"].keys() >= {"lexical", "vector"}
+    corpus = searchable._corpus
+    corpus.space = dataclasses.replace(corpus.space, model="another")
+    result = searchable.search(query)
+    assert (result.degraded, bool(result.hits)) == (("vector",), True)
+    assert "another" in result.warnings[0]
+
+    settings.KEBAB_EMBEDDER = "none"
+    configured.forget_queries()
+    result = searchable.search(query)
+    configured.forget_queries()
+    assert (result.degraded, bool(result.hits)) == (("vector",), True)
+
+
+def test_index_of_another_release_is_rebuilt(trip, monkeypatch):
+    monkeypatch.setattr(bundle_index, "reads_index", lambda connection: False)
+    query = SearchQuery(text="ferry near the lighthouse", mode=Mode.LEXICAL, k=30)
+    found = SearchableBundle(trip.file)
+    still = found.search(query)
+    found.close()
+
+    assert wire(still) == wire(search(trip.workspace, query, reader=OPERATOR))

@@ -1,0 +1,258 @@
+"""Another model: built beside the live one, switched to, rolled back from, deleted at last."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from ingest.jobs.kinds import embed as embedding_work
+from ingest.jobs.kinds.embedding_goals import switch_when_complete
+from ingest.jobs.queue.request import request_embedding
+from ingest.models import Job
+from ingest.services.model_change import (
+    begin_reembedding,
+    embedding_status,
+    end_space,
+    go_back,
+    switch_spaces,
+)
+from ingest.tasks import end_spaces_task
+from kebab.people.reader import OPERATOR
+from search.errors import SpaceConflict
+from search.models import ChunkVector, EmbeddingSpace
+from search.retrieval.types import Mode
+from search.vectors.backfill import count_without_vector
+from search.vectors.deletion import delete_ended
+from search.vectors.index import index_name
+from tests.integration.search.embedders.conftest import FIRST, SECOND
+from tests.integration.search.embedders.spaces import changed, dims, in_space, open_job, space_in
+from tests.support.corpus import make_workspace, write
+from tests.support.jobs import embed, work
+from tests.support.searching import ask, paths, sync
+
+
+def test_searches_use_the_live_space_until_the_other_is_complete(filled):
+    before = ask(filled, "pear tree", Mode.VECTOR)
+    begin_reembedding(filled, embedder=SECOND)
+    during = ask(filled, "pear tree", Mode.VECTOR)
+    assert (during.index_version, during.hits) == (before.index_version, before.hits)
+    assert dims(filled) == {"live": 64, "building": 512}
+
+    work(open_job())
+    filled.refresh_from_db()
+    after = ask(filled, "pear tree", Mode.VECTOR)
+    assert dims(filled) == {"live": 512, "retired": 64}
+    assert "hash-1-512@" in after.index_version
+    assert (after.degraded, after.warnings) == ((), ())
+    assert after.hits[0].chunk_id == before.hits[0].chunk_id
+
+
+def test_the_queries_of_each_workspace_are_embedded_by_what_made_its_vectors(filled):
+    other = make_workspace()
+    write(other, "b.md", "pear tree")
+    sync(other)
+    embed(other)
+    changed(filled)
+    for workspace, dim in ((filled, 512), (other, 64), (filled, 512)):
+        result = ask(workspace, "pear tree", Mode.HYBRID)
+        assert f"hash-1-{dim}@" in result.index_version
+        assert (result.degraded, result.hits[0].retrieval.vector_rank) == ((), 1)
+
+
+def test_what_is_written_while_a_space_is_built_has_its_vector_in_both(filled, embedded, monkeypatch):
+    monkeypatch.setattr(embedding_work, "_LOOK_S", 0.0)
+    begin_reembedding(filled, embedder=SECOND)
+    store, stored = embedding_work._store, []
+
+    def write_more(job_work, space, batch):
+        store(job_work, space, batch)
+        stored.append(space.dim)
+        if stored == [512]:
+            write(filled, "b.md", "cherry")
+            request_embedding(filled.pk)
+
+    monkeypatch.setattr(embedding_work, "_store", write_more)
+    assert work(open_job()).state == "succeeded"
+    # The chunk that was written meanwhile had its vector in the live space before the build went on.
+    assert stored[:2] == [512, 64]
+    for space in EmbeddingSpace.objects.in_workspace(filled):
+        assert (count_without_vector(space), in_space(space).count()) == (0, 151)
+    assert dims(filled)["live"] == 512
+
+
+def test_equal_texts_are_embedded_once_in_each_space(workspace, embedded):
+    write(workspace, "a.md", *["same"] * 200)
+    write(workspace, "b.md", "same", "different")
+    embed(workspace)
+    changed(workspace)
+    assert embedded == [64, 64, 512, 512]
+    write(workspace, "c.md", "same", "different")
+    assert embed(workspace).calls == 0
+    assert ChunkVector.objects.count() == 2 * 204
+
+
+def test_space_goes_live_when_it_is_complete_and_not_held(filled):
+    begin_reembedding(filled, embedder=SECOND, hold=True)
+    with pytest.raises(SpaceConflict, match="vector"):
+        switch_spaces(filled)
+    switch_when_complete(filled)
+    assert dims(filled) == {"live": 64, "building": 512}
+    work(open_job())
+    status = embedding_status(filled, OPERATOR)
+    assert (status["live"]["dim"], status["building"]["coverage"]) == (64, 1.0)
+    assert "reembed switch" in status["building"]["held"]
+    switch_spaces(filled)
+    assert dims(filled) == {"live": 512, "retired": 64}
+
+
+def test_the_index_of_a_large_space_is_there_before_it_goes_live(filled, settings):
+    settings.KEBAB_EXACT_SCAN_LIMIT = 100
+    seen = []
+    begin_reembedding(filled, embedder=SECOND)
+    job = open_job()
+    switched = embedding_work.switch_when_complete
+
+    def look(workspace, **options):
+        seen.append(space_in(workspace, "building").is_indexed)
+        switched(workspace, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(embedding_work, "switch_when_complete", look)
+        work(job)
+    assert seen == [True]
+    assert paths(ask(filled, "pear tree", Mode.VECTOR, k=1)) == ["a.md"]
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT to_regclass(%s)", [index_name(space_in(filled, "live"))])
+        assert cursor.fetchone()[0] is not None
+
+
+def test_one_command_goes_back_and_another_forth(filled):
+    before = ask(filled, "pear tree", Mode.VECTOR)
+    changed(filled)
+    write(filled, "b.md", "pear cake")
+    embed(filled)
+    filled.refresh_from_db()
+
+    go_back(filled)
+    filled.refresh_from_db()
+    assert dims(filled) == {"live": 64, "retired": 512}
+    assert filled.settings["embedder"] == FIRST
+    # A space that was live is kept full: nothing is missing in it.
+    assert count_without_vector(space_in(filled, "live")) == 0
+    back = ask(filled, "pear tree", Mode.VECTOR)
+    assert (back.hits[0].chunk_id, back.degraded) == (before.hits[0].chunk_id, ())
+
+    go_back(filled)
+    assert dims(filled) == {"live": 512, "retired": 64}
+
+
+def test_there_is_nothing_to_go_back_to_before_a_switch_without_its_embedder_or_after_its_time(
+    filled, embedders
+):
+    with pytest.raises(SpaceConflict, match="go back"):
+        go_back(filled)
+    begin_reembedding(filled, embedder=SECOND)
+    end_space(filled, space_in(filled, "building").pk)
+    with pytest.raises(SpaceConflict, match="go back"):
+        go_back(filled)
+    work(open_job())
+    changed(filled)
+    embedders(SECOND)
+    with pytest.raises(SpaceConflict, match="KEBAB_EMBEDDERS"):
+        go_back(filled)
+    embedders(FIRST, SECOND)
+    EmbeddingSpace.objects.filter(state="retired").update(retire_at=timezone.now())
+    with pytest.raises(SpaceConflict, match="go back"):
+        go_back(filled)
+    assert dims(filled) == {"live": 512, "retired": 64}
+
+
+def test_retired_space_is_deleted_bit_by_bit_with_its_vectors_and_its_index(filled, settings, monkeypatch):
+    monkeypatch.setattr("search.vectors.deletion._BATCH", 40)
+    settings.KEBAB_EXACT_SCAN_LIMIT = 100
+    embed(filled)
+    with pytest.raises(SpaceConflict, match="is live"):
+        end_space(filled, space_in(filled, "live").pk)
+    changed(filled)
+    old = space_in(filled, "retired")
+    assert old.is_indexed
+    end_space(filled, old.pk)
+    assert next(delete_ended(old)) == 40
+    assert in_space(old).count() == 110
+    assert work(open_job()).state == "succeeded"  # takes the deletion up again
+    assert dims(filled) == {"live": 512}
+    assert ChunkVector.objects.count() == 150
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT to_regclass(%s)", [index_name(old)])
+        assert cursor.fetchone()[0] is None
+
+
+def test_a_space_whose_deletion_has_begun_can_be_built_again(filled, monkeypatch):
+    monkeypatch.setattr("search.vectors.deletion._BATCH", 40)
+    changed(filled)
+    old = space_in(filled, "retired")
+    end_space(filled, old.pk)
+    deleting = delete_ended(old)
+    next(deleting)
+    assert begin_reembedding(filled, embedder=FIRST).pk == old.pk
+    assert list(deleting) == []
+    job = work(open_job())
+    assert (job.calls, dims(filled)) == (40, {"live": 64, "retired": 512})
+
+
+def test_a_space_is_kept_for_its_days_and_then_deleted(filled):
+    changed(filled)
+    old = space_in(filled, "retired")
+    kept = old.retire_at - timezone.now()
+    assert timedelta(days=6, hours=23) < kept <= timedelta(days=7)
+    end_spaces_task()
+    assert not Job.objects.filter(state="queued").exists()
+    EmbeddingSpace.objects.filter(pk=old.pk).update(retire_at=timezone.now())
+    end_spaces_task()
+    work(open_job())
+    assert dims(filled) == {"live": 512}
+
+
+def test_the_status_tells_coverage_rate_and_time_left(filled, monkeypatch):
+    begin_reembedding(filled, embedder=SECOND)
+    seen = []
+    store = embedding_work._store
+
+    def look(*arguments):
+        store(*arguments)
+        seen.append(embedding_status(filled, OPERATOR))
+
+    monkeypatch.setattr(embedding_work, "_store", look)
+    work(open_job())
+    assert [each["building"]["vectors"] for each in seen] == [64, 128, 150]
+    assert [round(each["building"]["coverage"], 2) for each in seen] == [0.43, 0.85, 1.0]
+    assert all(each["chunks_per_s"] > 0 for each in seen)
+    assert [each["building"]["eta_s"] > 0 for each in seen] == [True, True, False]
+    assert {each["live"]["coverage"] for each in seen} == {1.0}
+    after = embedding_status(filled, OPERATOR)
+    assert (after["building"], after["live"]["dim"], after["retired"][0]["dim"]) == (None, 512, 64)
+    assert (after["embedder"], after["allowed"]) == (FIRST, [FIRST, SECOND, "none"])
+
+
+def test_build_that_broke_off_goes_on_from_there(filled, embedded, monkeypatch):
+    begin_reembedding(filled, embedder=SECOND)
+    store = embedding_work._store
+
+    def store_and_break_off(*arguments):
+        store(*arguments)
+        monkeypatch.setattr(embedding_work, "_store", store)
+        raise SystemExit
+
+    monkeypatch.setattr(embedding_work, "_store", store_and_break_off)
+    with pytest.raises(SystemExit):
+        work(open_job())
+    assert in_space(space_in(filled, "building")).count() == 64
+    assert "hash-1-64@" in ask(filled, "pear tree", Mode.HYBRID).index_version
+
+    embedded.clear()
+    Job.objects.update(lease_until=Now() - timedelta(seconds=1), due_at=Now())
+    assert work(open_job()).state == "succeeded"
+    assert embedded == [512] * (150 - 64)
+    assert dims(filled) == {"live": 512, "retired": 64}

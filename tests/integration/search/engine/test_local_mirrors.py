@@ -1,0 +1,301 @@
+"""Reading one's writes, lag that is reported, mirrors that heal when a search finds them wanting."""
+
+import threading
+from types import SimpleNamespace
+
+import pytest
+from django.core.files.storage import default_storage
+from django.db import OperationalError
+
+from kebab.people.deletion import delete_workspace
+from kebab.people.operator import the_operator
+from kebab.runtime import role
+from search.corpus.blobs import blob_name, keep_blob
+from search.mirror import local_mirrors, schema
+from search.mirror.sync import sync as mirror_sync
+from search.mirror.sync.sync import sync_mirror
+from search.retrieval.errors import NotSearchableYet
+from search.retrieval.types import Mode
+from tests.integration.search.mirror.looking import tampering
+from tests.support.corpus import write
+from tests.support.searching import ask, embed, finish_syncs, paths, sync
+
+
+@pytest.fixture
+def workspace(shared_workspace):
+    yield shared_workspace
+    finish_syncs()
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The node's clock, which sleeping moves on."""
+    clock = SimpleNamespace(now=1_000.0, slept=[])
+
+    def sleep(seconds):
+        clock.slept.append(seconds)
+        clock.now += seconds
+
+    monkeypatch.setattr(local_mirrors, "time", SimpleNamespace(monotonic=lambda: clock.now, sleep=sleep))
+    return clock
+
+
+@pytest.fixture
+def web_role(monkeypatch):
+    monkeypatch.setattr(role, "_role", "web")
+
+
+@pytest.fixture
+def held_up(monkeypatch):
+    """Hold up a step of mirror syncs until the event that is returned is set."""
+    may_go_on = threading.Event()
+
+    def hold_up(name):
+        real = getattr(mirror_sync, name)
+
+        def slow(*given, **named):
+            assert may_go_on.wait(30)
+            return real(*given, **named)
+
+        monkeypatch.setattr(mirror_sync, name, slow)
+        return may_go_on
+
+    yield hold_up
+    may_go_on.set()
+
+
+def test_search_that_names_its_write_sees_it(workspace):
+    sync(workspace)
+    for n in range(3):
+        seq = write(workspace, f"{n}.md", f"apple number{n}").seq
+        result = ask(workspace, f"number{n}", min_seq=seq)
+        assert (paths(result)[0], result.seq) == (f"{n}.md", seq)
+
+
+def test_write_that_another_process_is_mirroring_is_waited_for(workspace, monkeypatch):
+    seq = write(workspace, "a.md", "apple").seq
+    slept, lock = [], local_mirrors.mirror_files(workspace.pk).writing()
+    lock.__enter__()
+
+    def let_go(seconds):
+        slept.append(seconds)
+        if len(slept) == 3:
+            lock.__exit__(None, None, None)
+
+    monkeypatch.setattr(local_mirrors, "time", SimpleNamespace(monotonic=lambda: 0.0, sleep=let_go))
+    assert paths(ask(workspace, "apple", min_seq=seq)) == ["a.md"]
+    assert len(slept) == 3
+
+
+@pytest.fixture
+def ahead(workspace):
+    """A workspace that was restored to change 1 under a mirror that had come to change 10."""
+    write(workspace, "a.md", "apple")
+    sync(workspace)
+    with tampering(local_mirrors.mirror_files(workspace.pk)) as connection:
+        for key, value in (("applied_seq", 10), ("applied_token", 7)):
+            connection.execute(schema.WRITE_META, (key, value))
+    write(workspace, "b.md", "apple")
+    return workspace
+
+
+@pytest.mark.parametrize("min_seq", [None, 2])
+def test_mirror_ahead_of_the_log_is_rebuilt_for_a_search(ahead, min_seq):
+    result = ask(ahead, "apple", min_seq=min_seq)
+    assert (sorted(paths(result)), result.seq) == (["a.md", "b.md"], 2)
+    assert (result.lag, result.degraded) == (0, ())
+
+
+def test_search_answered_by_a_mirror_ahead_of_the_log_says_that_words_are_missing(ahead, monkeypatch):
+    monkeypatch.setattr("search.engine.consistency._LIMIT_S", 0)
+    with local_mirrors.mirror_files(ahead.pk).writing():
+        result = ask(ahead, "apple")
+    assert result.degraded == ("lexical",)
+    finish_syncs()  # of which one may have found the lock still held
+    ask(ahead, "apple")
+    finish_syncs()
+    assert ask(ahead, "apple").degraded == ()
+
+
+def test_change_that_is_not_mirrored_in_time_is_named(workspace, settings):
+    settings.KEBAB_WAIT_LIMIT_S = 0
+    seq = write(workspace, "a.md", "apple").seq
+    with local_mirrors.mirror_files(workspace.pk).writing(), pytest.raises(NotSearchableYet, match=str(seq)):
+        ask(workspace, "apple", min_seq=seq)
+
+
+def test_wait_for_a_change_that_nobody_wrote_sleeps_between_looks(workspace, clock):
+    sync(workspace)
+    with pytest.raises(NotSearchableYet):
+        local_mirrors.wait_for_seq(workspace.pk, 99, limit_s=1)
+    assert set(clock.slept) == {local_mirrors._POLL_S}
+
+
+def test_mirror_that_is_built_or_far_behind_is_waited_for_no_longer_than_the_limit(
+    workspace, held_up, monkeypatch, web_role, subtests
+):
+    monkeypatch.setattr(mirror_sync, "_BRIEF_BACKLOG", 1)
+    for step in ("_build", "_apply_tail"):
+        with subtests.test(step=step):
+            for n in range(2):
+                seq = write(workspace, f"{n}.md", f"apple {step}").seq
+            may_go_on = held_up(step)
+            with pytest.raises(NotSearchableYet):
+                local_mirrors.wait_for_seq(workspace.pk, seq, limit_s=0.1)
+            may_go_on.set()
+            local_mirrors.wait_for_seq(workspace.pk, seq, limit_s=30)
+            assert len(paths(ask(workspace, step, min_seq=seq))) == 2
+            may_go_on.clear()
+
+
+def test_command_makes_a_mirror_itself_however_long_that_takes(workspace, monkeypatch, clock):
+    seq, build = write(workspace, "a.md", "apple").seq, mirror_sync._build
+
+    def slow(*given, **named):
+        clock.now += 3_600
+        return build(*given, **named)
+
+    monkeypatch.setattr(mirror_sync, "_build", slow)
+    monkeypatch.setattr(role, "_role", role.VERB)
+    local_mirrors.wait_for_seq(workspace.pk, seq, limit_s=0.05)
+    assert paths(ask(workspace, "apple")) == ["a.md"]
+
+
+def test_wait_for_a_mirror_raises_the_error_of_postgres(workspace, monkeypatch, web_role):
+    def lost(*given, **named):
+        raise OperationalError("the server closed the connection")
+
+    monkeypatch.setattr(mirror_sync, "_build", lost)
+    seq = write(workspace, "a.md", "apple").seq
+    with pytest.raises(OperationalError):
+        local_mirrors.wait_for_seq(workspace.pk, seq, limit_s=30)
+
+
+def test_unexpected_failure_of_a_sync_is_logged_and_the_search_answers(workspace, monkeypatch, caplog):
+    def broken(*_, **__):
+        raise MemoryError
+
+    write(workspace, "a.md", "apple")
+    monkeypatch.setattr(local_mirrors, "sync_mirror", broken)
+    assert ask(workspace, "apple").degraded == ("lexical",)
+    assert str(workspace.pk) in caplog.text
+
+
+def test_failed_build_is_not_begun_again_at_once(workspace, monkeypatch, web_role, clock):
+    begun = []
+
+    def full(*given, **named):
+        begun.append(given)
+        raise OSError("No space left on device")
+
+    seq = write(workspace, "a.md", "apple").seq
+    monkeypatch.setattr(mirror_sync, "_build", full)
+    with pytest.raises(NotSearchableYet):
+        local_mirrors.wait_for_seq(workspace.pk, seq, limit_s=5)
+    assert 1 <= len(begun) <= 6
+
+
+def test_mirror_that_is_behind_answers_says_so_and_catches_up(workspace):
+    write(workspace, "a.md", "apple")
+    assert paths(ask(workspace, "apple")) == ["a.md"]  # the first search has it built
+    write(workspace, "b.md", "apple")
+    behind = ask(workspace, "apple")
+    assert (paths(behind), behind.seq, behind.lag) == (["a.md"], 1, 1)
+    finish_syncs()
+    caught_up = ask(workspace, "apple")
+    assert (sorted(paths(caught_up)), caught_up.seq, caught_up.lag) == (["a.md", "b.md"], 2, 0)
+
+
+def test_node_whose_first_mirror_takes_long_answers_without_it(workspace, monkeypatch):
+    write(workspace, "a.md", "apple")
+    embed(workspace)
+    by_vectors = ask(workspace, "apple", Mode.VECTOR)  # needs no mirror
+    assert (paths(by_vectors), by_vectors.lag) == (["a.md"], 0)
+    assert not local_mirrors.mirror_files(workspace.pk).directory.exists()
+    monkeypatch.setattr("search.mirror.local_mirrors._FIRST_MIRROR_S", 0)
+    with local_mirrors.mirror_files(workspace.pk).writing():
+        lexical, hybrid = ask(workspace, "apple"), ask(workspace, "apple", Mode.HYBRID)
+    assert (lexical.degraded, lexical.hits, lexical.lag) == (("lexical",), (), 1)
+    assert (hybrid.degraded, paths(hybrid)) == (("lexical",), ["a.md"])
+
+
+@pytest.fixture
+def mirrored(workspace):
+    write(workspace, "a.md", *(f"apple {n}" for n in range(50)))
+    embed(workspace)
+    sync(workspace)
+    local_mirrors.reader_pool().close()
+    return workspace
+
+
+@pytest.mark.parametrize("offset", [0, 4096])
+def test_damaged_mirror_degrades_a_search_and_is_rebuilt_behind_it(mirrored, offset):
+    generation = local_mirrors.mirror_files(mirrored.pk).current()
+    with generation.open("r+b") as file:
+        size = file.seek(0, 2)
+        file.seek(offset)
+        file.write(b"\xa5" * (size - offset))
+    assert ask(mirrored, "apple", Mode.HYBRID).hits
+    finish_syncs()
+    healed = ask(mirrored, "apple", Mode.HYBRID)
+    assert (healed.degraded, healed.lag) == ((), 0)
+    assert healed.hits[0].retrieval.lexical_rank is not None
+    assert local_mirrors.mirror_files(mirrored.pk).current() != generation
+
+
+def test_damage_in_the_text_index_alone_is_found_by_the_search_that_meets_it(mirrored):
+    files = local_mirrors.mirror_files(mirrored.pk)
+    with tampering(files) as connection:
+        connection.execute("UPDATE chunks_fts_data SET block = x'ffffffffffff' WHERE id > 10")
+    generation = files.current()
+    # The postings still rank and texts are Postgres's; a phrase is FTS5's to find.
+    assert len(ask(mirrored, "apple").hits) == 10
+    assert files.current() == generation
+    assert ask(mirrored, "apple/7").degraded == ("lexical",)
+    finish_syncs()
+    assert len(ask(mirrored, "apple").hits) == 10
+    assert files.current() != generation
+
+
+def test_search_of_a_deleted_workspace_is_told_so(workspace):
+    sync_mirror(local_mirrors.mirror_files(workspace.pk), workspace.pk)
+    type(workspace).objects.all().delete()
+    with pytest.raises(type(workspace).DoesNotExist):
+        ask(workspace, "apple")
+
+
+def test_deleting_a_workspace_removes_mirror_and_blobs(mirrored):
+    name = blob_name(mirrored.pk, keep_blob(mirrored.pk, b"apple"))
+    assert default_storage.exists(name)
+    delete_workspace(the_operator(mirrored))
+    assert not local_mirrors.mirror_files(mirrored.pk).directory.exists()
+    assert not default_storage.exists(name)
+
+
+def test_one_search_gets_threads_and_another_meanwhile_does_not():
+    with local_mirrors.legs_beside() as first, local_mirrors.legs_beside() as second:
+        assert first is not None
+        assert second is None
+    with local_mirrors.legs_beside() as third:
+        assert third is first
+    with pytest.raises(ZeroDivisionError), local_mirrors.legs_beside():  # one that fails is no longer counted
+        raise ZeroDivisionError
+    with local_mirrors.legs_beside() as fourth:
+        assert fourth is first
+
+
+def test_searches_in_other_threads_count():
+    inside, done = threading.Event(), threading.Event()
+
+    def search():
+        with local_mirrors.legs_beside():
+            inside.set()
+            done.wait(30)
+
+    other = threading.Thread(target=search)
+    other.start()
+    assert inside.wait(30)
+    with local_mirrors.legs_beside() as threads:
+        assert threads is None
+    done.set()
+    other.join()

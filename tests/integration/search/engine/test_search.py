@@ -1,0 +1,57 @@
+"""A search of a workspace where nothing was written, and hits without snippets."""
+
+from dataclasses import replace
+
+import pytest
+
+from kebab.people.reader import Reader
+from search.engine.facets import count_facets
+from search.engine.search import search
+from search.engine.suggest import suggest
+from search.mirror import local_mirrors
+from search.mirror.query.lexical import LexicalLeg
+from search.retrieval.errors import InvalidQuery
+from search.retrieval.query.filters import SearchFilters
+from search.retrieval.types import LexicalTotal, Mode, SearchQuery
+from tests.support.corpus import write
+from tests.support.searching import ask, embed, paths, sync
+
+
+def test_search_where_nothing_was_written_is_whole_and_finds_nothing(workspace, subtests):
+    for mode in (Mode.LEXICAL, Mode.HYBRID):
+        for text in ("apple pear", "'apple OR pear'", '"getUser"', "部署指南"):
+            with subtests.test(mode=mode, text=text):
+                result = ask(workspace, text, mode, explain=True, path_glob=("*.md",))
+                assert (result.hits, result.degraded, result.seq, result.lag) == ((), (), 0, 0)
+                assert result.lexical_total == LexicalTotal(value=0, relation="eq")
+    assert not local_mirrors.mirror_files(workspace.pk).directory.exists()
+    with pytest.raises(InvalidQuery):
+        ask(workspace, "'apple OR'")
+    assert suggest(workspace, "app", reader=Reader()).degraded == ()
+    counted = count_facets(workspace, "apple", SearchFilters(), reader=Reader())
+    assert (counted.total, set(counted.by_filter.values())) == (0, {()})
+
+
+def test_missing_mirror_is_named_where_something_was_written(workspace, monkeypatch):
+    write(workspace, "a.md", "apple")
+    with monkeypatch.context() as patched:
+        patched.setattr("search.mirror.local_mirrors.build_mirror", lambda *_, **__: None)
+        assert ask(workspace, "apple").degraded == ("lexical",)
+        assert suggest(workspace, "app", reader=Reader()).degraded == ("lexical",)
+    assert paths(ask(workspace, "apple")) == ["a.md"]
+
+
+def test_hits_without_snippets_are_the_same_and_ask_the_mirror_for_none(workspace, monkeypatch):
+    for number in range(5):
+        write(workspace, f"{number}.md", "pepper " * (number + 1), "salt")
+    sync(workspace)
+    embed(workspace)
+    for mode in Mode:
+        query = SearchQuery(text="pepper", mode=mode)
+        hits = search(workspace, query).hits
+        bare = search(workspace, query, with_snippets=False).hits
+        assert bare == tuple(replace(hit, snippet="", highlights=()) for hit in hits) != hits
+    monkeypatch.setattr(LexicalLeg, "snippets", lambda self, chunk_ids, snippet_chars: 1 / 0)
+    assert search(workspace, SearchQuery(text="pepper"), with_snippets=False).hits
+    with pytest.raises(ZeroDivisionError):
+        search(workspace, SearchQuery(text="pepper"))

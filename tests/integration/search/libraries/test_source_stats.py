@@ -1,0 +1,157 @@
+"""A library keeps its id, its total of snippets and its trust score."""
+
+import threading
+from datetime import timedelta
+from importlib import import_module
+
+import pytest
+from django.apps import apps
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from kebab.tenancy.current_workspace import acting_everywhere
+from search.corpus import ensure_source, ensure_version
+from search.libraries.source_stats import note_uploads, refresh_standing
+from search.models import Source, SourceVersion
+from tests.support.corpus import make_workspace, write
+
+
+def add(workspace, key, **fields):
+    return Source.objects.create(workspace=workspace, key=key, kind="folder", **fields)
+
+
+def fresh(source):
+    return Source.objects.get(pk=source.pk)
+
+
+def test_new_source_gets_the_id_that_its_title_gives(workspace):
+    assert ensure_source(workspace, "docs", kind="upload").library_id == "/local/docs"
+    assert add(workspace, "handbook", title="Our Handbook").library_id == "/local/our-handbook"
+    repository = add(workspace, "react", config={"url": "https://github.com/facebook/react.git"})
+    assert repository.library_id == "/facebook/react"
+    assert (repository.is_on_git_host, fresh(repository).is_on_git_host) == (True, True)
+    repository.title = "Handbook"
+    repository.save()
+    assert (fresh(repository).library_id, fresh(repository).title) == ("/facebook/react", "Handbook")
+
+
+def test_ids_and_keys_are_unique(workspace):
+    ids = [add(workspace, f"docs{number}", title="Docs").library_id for number in range(3)]
+    assert ids == ["/local/docs", "/local/docs-2", "/local/docs-3"]
+    assert add(make_workspace(), "docs", title="Docs").library_id == "/local/docs"
+    with pytest.raises(IntegrityError, match="source_library_id_once"), transaction.atomic():
+        add(workspace, "b", library_id="/local/docs")
+    with pytest.raises(IntegrityError, match="source_key_once"), transaction.atomic():
+        add(workspace, "docs1", title="Docs")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_sources_made_at_the_same_time_get_ids_of_their_own():
+    workspace = make_workspace()
+    gate = threading.Barrier(6)
+
+    @acting_everywhere()
+    def make(number):
+        try:
+            gate.wait()
+            add(workspace, f"docs{number}", title="Docs")
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=make, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    ids = set(Source.objects.in_workspace(workspace).values_list("library_id", flat=True))
+
+    assert ids == {"/local/docs", *(f"/local/docs-{number}" for number in range(2, 7))}
+
+
+def test_the_migration_gives_ids_to_the_sources_that_there_are(workspace):
+    for number in range(3):
+        add(workspace, f"docs{number}", title="Docs", library_id=f"old-{number}")
+    elsewhere = add(make_workspace(), "docs", title="Docs", library_id="old")
+    import_module("search.migrations.0003_libraries").give_library_ids(apps, connection.schema_editor())
+    ids = Source.objects.in_workspace(workspace).order_by("key").values_list("library_id", flat=True)
+    assert list(ids) == ["/local/docs", "/local/docs-2", "/local/docs-3"]
+    assert fresh(elsewhere).library_id == "/local/docs"
+
+
+def test_the_migration_notes_how_the_sources_stand(workspace):
+    write(workspace, "a.md", "one", "two")
+    write(workspace, "a.md", "old", version="v1")
+    add(workspace, "folder", description="All.")
+    Source.objects.update(trust_score=9.9, total_snippets=99)
+    import_module("search.migrations.0003_libraries").note_standing(apps, connection.schema_editor())
+    docs, folder = Source.objects.in_workspace(workspace).order_by("key")
+    assert (docs.total_snippets, docs.trust_score, docs.state) == (2, 1.0, "indexed")
+    assert docs.last_indexed_at == docs.documents.latest("indexed_at").indexed_at
+    assert (folder.total_snippets, folder.trust_score, folder.state) == (0, 1.0, "pending")
+    assert folder.last_indexed_at is None
+
+
+def test_total_counts_the_chunks_of_the_default_branch(workspace):
+    write(workspace, "a.md", "one", "two")
+    write(workspace, "b.md", "three")
+    write(workspace, "a.md", "four", version="v1")
+    write(workspace, "a.md", "five", source="other")
+    source = Source.objects.in_workspace(workspace).get(key="docs")
+    refresh_standing(workspace.pk, source.pk)
+    assert fresh(source).total_snippets == 3
+
+
+def test_total_is_counted_and_put_right(workspace):
+    write(workspace, "a.md", "one")
+    source = Source.objects.in_workspace(workspace).get()
+    Source.objects.update(total_snippets=99, trust_score=9.9)
+    for _ in range(2):
+        refresh_standing(workspace.pk, source.pk)
+    assert (fresh(source).total_snippets, fresh(source).trust_score) == (1, 0.0)
+    source = ensure_source(workspace, "docs", kind="upload")
+    Source.objects.all().delete()
+    refresh_standing(workspace.pk, source.pk, title="x")
+
+
+def test_the_trust_score_follows_what_changes(workspace):
+    source = add(workspace, "react", config={"url": "https://github.com/facebook/react"}, stars=999)
+    assert fresh(source).trust_score == 4.0
+    refresh_standing(workspace.pk, source.pk)
+    assert fresh(source).trust_score == 4.0
+    refresh_standing(workspace.pk, source.pk, description="A library.")
+    assert (fresh(source).trust_score, fresh(source).description) == (5.0, "A library.")
+    refresh_standing(workspace.pk, source.pk, description=" ", stars=None)
+    assert fresh(source).trust_score == 1.0
+
+
+def test_uploads_are_indexed_once_there_is_a_document(workspace):
+    source = ensure_source(workspace, "docs", kind="upload")
+    note_uploads(workspace.pk, source.pk)
+    assert (fresh(source).state, fresh(source).last_indexed_at) == ("pending", None)
+    write(workspace, "a.md", "one")
+    note_uploads(workspace.pk, source.pk)
+    assert (fresh(source).state, fresh(source).total_snippets) == ("indexed", 1)
+    assert fresh(source).trust_score == 1.0
+    assert fresh(source).last_indexed_at is not None
+
+
+def test_uploads_with_more_to_follow_are_counted_every_few_seconds(workspace):
+    source = ensure_source(workspace, "docs", kind="upload")
+    write(workspace, "a.md", "one")
+    note_uploads(workspace.pk, source.pk, more_follow=True)
+    assert (fresh(source).state, fresh(source).total_snippets) == ("indexed", 1)
+    write(workspace, "b.md", "two")
+    note_uploads(workspace.pk, source.pk, more_follow=True)
+    assert fresh(source).total_snippets == 1
+    Source.objects.update(last_indexed_at=timezone.now() - timedelta(seconds=6))
+    note_uploads(workspace.pk, source.pk, more_follow=True)
+    assert fresh(source).total_snippets == 2
+    write(workspace, "c.md", "three")
+    note_uploads(workspace.pk, source.pk)
+    assert fresh(source).total_snippets == 3
+
+
+def test_a_version_takes_the_title_that_the_project_file_gave_it(workspace):
+    source = add(workspace, "docs", project={"versions": {"v1": "The first"}})
+    assert [ensure_version(source, tag).title for tag in ("v1", "v2", "")] == ["The first", "", ""]
+    assert SourceVersion.objects.get(tag="v1").title == "The first"

@@ -1,0 +1,272 @@
+"""Mirrors that nobody uses are dropped, and made anew when a search asks for them."""
+
+import errno
+import os
+import threading
+
+import pytest
+
+from kebab.people.models import Workspace
+from search.mirror import local_mirrors
+from search.mirror.errors import MirrorAbsent
+from search.mirror.files import MirrorFiles
+from search.mirror.sync import eviction
+from search.mirror.sync.eviction import drop_cold
+from search.mirror.sync.follow import MirrorFollower
+from search.mirror.sync.last_used import RecentUse
+from search.mirror.sync.sync import sync_mirror
+from search.retrieval.types import Mode
+from search.tasks import sync_mirror_task
+from tests.integration.search.mirror.looking import age, reading, texts
+from tests.support.corpus import make_workspace, write
+from tests.support.searching import ask, embed, paths
+
+
+@pytest.fixture
+def mirrored(workspace, files):
+    write(workspace, "a.md", "apple")
+    sync_mirror(files, workspace.pk)
+    return workspace
+
+
+def use(files, days_ago):
+    """Have the mirror last used so long ago."""
+    files.note_use()
+    age(files.directory / "USED", hours=24 * days_ago)
+
+
+def mirrors_used(mirrors, *days_ago):
+    """Mirror a new workspace for each number, last used so long ago."""
+    made = []
+    for days in days_ago:
+        workspace = make_workspace()
+        write(workspace, "a.md", "apple")
+        made.append(MirrorFiles.of(mirrors, workspace.pk))
+        sync_mirror(made[-1], workspace.pk)
+        use(made[-1], days)
+    return made
+
+
+def is_there(files):
+    try:
+        return files.current().exists()
+    except MirrorAbsent:
+        return False
+
+
+def drop(mirrors, *, idle_days=0, limit_bytes=0):
+    return drop_cold(mirrors, idle_days=idle_days, limit_bytes=limit_bytes)
+
+
+def test_mirror_is_dropped_once_nobody_has_used_it_for_so_long(mirrored, files, mirrors):
+    assert drop(mirrors, idle_days=1) == 0  # never used, it counts from when it was made
+    age(files.directory / "CURRENT", hours=48)
+    use(files, days_ago=29)
+    assert drop(mirrors, idle_days=30) == 0
+    use(files, days_ago=31)
+    assert drop(mirrors) == 0
+    assert drop(mirrors, idle_days=30) == 1
+    assert not is_there(files)
+    assert not files.directory.exists()
+    sync_mirror(files, mirrored.pk)
+    age(files.directory / "CURRENT", hours=48)
+    assert drop(mirrors, idle_days=1) == 1
+
+
+def test_few_are_dropped_at_once_should_the_clock_be_wrong(transactional_db, mirrors, monkeypatch):
+    monkeypatch.setattr(eviction, "_IDLE_AT_ONCE", 1)
+    made = mirrors_used(mirrors, 40, 50)
+    assert drop(mirrors, idle_days=30) == 1
+    assert [is_there(each) for each in made] == [True, False]
+
+
+def test_searches_that_wait_for_one_first_mirror_hold_one_thread(workspace, files, mirrors):
+    write(workspace, "a.md", "apple")
+    with files.writing():
+        builds = {local_mirrors._sync_beside(workspace.pk, 30.0) for _ in range(10)}
+        assert len(builds) == 1
+    builds.pop().result(30)
+    assert is_there(files)
+    assert not local_mirrors._syncs
+
+
+def test_searches_that_find_a_mirror_behind_leave_one_sync(workspace, mirrors, monkeypatch):
+    write(workspace, "a.md", "apple")
+    may_go_on, synced = threading.Event(), []
+
+    def slow(files, workspace_id, **_):
+        synced.append(workspace_id)
+        may_go_on.wait(30)
+
+    monkeypatch.setattr(local_mirrors, "sync_mirror", slow)
+    for _ in range(100):
+        local_mirrors.trigger_sync(workspace.pk)
+    assert local_mirrors._sync_executor()._work_queue.qsize() <= 1
+    going_on = local_mirrors._syncs[workspace.pk]
+    may_go_on.set()
+    going_on.result(30)
+    assert synced == [workspace.pk]
+
+
+def test_search_is_a_use_and_makes_a_dropped_mirror_anew(mirrored, files, mirrors):
+    MirrorFollower(mirrors, threading.Event()).catch_up()
+    assert not (files.directory / "USED").exists()  # following is none
+    local_mirrors.recent_use.cache_clear()
+    assert paths(ask(mirrored, "apple")) == ["a.md"]
+    assert (files.directory / "USED").exists()
+    use(files, days_ago=31)
+    assert drop(mirrors, idle_days=30) == 1
+    found = ask(mirrored, "apple")
+    assert (paths(found), found.degraded) == (["a.md"], ())
+    assert is_there(files)
+    assert not files.is_cold
+
+
+def test_search_that_can_not_wait_for_the_mirror_answers_by_meaning(mirrored, files, mirrors, monkeypatch):
+    embed(mirrored)
+    use(files, days_ago=31)
+    drop(mirrors, idle_days=30)
+    monkeypatch.setattr(local_mirrors, "_FIRST_MIRROR_S", 0.05)
+    with files.writing():  # another process is still at it when the time is over
+        found = ask(mirrored, "apple", Mode.HYBRID)
+    assert (paths(found), found.degraded) == (["a.md"], ("lexical",))
+
+
+def test_least_recently_used_go_until_the_rest_fits(transactional_db, mirrors):
+    made = mirrors_used(mirrors, 1, 2, 3)
+    size = made[0].size_bytes()
+    assert size > 10_000
+    assert drop(mirrors, limit_bytes=4 * size) == 0
+    assert drop(mirrors, limit_bytes=2 * size + size // 2) == 1
+    assert [is_there(each) for each in made] == [True, True, False]
+
+
+def test_room_is_made_by_those_that_nobody_uses_before_any_other(transactional_db, mirrors, monkeypatch):
+    monkeypatch.setattr(eviction, "_IDLE_AT_ONCE", 1)
+    made = mirrors_used(mirrors, 1, 40, 50)
+    size = made[0].size_bytes()
+    assert drop(mirrors, idle_days=30, limit_bytes=size + size // 2) == 2
+    assert [is_there(each) for each in made] == [True, False, False]
+
+
+def test_mirror_used_a_moment_ago_stays_however_little_room_there_is(mirrored, files, mirrors, caplog):
+    files.note_use()
+    assert drop(mirrors, limit_bytes=1) == 0
+    assert "KEBAB_MIRROR_LIMIT_BYTES" in caplog.text
+
+
+def test_mirror_is_not_dropped_under_a_reader_or_a_writer(mirrored, files, mirrors):
+    use(files, days_ago=31)
+    for held in (local_mirrors.reader_pool().reader(files.current()), files.writing(), files.in_use()):
+        with held:
+            assert drop(mirrors, idle_days=30) == 0
+    assert texts(files) == {"a.md": ["apple"]}
+    assert drop(mirrors, idle_days=30) == 1
+
+
+def test_reader_goes_on_when_its_folder_is_removed(mirrored, files):
+    with reading(files) as reader:
+        files.remove_all()
+        assert reader.execute("SELECT count(*) FROM chunks").fetchone() == (1,)
+
+
+def test_waiter_for_the_lock_of_a_dropped_mirror_gets_that_of_the_new_one(mirrored, files):
+    holds, released, acquired = threading.Event(), threading.Event(), threading.Event()
+
+    def drop_while_another_waits():
+        with files.writing():
+            holds.set()
+            released.wait(30)
+            assert files.drop()
+
+    def wait():
+        with files.writing(30):
+            acquired.set()
+            assert (files.directory / "writer.lock").exists()
+
+    dropping = threading.Thread(target=drop_while_another_waits)
+    dropping.start()
+    assert holds.wait(30)
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    released.set()
+    dropping.join(30)
+    waiting.join(30)
+    assert acquired.is_set()
+
+
+def test_failure_to_open_the_new_lock_closes_no_file_of_others(files, monkeypatch):
+    real, others = MirrorFiles._lock_file, []
+
+    def opened(mirror):
+        if not others and not mirror.directory.exists():
+            return real(mirror)
+        others.append(os.open("/dev/null", os.O_RDONLY))  # as another thread does at that moment
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(MirrorFiles, "_lock_file", opened)
+    monkeypatch.setattr(MirrorFiles, "_is_lock_file", lambda mirror, descriptor: False)
+    with pytest.raises(OSError, match=str(errno.EMFILE)), files.writing():
+        raise AssertionError("it is not held")
+    os.close(others.pop())  # it is open still
+
+
+def test_writes_alone_do_not_make_a_dropped_mirror_anew(mirrored, files, mirrors):
+    use(files, days_ago=31)
+    drop(mirrors, idle_days=30)
+    write(mirrored, "b.md", "pear")
+    sync_mirror_task(str(mirrored.pk))
+    MirrorFollower(mirrors, threading.Event()).catch_up()
+    assert not is_there(files)
+    sync_mirror(files, mirrored.pk)
+    assert texts(files) == {"a.md": ["apple"], "b.md": ["pear"]}
+    write(mirrored, "c.md", "plum")
+    sync_mirror_task(str(mirrored.pk))
+    assert "c.md" in texts(files)
+
+
+@pytest.mark.parametrize("step", ["pathlib.Path.unlink", "shutil.rmtree"])
+def test_drop_that_is_killed_leaves_what_can_be_made_anew(mirrored, files, mirrors, monkeypatch, step):
+    class Killed(BaseException):
+        pass
+
+    def killed(*_, **__):
+        raise Killed
+
+    with monkeypatch.context() as patched, pytest.raises(Killed), files.writing():
+        patched.setattr(step, killed)
+        files.drop()
+    write(mirrored, "b.md", "pear")
+    local_mirrors.ensure_mirror(mirrored.pk, 2)
+    MirrorFollower(mirrors, threading.Event()).catch_up()
+    assert texts(files) == {"a.md": ["apple"], "b.md": ["pear"]}
+
+
+def test_mark_of_a_dropped_mirror_goes_with_its_workspace_on_every_node(mirrored, files, mirrors):
+    kept = make_workspace()
+    for each in (mirrored, kept):
+        others = local_mirrors.mirror_files(each.pk)
+        sync_mirror(others, each.pk)
+        with others.writing():
+            others.drop()
+    follower = MirrorFollower(mirrors, threading.Event())
+    follower.catch_up()
+    assert files.is_cold
+    Workspace.objects.filter(pk=mirrored.pk).delete()  # by another node, which has other files
+    follower.catch_up()
+    assert not files.is_cold
+    assert local_mirrors.mirror_files(kept.pk).is_cold
+
+
+def test_use_is_noted_once_in_a_while(mirrored, files):
+    use(files, days_ago=5)
+    before = files.last_used()
+    recent = RecentUse(local_mirrors.mirror_files, every_s=3600)
+    recent.note(mirrored.pk)
+    noted = files.last_used()
+    assert noted > before
+    use(files, days_ago=5)
+    recent.note(mirrored.pk)
+    assert files.last_used() < noted
+    RecentUse(local_mirrors.mirror_files, every_s=3600).note(mirrored.pk)
+    assert files.last_used() >= noted

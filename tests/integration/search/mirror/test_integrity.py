@@ -1,0 +1,171 @@
+"""The daily check of mirrors finds indexes that differ from their text where no search would."""
+
+import threading
+from concurrent.futures import wait
+from types import SimpleNamespace
+
+import apsw
+import pytest
+
+from search.mirror.errors import MirrorDamaged
+from search.mirror.files import MirrorFiles
+from search.mirror.sync import follow, integrity, sync
+from search.mirror.sync.follow import MirrorFollower
+from search.mirror.sync.integrity import check_mirror, due_checks, remove_copies
+from search.mirror.sync.sync import sync_mirror
+from tests.integration.search.mirror.looking import age, catch_up_wholly, tampering, texts
+from tests.support.corpus import make_workspace, write
+
+GOING = threading.Event()
+
+
+@pytest.fixture
+def mirrored(workspace, files):
+    write(workspace, "a.md", "apple")
+    sync_mirror(files, workspace.pk)
+    return workspace
+
+
+@pytest.fixture
+def due(mirrored, files):
+    """A mirror whose check is due."""
+    age(files.directory / "CURRENT", hours=25)
+    return mirrored
+
+
+def damage(files, sql="UPDATE chunks_fts_content SET c3 = 'changed'"):
+    """Have the index say other words than the text, as no error tells of."""
+    with tampering(files) as connection:
+        connection.execute(sql)
+
+
+def copies(mirrors):
+    return list(mirrors.glob(".check-*"))
+
+
+def check_beside(follower):
+    follower.check_one()
+    wait(list(follower._checks._asked.values()), timeout=30)
+    follower.check_one()
+
+
+def test_mirrors_unchecked_for_a_day_are_due_the_longest_first(mirrored, files, mirrors):
+    other = make_workspace()
+    others = MirrorFiles.of(mirrors, other.pk)
+    sync_mirror(others, other.pk)
+    assert due_checks(mirrors) == []
+    age(files.directory / "CURRENT", hours=25)
+    age(others.directory / "CURRENT", hours=30)
+    assert due_checks(mirrors) == [other.pk, mirrored.pk]
+    check_mirror(others, GOING)
+    assert due_checks(mirrors) == [mirrored.pk]
+    age(others.directory / "CHECKED", hours=26)
+    assert due_checks(mirrors) == [other.pk, mirrored.pk]
+
+
+def test_sound_mirror_stays_as_it_is_while_writes_go_on_and_its_copy_is_removed(
+    mirrored, files, mirrors, monkeypatch
+):
+    real, seen = integrity.check_integrity, []
+
+    def written_meanwhile(connection):
+        write(mirrored, "b.md", "pear")
+        seen.append(sync_mirror(files, mirrored.pk).documents)
+        real(connection)
+
+    monkeypatch.setattr(integrity, "check_integrity", written_meanwhile)
+    check_mirror(files, GOING)
+    assert seen == [1]
+    assert texts(files) == {"a.md": ["apple"], "b.md": ["pear"]}
+    assert not copies(mirrors)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE postings SET term = CAST(x'61ff' AS TEXT) WHERE term = 'appl'",
+        "UPDATE chunks SET kind = 'unknown'",
+        "UPDATE blocks SET block = 7",
+        "UPDATE postings SET entries = x'01'",
+        "UPDATE chunks_fts_content SET c3 = 'changed'",
+    ],
+)
+def test_damage_is_found_and_stays_due(due, files, mirrors, sql):
+    damage(files, sql)
+    with pytest.raises(MirrorDamaged):
+        check_mirror(files, GOING)
+    assert not copies(mirrors)
+    # Should this process end before it is made anew, the next one is to find it, too.
+    assert due_checks(mirrors) == [due.pk]
+
+
+def test_damaged_mirror_is_rebuilt_by_the_follower_and_counted(due, files, mirrors, monkeypatch):
+    counted = []
+    monkeypatch.setattr(sync, "REBUILDS", SimpleNamespace(add=counted.append))
+    damage(files)
+    follower = MirrorFollower(mirrors, threading.Event())
+    follower.catch_up()
+    check_beside(follower)
+    catch_up_wholly(follower)
+    assert (texts(files), counted) == ({"a.md": ["apple"]}, ["damaged"])
+
+
+def test_check_without_room_is_left_to_another_day(due, files, mirrors, monkeypatch, caplog):
+    def full(*_):
+        raise apsw.FullError("database or disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(integrity, "_copy", full)
+        check_mirror(files, GOING)
+    assert due_checks(mirrors) == copies(mirrors) == []
+    age(files.directory / "CHECKED", hours=25)
+    free = 2 * files.size_bytes() - 1
+    monkeypatch.setattr(integrity.shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+    monkeypatch.setattr(integrity, "_copy", lambda *_: pytest.fail("it is copied"))
+    check_mirror(files, GOING)
+    assert f"{free:,}" in caplog.text
+    assert due_checks(mirrors) == []
+
+
+def test_check_that_ended_its_process_is_not_begun_by_the_next(due, files, mirrors, monkeypatch):
+    class Killed(BaseException):
+        pass
+
+    def killed(_):
+        raise Killed
+
+    monkeypatch.setattr(integrity, "check_integrity", killed)
+    with pytest.raises(Killed):
+        check_mirror(files, GOING)
+    assert due_checks(mirrors) == []
+
+
+@pytest.mark.parametrize("step", ["_copy", "_check"])
+def test_stopped_check_is_due_again(due, files, mirrors, monkeypatch, step):
+    stop, real = threading.Event(), getattr(integrity, step)
+
+    def stopped(*arguments):
+        stop.set()
+        real(*arguments)
+
+    monkeypatch.setattr(integrity, "_STEPS", 1)
+    monkeypatch.setattr(integrity, step, stopped)
+    check_mirror(files, stop)
+    assert due_checks(mirrors) == [due.pk]
+    assert not copies(mirrors)
+
+
+def test_check_that_fails_for_whatever_reason_ends_no_follower(due, mirrors, monkeypatch, caplog):
+    def broken(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(follow, "check_mirror", broken)
+    check_beside(MirrorFollower(mirrors, threading.Event()))
+    assert str(due.pk) in caplog.text
+
+
+def test_copy_of_a_killed_check_is_removed(mirrored, mirrors):
+    (mirrors / ".check-left").mkdir()
+    (mirrors / ".check-left" / "copy.sqlite3").write_text("apple")
+    remove_copies(mirrors)
+    assert not copies(mirrors)

@@ -1,0 +1,53 @@
+"""The doctor looks at the codes of this node."""
+
+import pytest
+
+from kebab.observability.health.checks import CheckStatus
+from search.vectors.quantised import CodeTable
+from search.vectors.quantised_checks import check_all_codes, check_codes
+from search.vectors.quantised_file import read_codes, write_codes
+from search.vectors.quantised_index import CodesOfSpaces
+from search.vectors.spaces import live_space
+from tests.support.corpus import write
+from tests.support.searching import embed
+
+
+@pytest.fixture
+def path(workspace, mirrors):
+    CodesOfSpaces(lambda workspace_id: mirrors / str(workspace_id)).make(workspace.pk, live_space(workspace))
+    (path,) = mirrors.glob("*/*.codes")
+    return path
+
+
+def statuses(check, *, repair=False):
+    return [result.status for result in check(repair)]
+
+
+def test_what_is_whole_is_well(path, workspace):
+    write(workspace, "new.md", "written since")
+    embed(workspace)
+    assert statuses(check_codes) == statuses(check_all_codes) == [CheckStatus.OK]
+
+
+def test_a_damaged_file_is_told_and_removed(path):
+    path.write_bytes(path.read_bytes()[:-1])
+    assert statuses(check_codes) == [CheckStatus.FAILED, CheckStatus.OK]
+    assert path.exists()
+    assert statuses(check_codes, repair=True) == [CheckStatus.REPAIRED, CheckStatus.OK]
+    assert not path.exists()
+    assert statuses(check_codes) == [CheckStatus.OK]
+
+
+def test_a_file_that_lacks_a_vector_is_told_and_removed(path):
+    table, place = read_codes(path)
+    short = CodeTable.packed(table.ids[:-1], table.codes()[:-1], table.scales[:-1], table.residual)
+    write_codes(path, short, place)
+    assert statuses(check_codes) == [CheckStatus.OK]
+    assert statuses(check_all_codes) == [CheckStatus.FAILED, CheckStatus.OK]
+    assert statuses(check_all_codes, repair=True) == [CheckStatus.REPAIRED, CheckStatus.OK]
+    assert not path.exists()
+
+
+def test_a_file_of_a_space_that_is_gone_is_left_to_who_removes_it(path):
+    path.rename(path.with_name("999999999.codes"))
+    assert statuses(check_all_codes) == [CheckStatus.OK]

@@ -1,0 +1,75 @@
+"""A file of codes is read as it was written, or not at all."""
+
+import numpy as np
+import pytest
+
+from search.vectors.quantised import code_table
+from search.vectors.quantised_file import read_codes, remove_drafts, write_codes
+from tests.integration.search.mirror.looking import age
+from tests.integration.search.vectors.factories import ids_of, random_vectors
+
+PLACE = {"started": "2026-01-01 00:00:00+00", "table": "16400", "snapshot": "5:5:"}
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "of-a-workspace" / "7.codes"
+    write_codes(path, code_table(ids_of(5_000), random_vectors(5_000)), PLACE)
+    return path
+
+
+def test_it_is_read_as_it_was_written(path):
+    wanted = code_table(ids_of(5_000), random_vectors(5_000))
+    table, place = read_codes(path)
+    assert place == PLACE
+    assert table.residual == wanted.residual
+    for name in ("ids", "scales", "sums", "blocks"):
+        assert (getattr(table, name) == getattr(wanted, name)).all()
+
+
+def test_it_is_its_owners_alone_and_nothing_lies_beside_it(path):
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_who_has_mapped_the_former_one_keeps_it(path):
+    table, _ = read_codes(path)
+    before = np.array(table.scales)
+    write_codes(path, code_table(ids_of(10), random_vectors(10, seed=8)), PLACE)
+    assert (table.scales == before).all()
+    assert len(read_codes(path)[0]) == 10
+
+
+def test_where_there_is_none_nothing_is_read(tmp_path):
+    assert read_codes(tmp_path / "none.codes") is None
+
+
+DAMAGE = {
+    "cut short": lambda whole: whole[:-64],
+    "longer": lambda whole: whole + bytes(64),
+    "another number": lambda whole: whole[:-4000] + bytes([whole[-4000] ^ 1]) + whole[-3999:],
+    "no head": lambda whole: whole[:20],
+    "another beginning": lambda whole: b"x" + whole[1:],
+    "head without a field": lambda whole: whole.replace(b'"vectors"', b'"vektors"', 1),
+    "another place": lambda whole: whole.replace(b"5:5:", b"9:9:", 1),
+    "empty": lambda whole: b"",
+}
+
+
+def test_damaged_file_is_none_and_is_removed(path, subtests):
+    whole = path.read_bytes()
+    for name, damage in DAMAGE.items():
+        with subtests.test(name):
+            path.write_bytes(damage(whole))
+            assert read_codes(path) is None
+            assert not path.exists()
+
+
+def test_what_a_killed_process_has_begun_goes_and_what_is_being_written_stays(path):
+    fresh, old = path.with_name("7-a.part"), path.with_name("7-b.part")
+    for draft in (fresh, old):
+        draft.write_bytes(b"half")
+    age(old, hours=2)
+    remove_drafts(path.parent)
+    assert sorted(path.parent.iterdir()) == [fresh, path]

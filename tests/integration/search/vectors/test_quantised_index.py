@@ -1,0 +1,134 @@
+"""Scanning codes finds what PostgreSQL finds that compares all, and their files come and go."""
+
+import errno
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from search.models import EmbeddingSpace
+from search.vectors import nearest, quantised_index
+from search.vectors.spaces import live_space
+from tests.integration.search.vectors.comparison import assert_both_agree, compare_all, find
+from tests.integration.search.vectors.factories import write_apples
+
+fill = write_apples
+
+
+@pytest.fixture
+def workspace(filled, codes):
+    return filled
+
+
+@pytest.fixture
+def folder(workspace, tmp_path):
+    """The folder of the workspace's codes."""
+    return tmp_path / str(workspace.pk)
+
+
+@pytest.fixture
+def asked(codes, monkeypatch):
+    """The spaces of which codes were to be made beside searches."""
+    spaces = []
+    monkeypatch.setattr(codes, "_make_beside", lambda workspace_id, space: spaces.append(space))
+    return spaces
+
+
+def test_codes_answer_as_postgres_does_in_one_statement(made):
+    assert_both_agree(made)
+    assert find(made, "apple", 100)[0] == compare_all(made, "apple", 100)
+    assert len(find(made, "apple number3")[1]) == 1
+
+
+def test_filters_narrow_the_scan_and_few_matches_are_still_found_whole(made, asked, monkeypatch):
+    assert_both_agree(made, path_glob=("common.md",))
+    assert_both_agree(made, source=("docs",))
+    assert_both_agree(made, source=("rare",), by_codes=False)
+    assert find(made, "apple", source=("nowhere",))[0] == []
+    monkeypatch.setattr(nearest, "_SLOW_S", 0.0)
+    assert len(find(made, "apple", 100, source=("rare",))[0]) == 8
+    assert asked == []  # a narrow filter does not have codes made anew
+
+
+@pytest.mark.parametrize("changed", [{"started": "2026-01-01 00:00:00+00"}, {"table": "1"}])
+def test_codes_of_another_database_are_not_used_and_made_anew(made, codes, changed, monkeypatch):
+    held = codes._held[live_space(made).space_id]
+    held.place, held.seen = replace(held.place, **changed), (-1, -1)
+    monkeypatch.setattr(codes, "_make_beside", lambda workspace_id, space: codes.make(workspace_id, space))
+    assert find(made, "apple")[0] == compare_all(made, "apple")
+    assert_both_agree(made)
+
+
+def test_damaged_file_is_made_anew(made, folder, monkeypatch):
+    (path,) = folder.iterdir()
+    path.write_bytes(b"nothing")
+    other = quantised_index.CodesOfSpaces(lambda workspace_id: folder)
+    monkeypatch.setattr(nearest, "codes_of_spaces", lambda: other)
+    assert_both_agree(made, by_codes=False)
+    other.make(made.pk, live_space(made))
+    assert_both_agree(made)
+
+
+def test_small_space_has_no_codes_and_one_that_became_small_loses_them(workspace, codes, folder, settings):
+    settings.KEBAB_CODES_FROM = 401
+    space = live_space(workspace)
+    codes.make(workspace.pk, space)
+    assert not folder.exists()
+    codes._make_beside(workspace.pk, space)
+    assert not codes._making  # it is not looked at again at once
+    assert_both_agree(workspace, by_codes=False)
+    settings.KEBAB_CODES_FROM = 100
+    codes.make(workspace.pk, space)
+    assert codes._held
+    settings.KEBAB_CODES_FROM = 401
+    codes.make(workspace.pk, space)
+    assert not codes._held
+    assert not list(folder.iterdir())
+
+
+def test_full_disk_has_all_compared_and_is_tried_again_later(workspace, codes, monkeypatch, caplog):
+    def full(*given):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(quantised_index, "write_codes", full)
+    codes.make(workspace.pk, live_space(workspace))
+    assert "No space left on device" in caplog.text
+    codes._make_beside(workspace.pk, live_space(workspace))
+    assert not codes._making
+    assert_both_agree(workspace, by_codes=False)
+
+
+def test_slow_search_has_codes_made_beside_it(workspace, codes, monkeypatch):
+    monkeypatch.setattr(nearest, "_SLOW_S", 0.0)
+    find(workspace, "apple")
+    codes._threads.shutdown(wait=True)
+    monkeypatch.setattr(nearest, "_SLOW_S", 60.0)
+    assert_both_agree(workspace)
+
+
+def test_files_of_spaces_that_no_longer_exist_are_removed(made, codes, folder):
+    old = folder / f"{live_space(made).space_id + 1000}.codes"
+    old.write_bytes(b"")
+    codes.make(made.pk, live_space(made))
+    assert not old.exists()
+
+
+def test_codes_removed_with_the_mirror_are_held_no_more(made, codes, folder):
+    shutil.rmtree(folder)
+    assert_both_agree(made, by_codes=False)
+    assert not codes._held
+
+
+def test_space_with_an_index_keeps_no_codes(made, codes, folder, monkeypatch):
+    monkeypatch.setattr(quantised_index, "codes_of_spaces", lambda: codes)
+    EmbeddingSpace.objects.in_workspace(made).update(is_indexed=True)
+    for _ in range(2):  # with a file and without one
+        quantised_index.prepare_codes(EmbeddingSpace.objects.in_workspace(made).get())
+        assert not list(folder.glob("*.codes"))
+        assert not codes._held
+
+
+def test_place_of_the_database_can_be_compared(made):
+    place = quantised_index.present_place()
+    assert int(place.table)
+    assert place.is_before(quantised_index.present_place())

@@ -1,0 +1,35 @@
+"""A searched workspace within the test's own transaction, and this process's log of queries."""
+
+import atexit
+
+import pytest
+
+from search.query_log.recorder import query_log
+from tests.support.corpus import make_workspace, write
+from tests.support.mirrors import sync_in_this_thread
+from tests.support.searching import sync
+
+
+@pytest.fixture
+def workspace(db, mirrors, monkeypatch):
+    sync_in_this_thread(monkeypatch)
+    return make_workspace()
+
+
+@pytest.fixture
+def searched(workspace):
+    """The workspace with a document about apples."""
+    write(workspace, "guides/a.md", "apple pear")
+    workspace.refresh_from_db()
+    sync(workspace)
+    return workspace
+
+
+@pytest.fixture
+def log(settings):
+    """This process's log, which is written when a test says so."""
+    settings.KEBAB_QUERY_LOG_EVERY_S = 3_600
+    query_log.cache_clear()
+    yield query_log()
+    atexit.unregister(query_log().close)
+    query_log.cache_clear()

@@ -1,0 +1,24 @@
+"""Makes queries that were asked."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from search.models import AskedQuery
+from search.query_log.storage import folded
+
+
+def make_query(workspace: Any, text: str, *, days_ago: float = 0, **fields: Any) -> AskedQuery:
+    """Keep that somebody asked `text`."""
+    values = {
+        "door": "page",
+        "mode": "hybrid",
+        "hits": 3,
+        "lexical_total": 3,
+        "took_ms": 10.0,
+        "asked_at": timezone.now() - timedelta(days=days_ago),
+    }
+    return AskedQuery.objects.create(
+        workspace=workspace, text=text, folded=folded(text), **{**values, **fields}
+    )

@@ -1,0 +1,215 @@
+"""The evaluation pages: golden queries are added and deleted, runs started, read, compared, deleted."""
+
+import html
+import re
+
+import pytest
+
+from ingest.jobs.queue.run import run_job
+from ingest.models import Job
+from kebab.people.models import AuditEvent, Role
+from search.models import Judgement, Run, Topic
+from tests.pages.reading import markup_of, text_of
+from tests.support.actors import make_workspace, member_client
+from tests.support.corpus import write
+
+# A worker's heartbeat and its mirror see what is committed.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def orchard(transactional_db, mirrors):
+    workspace = make_workspace()
+    write(workspace, "apples.md", "the apple harvest in autumn")
+    write(workspace, "pears.md", "the pear harvest in late summer")
+    workspace.refresh_from_db()
+    return workspace
+
+
+@pytest.fixture
+def admin(orchard):
+    return member_client(orchard, Role.ADMIN)
+
+
+def at(workspace, tail=""):
+    return f"/w/{workspace.slug}/evaluation{tail}"
+
+
+def add(client, workspace, text="apple harvest", places="apples.md", **fields):
+    given = {"text": text, "places": places, "topic_set": "golden", **fields}
+    return client.post(at(workspace, "/topics/new"), given)
+
+
+def start(client, workspace, **fields):
+    answer = client.post(at(workspace, "/runs/new"), {"topic_set": "golden", "mode": "lexical", **fields})
+    assert answer.status_code == 302, answer.content
+    return Run.objects.latest("created_at"), answer["Location"]
+
+
+def carried_out(client, workspace, **fields):
+    run, _ = start(client, workspace, **fields)
+    run_job(workspace.pk, run.job_id)
+    run.refresh_from_db()
+    assert run.state == "succeeded"
+    return run
+
+
+class TestGoldenQueries:
+    def test_query_is_added_with_what_answers_it(self, admin, orchard):
+        empty = admin.get(at(orchard)).content.decode()
+        assert f'href="{at(orchard, "/topics/new")}"' in empty
+        assert at(orchard, "/runs/new") not in empty
+        brought = admin.get(at(orchard, "/topics/new"), {"q": 'why "pears"?'}).content.decode()
+        assert 'value="why &quot;pears&quot;?"' in brought
+        answer = add(admin, orchard, places="apples.md#L1-L9\n\npears.md\napples.md#L1-L9")
+
+        assert (answer.status_code, answer["Location"]) == (302, at(orchard) + "?set=golden")
+        assert "apple harvest apples.md#L1-L9 pears.md " in text_of(admin.get(answer["Location"]))
+        assert Topic.objects.get().origin == "golden"
+        assert set(Judgement.objects.values_list("source__key", "path", "fragment", "grade")) == {
+            ("docs", "apples.md", "L1-L9", 1),
+            ("docs", "pears.md", "", 1),
+        }
+        add(admin, orchard, text="Apple  Harvest", places="pears.md")  # the same query
+        assert (Topic.objects.get().text, Judgement.objects.get().path) == ("Apple  Harvest", "pears.md")
+        add(admin, orchard, text="zebras", places="", is_unanswerable="on")
+        assert Topic.objects.get(text="zebras").is_unanswerable
+
+    def test_wrong_input_is_refused_and_nothing_is_lost(self, admin, orchard, subtests):
+        for fields, status in (
+            ({"text": " "}, 400),
+            ({"places": ""}, 400),
+            ({"places": "nowhere.md"}, 422),
+            ({"places": "apples.md#nonsense"}, 400),
+            ({"is_unanswerable": "on"}, 400),
+            ({"topic_set": "x" * 65}, 400),
+        ):
+            with subtests.test(fields=fields):
+                answer = add(admin, orchard, **{"text": "the <b>harvest</b>", **fields})
+                found = answer.content.decode()
+
+                assert answer.status_code == status, found
+                assert html.escape(fields.get("text", "the <b>harvest</b>")).strip() in found
+                assert fields.get("places", "apples.md") in found
+                assert not Topic.objects.exists()
+
+    def test_a_set_is_chosen_and_a_query_deleted(self, admin, orchard):
+        add(admin, orchard)
+        add(admin, orchard, text="pear harvest", places="pears.md", topic_set="summer")
+
+        assert "pear harvest" in text_of(admin.get(at(orchard), {"set": "summer"}))
+        assert "pear harvest" not in text_of(admin.get(at(orchard), {"set": "golden"}))
+        for name in ("none", "\x00", "a\x00b", "<script>", "x" * 5_000):
+            assert "<script>" not in markup_of(admin.get(at(orchard), {"set": name}))
+        topic = Topic.objects.get(text="apple harvest")
+        answer = admin.post(at(orchard, f"/topics/{topic.pk}/delete"))
+
+        assert answer["Location"] == at(orchard) + "?set=golden"
+        assert Topic.objects.get().text == "pear harvest"
+        assert AuditEvent.objects.filter(action="topics.deleted").count() == 1
+
+    def test_a_long_list_has_a_next_page(self, admin, orchard):
+        for number in range(51):
+            Topic.objects.create(
+                workspace=orchard, topic_id=f"t{number:02}", text=f"query number {number:02}"
+            )
+        first = admin.get(at(orchard)).content.decode()
+        following = html.unescape(re.search(r'rel="next" href="([^"]+)"', first)[1])
+
+        assert "query number 49" in first and "query number 50" not in first
+        assert "query number 50" in admin.get(at(orchard) + following).content.decode()
+
+
+class TestRuns:
+    def test_a_run_is_started_and_says_how_far_it_is(self, admin, orchard):
+        add(admin, orchard)
+        run, address = start(admin, orchard, name="as <it> is")
+
+        assert address == at(orchard, f"/runs/{run.pk}")
+        assert (run.topic_set, run.settings["mode"], run.name) == ("golden", "lexical", "as <it> is")
+        assert Job.objects.get(pk=run.job_id).kind == "evaluate"
+        waiting = admin.get(address)
+        assert "queued 0 of 1" in text_of(waiting)
+        assert f'data-run="{address}"' in waiting.content.decode()
+        polled = admin.get(address, headers={"HX-Request": "true"})
+        assert text_of(polled).split()[:4] == ["queued", "0", "of", "1"]
+        run_job(orchard.pk, run.job_id)
+        done = admin.get(address)
+        assert "nDCG@10 1.000" in text_of(done)
+        assert "hx-trigger" not in done.content.decode()
+        assert "as &lt;it&gt; is" in done.content.decode()
+
+    def test_run_without_a_query_or_of_an_unknown_mode_is_refused(self, admin, orchard):
+        asked = {"topic_set": "golden", "mode": "lexical"}
+        assert admin.post(at(orchard, "/runs/new"), asked).status_code == 400
+        add(admin, orchard)
+        refused = admin.post(at(orchard, "/runs/new"), {"topic_set": "golden", "mode": "magic", "name": "x1"})
+
+        assert refused.status_code == 400
+        assert 'value="x1"' in refused.content.decode()
+        assert not Run.objects.exists()
+
+    def test_two_runs_are_compared(self, admin, orchard):
+        add(admin, orchard)
+        add(admin, orchard, text="pear harvest", places="pears.md")
+        first = carried_out(admin, orchard, name="before")
+        second = carried_out(admin, orchard, name="after")
+        for run, text, changed in (
+            (first, "apple harvest", {"empty_rate": 1.0}),
+            (second, "pear harvest", {"empty_rate": 1.0, "nDCG@10": 0.5}),
+        ):
+            topic = run.topics.get(text=text)
+            topic.measures = {**topic.measures, **changed}
+            topic.save()
+
+        def compared(measure):
+            asked = {"baseline": first.pk, "measure": measure}
+            found = admin.get(at(orchard, f"/runs/{second.pk}"), asked)
+            return text_of(found), html.unescape(found.content.decode())
+
+        text, plotted = compared("nDCG@10")
+        assert "0 better, 1 worse, 1 the same." in text
+        assert "nDCG@10 1.000 → 0.750; that could be chance (p 1.00)" in text
+        assert "Lost most pear harvest -0.500" in text
+        assert "pear harvest: difference -0.5" in plotted
+        assert plotted.count('<svg class="plot"') == 1
+        assert "0 better, 0 worse, 2 the same." in compared("RR@10")[0]
+        # What ought to be low is lost where it rises.
+        text, plotted = compared("empty_rate")
+        assert "1 better, 1 worse, 0 the same." in text
+        assert "Lost most pear harvest +1.000 Won most apple harvest -1.000" in text
+        assert "pear harvest: fall -1" in plotted
+        assert "apple harvest: fall +1" in plotted
+
+    def test_a_run_is_repeated_and_deleted_and_compared_with_one_that_has_ended(self, admin, orchard):
+        add(admin, orchard, places="pears.md")
+        run = carried_out(admin, orchard, name="first")
+        address = at(orchard, f"/runs/{run.pk}")
+        assert "apple harvest apples.md pears.md 0.631" in text_of(admin.get(address))
+        again = admin.post(f"{address}/repeat")
+        waiting = Run.objects.exclude(pk=run.pk).get()
+        assert again["Location"] == at(orchard, f"/runs/{waiting.pk}")
+        for named, status in ((waiting.pk, 422), ("x", 404), (orchard.pk, 404)):
+            assert admin.get(address, {"baseline": named}).status_code == status
+        assert admin.post(f"{address}/delete")["Location"] == at(orchard)
+        assert Run.objects.get() == waiting
+
+    def test_what_went_wrong_is_told(self, admin, orchard):
+        run = Run.objects.create(
+            workspace=orchard, topic_set="golden", state="failed", error="The <index> burnt."
+        )
+
+        assert "The &lt;index&gt; burnt." in admin.get(at(orchard, f"/runs/{run.pk}")).content.decode()
+        assert "failed" in text_of(admin.get(at(orchard)))
+
+
+def test_what_is_elsewhere_is_like_what_is_not_there(admin, orchard):
+    other = make_workspace()
+    run = Run.objects.create(workspace=other, topic_set="golden")
+    topic = Topic.objects.create(workspace=other, topic_id="x", text="x")
+    for tail in (f"/runs/{run.pk}/repeat", f"/runs/{run.pk}/delete", f"/topics/{topic.pk}/delete"):
+        assert admin.post(at(orchard, tail)).status_code == 404
+        assert admin.post(at(other, tail)).status_code == 404
+    assert admin.get(at(orchard, f"/runs/{run.pk}")).status_code == 404
+
+    assert (Run.objects.count(), Topic.objects.count()) == (1, 1)

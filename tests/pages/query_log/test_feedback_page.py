@@ -1,0 +1,84 @@
+"""The feedback page: what people said of hits becomes judgements with one click."""
+
+import re
+
+import pytest
+
+from kebab.people.access.caller import Caller, access_for
+from kebab.people.models import Role
+from search.evaluation.feedback import give_feedback, pending_feedback, topics_from_feedback
+from search.models import Judgement, Topic
+from tests.pages.reading import text_of
+from tests.support.actors import make_member, make_workspace, member_client
+from tests.support.corpus import write
+
+
+@pytest.fixture
+def orchard(db):
+    workspace = make_workspace()
+    for name in ("apples", "pears"):
+        write(workspace, f"{name}.md", f"the {name} harvest")
+    return workspace
+
+
+@pytest.fixture
+def admin(orchard):
+    return member_client(orchard, Role.ADMIN)
+
+
+@pytest.fixture
+def at(orchard):
+    return f"/w/{orchard.slug}/evaluation/feedback"
+
+
+def say(workspace, query, citation, *, is_relevant=True):
+    access = access_for(Caller(user=make_member(workspace)), workspace.slug)
+    return give_feedback(access, query=query, source="docs", citation=citation, is_relevant=is_relevant)
+
+
+def test_what_was_said_is_listed_by_query(admin, orchard, at):
+    say(orchard, "<b>apples</b>", "apples.md#L1")
+    say(orchard, "<b>apples</b>", "pears.md", is_relevant=False)
+    found = admin.get(at)
+
+    assert "&lt;b&gt;apples&lt;/b&gt;" in found.content.decode()
+    assert re.search(r"apples\.md#L1 1 \w+ it right", text_of(found))
+    assert re.search(r"pears\.md 1 \w+ it wrong", text_of(found))
+
+
+def test_one_click_judges_one_query_and_another_all(admin, orchard, at):
+    said = say(orchard, "which apples", "apples.md")
+    say(orchard, "which pears", "pears.md")
+    assert admin.post(at, {"query": "x"}).status_code == 404
+    answer = admin.post(at, {"query": str(said.query_key)})
+
+    assert (answer.status_code, answer["Location"]) == (302, at)
+    assert (Topic.objects.get().text, Topic.objects.get().topic_set) == ("which apples", "feedback")
+    assert Judgement.objects.get().path == "apples.md"
+    listed = text_of(admin.get(at))
+    assert "which apples" not in listed and "which pears" in listed
+    say(orchard, "Which  apples", "pears.md")  # comes back to the list
+    assert "which apples" in text_of(admin.get(at)).lower()
+    admin.post(at)
+    assert (Topic.objects.count(), Judgement.objects.count()) == (2, 3)
+    assert "pears.md" not in text_of(admin.get(at))
+
+
+def test_query_of_which_opinions_differ_comes_last_and_is_not_judged(admin, orchard, at):
+    say(orchard, "which apples", "apples.md")
+    say(orchard, "which apples", "apples.md", is_relevant=False)
+    assert 'name="query"' not in admin.get(at).content.decode()
+    say(orchard, "which plums", "apples.md")
+    listed = text_of(admin.get(at))
+    assert listed.index("which plums") < listed.index("which apples")
+    admin.post(at)
+    assert Topic.objects.get().text == "which plums"
+
+
+def test_what_was_said_long_ago_counts_as_much(orchard):
+    for path in ("apples.md", "pears.md"):
+        say(orchard, "which fruit", path)
+    access = access_for(Caller(user=make_member(orchard, Role.ADMIN)), orchard.slug)
+    topics_from_feedback(access)
+
+    assert pending_feedback(access, newest=1) == []

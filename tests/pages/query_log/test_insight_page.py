@@ -1,0 +1,79 @@
+"""The Insight page: figures with their plots, queries that lead to the search, the state of the indexes."""
+
+import html
+import re
+from datetime import timedelta
+
+from django.utils import timezone
+
+from kebab.people.models import Role
+from kebab.people.workspaces import store_settings
+from search.models import Change
+from tests.pages.query_log.making import make_query
+from tests.pages.reading import text_of
+from tests.support.actors import member_client
+from tests.support.corpus import write
+from tests.support.searching import embed, sync
+
+HOSTILE = '"><script>alert(1)</script>'
+
+
+def page(workspace, role=Role.ADMIN, **query):
+    return member_client(workspace, role).get(f"/w/{workspace.slug}/insight", query)
+
+
+def test_workspace_that_was_asked_nothing_has_no_plot_and_leads_to_the_search(workspace):
+    store_settings(workspace, {"queries_kept_days": 0})
+    found = page(workspace).content.decode()
+
+    assert f'href="/w/{workspace.slug}/search"' in found
+    assert '<svg class="plot"' not in found
+
+
+def test_figures_plots_and_the_table_beneath_say_the_same(workspace):
+    for number in range(3):
+        make_query(workspace, "deploy", took_ms=10 + number)
+    make_query(workspace, HOSTILE, hits=0, took_ms=500, days_ago=1)
+    found = page(workspace).content.decode()
+    text = text_of(page(workspace))
+
+    assert re.search(r"\b4 .*\b1 25 %", text)
+    assert found.count('<svg class="plot"') == 2
+    day = timezone.now()
+    assert re.search(rf"{day:%b} {day.day}: [^,<]* 3, [^,<]* 0<", html.unescape(found))
+    assert f"{day:%b} {day.day} 3 0" in text
+    assert "style=" not in found
+    assert "<script>alert" not in found
+
+
+def test_queries_lead_to_their_search(workspace):
+    make_query(workspace, "a&b <c>")
+    make_query(workspace, "nobody knows", hits=0)
+    found = page(workspace).content.decode()
+
+    assert f'href="/w/{workspace.slug}/search?q=a%26b+%3Cc%3E">a&amp;b &lt;c&gt;</a>' in found
+    assert found.count(f'href="/w/{workspace.slug}/search?q=nobody+knows"') == 2
+
+
+def test_days_can_be_chosen(workspace):
+    make_query(workspace, "month", days_ago=20)
+
+    assert '<svg class="plot"' not in page(workspace, days=7).content.decode()
+    assert '<svg class="plot"' in page(workspace, days=90).content.decode()
+    assert 'href="?days=7" aria-current="true"' in page(workspace, days=7).content.decode()
+    for days in ("8", "x", "", "７"):
+        assert page(workspace, days=days).status_code == 400, days
+
+
+def test_state_of_the_mirror_and_of_the_spaces_is_told(workspace):
+    write(workspace, "a.md", "apple")
+    assert " 1 change" in text_of(page(workspace))
+    sync(workspace)
+    assert " 1 change" not in text_of(page(workspace))
+    embed(workspace)
+    write(workspace, "b.md", "pear", "plum", "fig")
+    Change.objects.filter(seq=2).update(at=timezone.now() - timedelta(seconds=100))
+    text = text_of(page(workspace))
+
+    assert re.search(r" 1 change, 10\d s", text)
+    assert "25 %" in text and "3 of 4" in text

@@ -1,0 +1,97 @@
+"""The last queries are written when their process ends, by a signal too, before the servers stop."""
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from urllib.error import URLError
+from urllib.request import Request, urlopen
+
+import pytest
+
+from kebab.cli import command
+from kebab.people.models import Workspace
+from kebab.people.tokens import mint_token
+from search.models import AskedQuery
+from tests.api.mcp.speaking import MANAGE, PATIENCE_S, environment, raw_line
+from tests.cli.running import run
+from tests.support.corpus import make_workspace
+from tests.support.stack import eventually, free_port
+
+
+@pytest.fixture
+def secret(transactional_db):
+    """The secret of a token that searches, for processes on the tests' own database."""
+    return mint_token(make_workspace(), scopes=["search"])[1]
+
+
+@pytest.fixture
+def surroundings(tmp_path, secret):
+    """Return the environment of a process that writes nothing in the meantime."""
+    own = {"KEBAB_QUERY_LOG_EVERY_S": "3600", "KEBAB_MIRROR_DIR": str(tmp_path / "mirrors")}
+    return {**os.environ, **environment(tmp_path, KEBAB_TOKEN=secret, **own)}
+
+
+@contextmanager
+def web_process(surroundings):
+    port = free_port()
+    words = [sys.executable, str(MANAGE), "web", "--port", str(port)]
+    with subprocess.Popen(words, env=surroundings) as process:
+        try:
+            eventually(lambda: answer(f"http://127.0.0.1:{port}/healthz"), "the web process answers")
+            yield process, f"http://127.0.0.1:{port}"
+        finally:
+            process.kill()
+
+
+def answer(url, secret=""):
+    """Return the status, or nothing while nobody listens."""
+    try:
+        asked = Request(url, headers={"Authorization": f"Bearer {secret}"} if secret else {})  # noqa: S310
+        return urlopen(asked, timeout=PATIENCE_S).status  # noqa: S310  # our own server
+    except URLError:
+        return None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_web_process_that_is_told_to_end_writes_them(surroundings, secret, workers):
+    workspace = Workspace.objects.get()
+    with web_process({**surroundings, "KEBAB_WEB_WORKERS": workers}) as (process, url):
+        assert answer(f"{url}/api/v1/workspaces/{workspace.slug}/search?q=apple&mode=lexical", secret) == 200
+        assert not AskedQuery.objects.exists()
+        process.send_signal(signal.SIGTERM)
+        process.wait(PATIENCE_S)
+
+    assert AskedQuery.objects.get().text == "apple"
+
+
+@pytest.mark.slow
+def test_a_process_that_speaks_mcp_writes_them_when_its_client_leaves(surroundings):
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    with raw_line(surroundings) as line:
+        line.send("initialize", id=1, params=hello)
+        line.read_until(lambda said: said.get("id") == 1)
+        line.send("notifications/initialized")
+        asked = {"name": "search", "arguments": {"query": "apple", "mode": "lexical"}}
+        line.send("tools/call", id=2, params=asked)
+        line.read_until(lambda said: said.get("id") == 2)
+        line.process.stdin.close()
+        line.process.wait(PATIENCE_S)
+
+    assert AskedQuery.objects.get().text == "apple"
+
+
+def test_a_verb_writes_them_before_the_servers_that_it_started_stop(searched, log, monkeypatch):
+    kept = []
+
+    @contextmanager
+    def borrowed(*_, **__):
+        yield
+        kept.extend(AskedQuery.objects.values_list("text", flat=True))
+
+    monkeypatch.setattr(command, "borrowed_stack", borrowed)
+    run("search", "Apple", "--mode", "lexical", "--workspace", searched.slug)
+
+    assert kept == ["Apple"]

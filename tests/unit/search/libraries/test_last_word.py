@@ -1,0 +1,64 @@
+"""The last word while it is being typed, as an expression for what may have it."""
+
+import apsw
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search.analysis import register_tokenizer
+from search.libraries.last_word import begun_word
+from search.retrieval.query.match import parse_query
+
+
+def test_begun_word_has_shorter_beginnings_and_parts(subtests):
+    cases = [
+        ("routi", '("routi" OR "rout"* OR "rou")'),
+        ("use routi*", '"use" AND ("routi" OR "rout"* OR "rou")'),
+        ("organisa", '("organisa" OR "organis"* OR "organi" OR "organ" OR "orga" OR "org")'),
+        ("next.j", '("next" OR "j")'), ("abc", '("abc")'),
+    ]  # fmt: skip
+    for typed, expression in cases:
+        with subtests.test(typed=typed):
+            begun = begun_word(typed)
+            assert begun is not None
+            assert begun.expression == expression
+    for typed in ["", "ab", "a OR routi", '"use" routi', "use* routi", "NOT", "***", "---"]:
+        with subtests.test(typed=typed):
+            assert begun_word(typed) is None
+
+    begun = begun_word("a.b." * 250)
+    assert begun is not None
+    assert begun.words == ("a", "b")
+
+    cases = [
+        ("routi", "of Routing", True), ("routi", "a route", False), ("next.j", "in next.js", True),
+        ("next.j", "next", False), ("getUserBy", "x = getUserById(3)", True),
+        ("use limi", "a rateLimit", True), ("résu", "My RÉSUMÉ", True), ("署指南", "阅读部署指南", True),
+        ("limi", "unlimited", False),
+    ]  # fmt: skip
+    for typed, text, begins in cases:
+        with subtests.test(typed=typed):
+            begun = begun_word(typed)
+            assert begun is not None
+            assert begun.begins_words_of(text) is begins
+
+
+@pytest.fixture(scope="module")
+def index():
+    connection = apsw.Connection(":memory:")
+    register_tokenizer(connection)
+    connection.execute("CREATE VIRTUAL TABLE t USING fts5 (text, tokenize = 'kebab')")
+    return connection
+
+
+SIGNS = "use|routi|next.j|don't|C++|a/b/c|部署|^x|a:b|(|'|{}"
+PIECES = st.sampled_from(SIGNS.split("|")) | st.text(max_size=9)
+
+
+@given(typed=st.lists(PIECES, max_size=5).map(" ".join))
+def test_fts5_takes_every_expression(index, typed):
+    begun = begun_word(typed)
+    raw = begun and parse_query(f"'{begun.expression}'").raw
+    assert begun is None or raw
+    if raw:
+        index.execute("SELECT rowid FROM t WHERE t MATCH ?", (raw,)).fetchall()

@@ -1,0 +1,100 @@
+"""A frozen ranking says of every place what the ranking said, and nothing that is not a ranking is read."""
+
+from dataclasses import fields
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from search.retrieval.fusion.pipeline import RankedEntry, rank_candidates
+from search.retrieval.fusion.run_legs import Leg
+from search.retrieval.ranking_snapshot import MAX_PLACES, FrozenRanking
+from search.retrieval.types import Candidate, Mode, RetrievalDetail
+
+IDS = [f"{number:032x}" for number in range(40)]
+
+chunk_ids = st.text("0123456789abcdef", min_size=32, max_size=32)
+scores = st.floats(0, 1)
+ranks = st.integers(1, 4_000)
+
+
+@st.composite
+def rankings(draw):
+    mode = draw(st.sampled_from(Mode))
+    details = st.builds(
+        RetrievalDetail, method=st.just(mode), fusion_score=scores,
+        **{f"{leg}_score": st.none() | scores for leg in ("lexical", "vector", "rerank")},
+        **{f"{leg}_rank": st.none() | ranks for leg in ("lexical", "vector", "exact", "rerank")},
+        tier=st.sampled_from([None, "all", "some"]),
+    )  # fmt: skip
+    found = draw(st.lists(st.tuples(chunk_ids, details), max_size=20))
+    entries = [
+        RankedEntry(rank=rank, chunk_id=chunk_id, score=detail.score, retrieval=detail)
+        for rank, (chunk_id, detail) in enumerate(found, start=1)
+    ]
+    return mode, entries
+
+
+def read_again(frozen):
+    return FrozenRanking.from_bytes(frozen.method, len(frozen), list(frozen.columns), frozen.to_bytes())
+
+
+@settings(max_examples=25)
+@given(rankings(), st.integers(0, 21))
+def test_every_place_comes_back_as_it_was(ranking, start):
+    mode, entries = ranking
+    frozen = read_again(FrozenRanking.of_entries(mode, entries))
+    assert list(frozen.entries(start)) == entries[start:]
+    assert frozen.ids(start) == [entry.chunk_id for entry in entries[start:]]
+
+
+def legs_of(lexical, vector, exact):
+    found = {"lexical": lexical, "vector": vector, "exact": exact}
+    for name, ids in found.items():
+        tiers = ["all" if place < 3 else "some" for place in range(len(ids))] if name == "lexical" else None
+        listed = [
+            Candidate(chunk_id=id_, score=1 / (place + 2), tier=tiers[place] if tiers else None)
+            for place, id_ in enumerate(ids)
+        ]
+        yield Leg(name=name, search=lambda limit, listed=listed: listed[:limit])
+
+
+@given(*[st.lists(st.sampled_from(IDS), unique=True)] * 3)
+def test_a_fused_list_is_frozen_as_its_entries_are(lexical, vector, exact):
+    ranked = rank_candidates(Mode.HYBRID, list(legs_of(lexical, vector, exact)), set, k=100)
+    frozen = read_again(FrozenRanking.of_fused(Mode.HYBRID, ranked.fused, ranked.lists))
+    assert tuple(frozen.entries(0)) == ranked.entries
+
+
+def test_one_leg_and_every_detail_are_frozen(subtests):
+    for mode in (Mode.LEXICAL, Mode.VECTOR):
+        with subtests.test(mode=mode):
+            leg = next(leg for leg in legs_of(IDS, IDS, ()) if leg.name == mode.value)
+            ranked = rank_candidates(mode, [leg], set, k=100)
+            frozen = FrozenRanking.of_fused(mode, ranked.fused, ranked.lists)
+            assert tuple(frozen.entries(0)) == ranked.entries
+    numbers = {f.name: 1 for f in fields(RetrievalDetail)}
+    whole = RetrievalDetail(**numbers | {"method": Mode.HYBRID, "tier": "all"})
+    entry = RankedEntry(rank=1, chunk_id=IDS[0], score=1.0, retrieval=whole)
+    assert next(read_again(FrozenRanking.of_entries(Mode.HYBRID, [entry])).entries(0)).retrieval == whole
+
+
+def test_ranking_is_cut_and_other_bytes_are_refused(subtests):
+    detail = RetrievalDetail(method=Mode.LEXICAL, fusion_score=0.5, lexical_score=0.5, lexical_rank=1)
+    entries = [
+        RankedEntry(rank=rank, chunk_id=f"{rank:032x}", score=0.5, retrieval=detail)
+        for rank in range(1, MAX_PLACES + 2)
+    ]
+    assert len(FrozenRanking.of_entries(Mode.LEXICAL, entries)) == MAX_PLACES == 1_000
+    detail = RetrievalDetail(method=Mode.VECTOR, fusion_score=0.5, vector_score=0.5, vector_rank=1)
+    entry = RankedEntry(rank=1, chunk_id=IDS[0], score=0.5, retrieval=detail)
+    frozen = FrozenRanking.of_entries(Mode.VECTOR, [entry])
+    assert set(frozen.columns) == {"fusion_score", "vector_score", "vector_rank"}
+    assert len(frozen.to_bytes()) == 16 + 8 + 8 + 2
+    cases = [
+        (1, ["fusion_score"], bytes(23)), (1, ["fusion_score"], bytes(25)),
+        (2, ["fusion_score"], bytes(24)), (1, ["colour"], bytes(24)),
+    ]  # fmt: skip
+    for places, names, stored in cases:
+        with subtests.test(places=places), pytest.raises((ValueError, KeyError)):
+            FrozenRanking.from_bytes(Mode.LEXICAL, places, names, stored)

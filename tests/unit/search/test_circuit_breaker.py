@@ -1,0 +1,96 @@
+"""The breaker leaves alone what fails again and again, and tries it once after a while."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import pytest
+
+from search.endpoints.circuit_breaker import Breaker
+from search.retrieval.errors import RerankerUnavailable
+
+
+@pytest.fixture
+def clock():
+    """A clock that is moved by hand."""
+    return SimpleNamespace(now_s=100.0)
+
+
+@pytest.fixture
+def breaker(clock):
+    return Breaker("the reranker", RerankerUnavailable, failures=3, rest_s=30, clock=lambda: clock.now_s)
+
+
+def fail(breaker, *, is_fault=True, reason="it answered 500"):
+    with pytest.raises(RerankerUnavailable) as caught, breaker.attempt():
+        raise RerankerUnavailable(reason, is_fault=is_fault)
+    return str(caught.value)
+
+
+def succeed(breaker):
+    with breaker.attempt():
+        pass
+
+
+def refuses(breaker):
+    """Return whether an attempt is refused without being made."""
+    try:
+        succeed(breaker)
+    except RerankerUnavailable:
+        return True
+    return False
+
+
+def test_it_lets_everything_through_while_less_fails_in_a_row(breaker):
+    for _ in range(5):
+        fail(breaker)
+        fail(breaker)
+        succeed(breaker)
+
+
+def test_after_three_failures_nothing_is_tried_until_a_try_after_the_rest_succeeds(breaker, clock):
+    for _ in range(3):
+        assert fail(breaker) == "it answered 500"
+    reason = fail(breaker, reason="never raised")
+    assert reason.endswith("it answered 500") and "30 s after 3" in reason
+    clock.now_s += 30
+    fail(breaker)  # begins the rest anew
+    clock.now_s += 29.9
+    assert refuses(breaker)
+    clock.now_s += 0.1
+    with pytest.raises(KeyboardInterrupt), breaker.attempt():  # so does whatever ends a try
+        raise KeyboardInterrupt
+    clock.now_s += 30
+    with breaker.attempt(), ThreadPoolExecutor(4) as threads:  # one thread tries
+        assert list(threads.map(refuses, [breaker] * 20)) == [True] * 20
+    succeed(breaker)
+    succeed(breaker)
+
+
+def test_any_exception_counts_and_is_named_without_its_text(breaker):
+    for _ in range(3):
+        with pytest.raises(ValueError, match="secret"), breaker.attempt():
+            raise ValueError("secret")
+    assert fail(breaker).endswith("(ValueError)")
+
+
+def test_a_refusal_of_what_was_asked_is_no_failure(breaker):
+    for _ in range(10):
+        fail(breaker)
+        fail(breaker, is_fault=False)
+    succeed(breaker)
+
+
+def test_no_failure_of_many_threads_is_lost(clock):
+    breaker = Breaker("the reranker", RerankerUnavailable, failures=400, clock=lambda: clock.now_s)
+    together = threading.Barrier(4)
+
+    def fail_often():
+        together.wait()
+        for _ in range(100):
+            fail(breaker)
+
+    with ThreadPoolExecutor(4) as threads:
+        for done in [threads.submit(fail_often) for _ in range(4)]:
+            done.result()
+    assert refuses(breaker)
