@@ -18,7 +18,7 @@ _AT_ONCE = 50
 
 
 def unneeded_blobs(workspace_id: uuid.UUID, hashes: set[str]) -> set[str]:
-    """Give those of `hashes` that are not in use."""
+    """Return those of `hashes` that are not in use."""
     if not hashes:
         return set()
     candidates = list(hashes)
@@ -73,7 +73,7 @@ def _release_blobs(
 
 
 def needed_blob_names() -> Iterator[str]:
-    """Give the names of all blobs that rows of any workspace need."""
+    """Return the names of all blobs that rows of any workspace need."""
     documents = Document.objects.order_by().values_list("workspace_id", "content_hash")
     pages = WebPage.objects.exclude(content_hash="").values_list("workspace_id", "content_hash")
     for workspace_id, hash_ in chain(documents.iterator(), pages.iterator()):
@@ -87,13 +87,13 @@ def needed_blob_names() -> Iterator[str]:
 
 
 def quarantined_blobs(workspace_id: uuid.UUID, hashes: Iterable[str]) -> set[str]:
-    """Give those of `hashes` that are an upload in quarantine, which can be tried again."""
+    """Return those of `hashes` that are an upload in quarantine, which can be tried again."""
     entries = quarantined_uploads(workspace_id).filter(content_hash__in=list(hashes))
     return set(entries.values_list("content_hash", flat=True))
 
 
 def quarantined_uploads(workspace: Any) -> Any:
-    """Give the uploads in quarantine of a workspace, which is an id, or an expression for one."""
+    """Return the uploads in quarantine of a workspace, which is an id, or an expression for one."""
     return Unreadable.objects.filter(
         workspace=workspace,
         is_quarantined=True,

@@ -11,7 +11,7 @@ JOB_COLUMNS = ("id", "kind", "source", "state", "done", "total", "chunks", "crea
 
 
 def job_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
-    """Give a workspace's jobs, newest first."""
+    """Return a workspace's jobs, newest first."""
     jobs = Job.objects.in_workspace(workspace).select_related("source").order_by("-created_at", "id")
     for job in jobs[:limit]:
         yield {

@@ -74,5 +74,5 @@ _SENTENCES: Final[Mapping[str, str]] = MappingProxyType(
 
 
 def explanations(reasons: Iterable[str]) -> dict[str, str]:
-    """Give a sentence for each code that is known."""
+    """Return a sentence for each code that is known."""
     return {reason: _SENTENCES[reason] for reason in reasons if reason in _SENTENCES}

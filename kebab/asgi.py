@@ -53,7 +53,7 @@ _held = HeldBytes()
 
 
 def _views(slots: int) -> tuple[GateOfViews, Turns]:
-    """Give the views, each request in a thread of its own, and the turns that the threads are lent by."""
+    """Return the views, each request in a thread of its own, and the turns that the threads are lent by."""
     room = Room(slots=slots, waiting=4 * slots, wait_s=2.0)
     long_bodies = Room(slots=max(1, slots // 2), waiting=2 * slots, wait_s=30.0)
     # Most are answered at once, but while mirrors are made they may hold their threads for half a minute. Nor
@@ -115,7 +115,7 @@ _lasting_streams = Gate(Gate(_streams, _BEGINNING, held=_held, until_begun=True)
 
 
 def takes_long(scope: HTTPScope) -> bool:
-    """Whether a request goes to a view that runs natively.
+    """Return whether a request goes to a view that runs natively.
 
     Django reads the body of such a request before anybody has looked who sends it: one that is longer than
     such a view takes, or has no length, goes to the others, which refuse it unread.

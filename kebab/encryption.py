@@ -14,12 +14,12 @@ class SealingFailed(Exception):
 
 
 def seal(secret: str) -> str:
-    """Give `secret` encrypted under the first key. Raises SealingFailed."""
+    """Return `secret` encrypted under the first key. Raises SealingFailed."""
     return _fernet().encrypt(secret.encode()).decode()
 
 
 def unseal(sealed: str) -> str:
-    """Give what was sealed under any of the keys. Raises SealingFailed."""
+    """Return what was sealed under any of the keys. Raises SealingFailed."""
     try:
         return _fernet().decrypt(sealed.encode()).decode()
     except InvalidToken as error:
@@ -30,7 +30,7 @@ def unseal(sealed: str) -> str:
 
 
 def reseal(sealed: str) -> str:
-    """Give `sealed` as it is when the first key opens it, else sealed under that. Raises SealingFailed."""
+    """Return `sealed` as it is when the first key opens it, else sealed under that. Raises SealingFailed."""
     try:
         MultiFernet(_keys()[:1]).decrypt(sealed.encode())
     except InvalidToken:

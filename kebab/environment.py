@@ -7,12 +7,12 @@ from django.core.exceptions import ImproperlyConfigured
 
 
 def text(name: str, default: str = "") -> str:
-    """Give the variable without blanks around it."""
+    """Return the variable without blanks around it."""
     return os.environ.get(name, default).strip()
 
 
 def whole_number(name: str, default: int) -> int:
-    """Give a whole number. Raises ImproperlyConfigured."""
+    """Return a whole number. Raises ImproperlyConfigured."""
     raw = text(name, str(default))
     try:
         return int(raw)
@@ -21,7 +21,7 @@ def whole_number(name: str, default: int) -> int:
 
 
 def claim(name: str, default: bool) -> bool:
-    """Whether the variable says yes. Raises ImproperlyConfigured."""
+    """Return whether the variable says yes. Raises ImproperlyConfigured."""
     raw = text(name, "1" if default else "0").lower()
     if raw not in {"0", "1", "false", "true", "no", "yes"}:
         raise ImproperlyConfigured(f"{name} is {raw!r}; give 1 or 0.")
@@ -29,7 +29,7 @@ def claim(name: str, default: bool) -> bool:
 
 
 def at_least_one(name: str, default: int) -> int:
-    """Give a whole number from 1 on. Raises ImproperlyConfigured."""
+    """Return a whole number from 1 on. Raises ImproperlyConfigured."""
     number = whole_number(name, default)
     if number < 1:
         raise ImproperlyConfigured(f"{name} is {number}; give a whole number from 1 on.")
@@ -37,7 +37,7 @@ def at_least_one(name: str, default: int) -> int:
 
 
 def header_text(name: str) -> str:
-    """Give what may stand in a header. Raises ImproperlyConfigured."""
+    """Return what may stand in a header. Raises ImproperlyConfigured."""
     raw = text(name)
     if not (raw.isascii() and raw.isprintable()):
         raise ImproperlyConfigured(f"{name} is {raw!r}; give printable ASCII characters.")
@@ -45,7 +45,7 @@ def header_text(name: str) -> str:
 
 
 def folder(name: str) -> Path | None:
-    """Give a folder's whole path; None for an empty variable. Raises ImproperlyConfigured."""
+    """Return a folder's whole path; None for an empty variable. Raises ImproperlyConfigured."""
     raw = text(name)
     try:
         return Path(raw).expanduser().resolve() if raw else None
@@ -54,12 +54,12 @@ def folder(name: str) -> Path | None:
 
 
 def items(name: str, separator: str = ",") -> list[str]:
-    """Give the parts between separators that are not empty."""
+    """Return the parts between separators that are not empty."""
     return [part.strip() for part in text(name).split(separator) if part.strip()]
 
 
 def keys(name: str) -> dict[str, str]:
-    """Give the variables `name` and `name_…`, by what follows the name, in lower case."""
+    """Return the variables `name` and `name_…`, by what follows the name, in lower case."""
     return {
         variable.removeprefix(name).removeprefix("_").lower(): value.strip()
         for variable, value in os.environ.items()

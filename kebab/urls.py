@@ -34,7 +34,7 @@ handler500 = "kebab.http.api.problems.server_error"
 
 
 def mcp_endpoint() -> Any:
-    """Give a new ASGI application for `/mcp`, which the URL table doesn't serve.
+    """Return a new ASGI application for `/mcp`, which the URL table doesn't serve.
 
     The SDK takes 0.9 s to import and 27 MB: a web process has it when somebody first asks.
     """

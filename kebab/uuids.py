@@ -4,7 +4,7 @@ import uuid
 
 
 def as_uuid(text: str) -> uuid.UUID | None:
-    """Give the id that `text` reads as; None for any other text."""
+    """Return the id that `text` reads as; None for any other text."""
     try:
         return uuid.UUID(text)
     except ValueError:

@@ -31,7 +31,7 @@ class MirrorStanding:
 
     @property
     def is_missing(self) -> bool:
-        """Whether there is something to follow and no mirror."""
+        """Return whether there is something to follow and no mirror."""
         return bool(self.head_seq) and not self.applied_seq
 
 
@@ -51,7 +51,7 @@ class SpaceStanding:
 
 
 def mirror_standing(workspace: Workspace) -> MirrorStanding:
-    """Give how far this node's mirror is."""
+    """Return how far this node's mirror is."""
     applied = local_mirrors.mirror_seq(workspace.pk)
     waiting = Change.objects.in_workspace(workspace).filter(seq__gt=applied).order_by("seq")
     oldest = waiting.values_list("at", flat=True).first()
@@ -64,7 +64,7 @@ def mirror_standing(workspace: Workspace) -> MirrorStanding:
 
 
 def space_standings(workspace: Workspace) -> Sequence[SpaceStanding]:
-    """Give the coverage of the spaces that are filled, the live one first."""
+    """Return the coverage of the spaces that are filled, the live one first."""
     chunks = Chunk.objects.in_workspace(workspace).count()
     return [_standing(space, chunks) for space in filled_spaces(workspace)]
 

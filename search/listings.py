@@ -30,7 +30,7 @@ SPACE_COLUMNS = ("model", "revision", "dim", "state", "vectors", "chunks", "is_i
 
 
 def source_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
-    """Give a workspace's sources by key."""
+    """Return a workspace's sources by key."""
     documents = Document.objects.in_workspace(workspace).filter(source=OuterRef("pk"))
     sources = Source.objects.in_workspace(workspace).annotate(documents_count=_count(documents, "source"))
     names = dict(Group.objects.filter(workspace=workspace).values_list("pk", "name"))
@@ -55,7 +55,7 @@ def source_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
 
 
 def library_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
-    """Give a workspace's libraries by id, those that were never indexed included."""
+    """Return a workspace's libraries by id, those that were never indexed included."""
     sources = list(Source.objects.in_workspace(workspace).order_by("library_id")[:limit])
     versions = versions_of(workspace, sources)
     for source in sources:
@@ -73,7 +73,7 @@ def library_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
 
 
 def document_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
-    """Give a workspace's documents by source, version and path."""
+    """Return a workspace's documents by source, version and path."""
     chunks = Chunk.objects.in_workspace(workspace).filter(document=OuterRef("pk"))
     documents = Document.objects.in_workspace(workspace).annotate(chunk_count=_count(chunks, "document"))
     ordered = documents.select_related("source", "version").order_by("source__key", "version__tag", "path")
@@ -95,7 +95,7 @@ def document_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
 
 
 def space_rows(workspace: Workspace, limit: int) -> Iterable[dict[str, Any]]:
-    """Give a workspace's embedding spaces, the live one first, with how many chunks have a vector."""
+    """Return a workspace's embedding spaces, the live one first, with how many chunks have a vector."""
     chunks = Chunk.objects.in_workspace(workspace).count()
     spaces = EmbeddingSpace.objects.in_workspace(workspace).order_by("pk")
     for space in sorted(spaces, key=lambda space: space.state != SpaceState.LIVE)[:limit]:

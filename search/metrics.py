@@ -72,7 +72,7 @@ class stage:
 def measured_leg(
     name: str, search: Callable[[int], _Found], is_off: Callable[[], bool] = lambda: False
 ) -> Callable[[int], _Found]:
-    """Give `search`, timed, and counted where the answer goes without the whole of it."""
+    """Return `search`, timed, and counted where the answer goes without the whole of it."""
 
     def measured(limit: int) -> _Found:
         with stage(name, LEG_SECONDS):

@@ -11,13 +11,13 @@ _SUFFIX = ".json"
 
 
 def schema_names() -> tuple[str, ...]:
-    """Give the names of all schemas, in order: `citation.v1`, …"""
+    """Return the names of all schemas, in order: `citation.v1`, …"""
     return tuple(sorted(path.name.removesuffix(_SUFFIX) for path in _folder().glob(f"*{_SUFFIX}")))
 
 
 @cache
 def load_schema(name: str) -> dict[str, Any]:
-    """Give the schema called `name`; what it refers to is named relative to it. Raises LookupError."""
+    """Return the schema called `name`; what it refers to is named relative to it. Raises LookupError."""
     if name not in schema_names():
         raise LookupError(f"There is no schema {name!r}; there are: {', '.join(schema_names())}.")
     schema: dict[str, Any] = json.loads((_folder() / f"{name}{_SUFFIX}").read_text(encoding="utf-8"))
@@ -25,7 +25,7 @@ def load_schema(name: str) -> dict[str, Any]:
 
 
 def inlined_schema(name: str) -> dict[str, Any]:
-    """Give the schema with what it refers to put in its place, to stand inside another document."""
+    """Return the schema with what it refers to put in its place, to stand inside another document."""
     schema: dict[str, Any] = _inlined(load_schema(name))
     return schema
 

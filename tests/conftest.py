@@ -114,7 +114,7 @@ def _role() -> Iterator[None]:
 
 @pytest.fixture
 def mirrors(tmp_path: Path, settings: object) -> Iterator[Path]:
-    """Give a node's mirror folder of the test's own."""
+    """Return a node's mirror folder of the test's own."""
     from search.mirror import local_mirrors
 
     settings.KEBAB_MIRROR_DIR = tmp_path / "mirrors"  # type: ignore[attr-defined]
@@ -124,7 +124,7 @@ def mirrors(tmp_path: Path, settings: object) -> Iterator[Path]:
 
 @pytest.fixture
 def blobs(tmp_path: Path, settings: object) -> Path:
-    """Give a folder of the test's own in which blobs are kept."""
+    """Return a folder of the test's own in which blobs are kept."""
     from tests.support.stores import stores_in
 
     settings.STORAGES = stores_in(tmp_path)["STORAGES"]  # type: ignore[attr-defined]
@@ -133,7 +133,7 @@ def blobs(tmp_path: Path, settings: object) -> Path:
 
 @pytest.fixture
 def workspace(db: None) -> Any:
-    """Give a workspace in the test's own transaction."""
+    """Return a workspace in the test's own transaction."""
     from tests.support.corpus import make_workspace
 
     return make_workspace()
@@ -141,7 +141,7 @@ def workspace(db: None) -> Any:
 
 @pytest.fixture
 def other_workspace(db: None) -> Any:
-    """Give another one."""
+    """Return another one."""
     from tests.support.corpus import make_workspace
 
     return make_workspace()
@@ -151,7 +151,7 @@ def other_workspace(db: None) -> Any:
 def corpus(
     request: Any, django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Any, dict[str, object]] | None]:
-    """Give a workspace that the module's `fill` has filled, committed once, and where its files are.
+    """Return a workspace that the module's `fill` has filled, committed once, and where its files are.
 
     None where the module has no `fill`.
     """
@@ -174,7 +174,7 @@ def corpus(
 
 @pytest.fixture
 def filled(db: None, corpus: tuple[Any, dict[str, object]], settings: Any) -> Any:
-    """Give that workspace to a test, which may not commit into it."""
+    """Return that workspace to a test, which may not commit into it."""
     workspace, found_by = corpus
     for name, value in found_by.items():
         setattr(settings, name, value)

@@ -84,49 +84,49 @@ class JobAdmin(TenantAdmin):
 
     @display(description="state", label=_JOB_STATES)  # type: ignore[untyped-decorator]
     def state_label(self, job: Job) -> str:
-        """The state."""
+        """Return the state."""
         return job.state  # type: ignore[no-any-return]
 
     @admin.display(description="source")
     def of_source(self, job: Job) -> Any:
-        """The source."""
+        """Return the source."""
         return formatting.link(job.source)
 
     @admin.display(description="progress")
     def progress(self, job: Job) -> Any:
-        """How much of it is done."""
+        """Return how much of it is done."""
         return formatting.progress(job.items_done, job.items_total)
 
     @admin.display(description="now at")
     def current(self, job: Job) -> str:
-        """What it is at."""
+        """Return what it is at."""
         return formatting.clipped(job.current_path, 40) if not job.is_finished else ""
 
     @admin.display(description="error")
     def error_shown(self, job: Job) -> str:
-        """The beginning of its error."""
+        """Return the beginning of its error."""
         return formatting.clipped(job.error, 60)
 
     @admin.display(description="error")
     def error_whole(self, job: Job) -> Any:
-        """Its error."""
+        """Return its error."""
         return formatting.whole(job.error)
 
     @admin.display(description="time left")
     def eta(self, job: Job) -> str:
-        """How long it may still take."""
+        """Return how long it may still take."""
         seconds = eta_s(job)
         return formatting.NONE if seconds is None else f"{seconds:,.0f} s"
 
     @admin.display(description="documents")
     def outcome(self, job: Job) -> Any:
-        """What became of its documents, as far as it has been counted: at its end."""
+        """Return what became of its documents, as far as it has been counted: at its end."""
         counted = [(name, number) for name, number in job.counts.items() if isinstance(number, int)]
         return formatting.rows(counted, "Outcome", "Documents")
 
     @admin.display(description="left out")
     def left_out(self, job: Job) -> Any:
-        """Why documents were skipped or failed, with examples."""
+        """Return why documents were skipped or failed, with examples."""
         reasons = [
             (outcome, reason, number)
             for outcome in ("skipped", "failed")
@@ -141,11 +141,11 @@ class JobAdmin(TenantAdmin):
 
     @admin.display(description="asked for")
     def payload_shown(self, job: Job) -> Any:
-        """What it was asked to do."""
+        """Return what it was asked to do."""
         return formatting.as_json(job.payload)
 
     def find(self, request: HttpRequest, term: str) -> QuerySet[Job]:
-        """Give the job with this id."""
+        """Return the job with this id."""
         id_ = as_uuid(term)
         return Job.objects.none() if id_ is None else self.in_scope(request).filter(pk=id_)
 
@@ -177,30 +177,30 @@ class QuarantineAdmin(TenantAdmin):
 
     @admin.display(description="path")
     def path_shown(self, entry: Unreadable) -> str:
-        """The path."""
+        """Return the path."""
         return formatting.clipped(entry.path)
 
     @admin.display(description="source")
     def of_source(self, entry: Unreadable) -> Any:
-        """The source."""
+        """Return the source."""
         return formatting.link(entry.version.source)
 
     @admin.display(description="how attempts ended")
     def detail_shown(self, entry: Unreadable) -> str:
-        """The beginning of what the parsers said."""
+        """Return the beginning of what the parsers said."""
         return formatting.clipped(entry.detail, 60)
 
     @admin.display(description="how attempts ended")
     def detail_whole(self, entry: Unreadable) -> Any:
-        """What the parsers said."""
+        """Return what the parsers said."""
         return formatting.whole(entry.detail)
 
     @admin.display(description="meaning")
     def meaning(self, entry: Unreadable) -> str:
-        """The reason as a sentence."""
+        """Return the reason as a sentence."""
         return explanations([entry.reason]).get(entry.reason, formatting.NONE)
 
     @admin.display(description="size")
     def size(self, entry: Unreadable) -> str:
-        """The size."""
+        """Return the size."""
         return formatting.size(entry.size_bytes)

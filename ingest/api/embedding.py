@@ -88,7 +88,7 @@ class EmbeddingView(WorkspaceView):
 
     @extend_schema(responses=EmbeddingSerializer)
     def get(self, request: Request, ws: str) -> Response:
-        """Give the spaces, how full they are and when they will be."""
+        """Return the spaces, how full they are and when they will be."""
         return _status(self)
 
     @extend_schema(request=NewBuild, responses={202: EmbeddingSerializer})

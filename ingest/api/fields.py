@@ -27,7 +27,7 @@ class KeyField(serializers.CharField):
         super().__init__(max_length=63, validators=[SLUG], **options)
 
     def to_internal_value(self, data: Any) -> str:
-        """Give the key. Raises ValidationError."""
+        """Return the key. Raises ValidationError."""
         key = super().to_internal_value(data)
         if as_uuid(key) is not None:
             self.fail("uuid")
@@ -51,7 +51,7 @@ class TagsField(ShortListField):
         super().__init__(child=serializers.CharField(max_length=100), max_length=MAX_TAGS, **options)
 
     def to_internal_value(self, data: Any) -> list[str]:
-        """Give the tags. Raises ValidationError."""
+        """Return the tags. Raises ValidationError."""
         return list(dict.fromkeys(super().to_internal_value(data)))
 
 
@@ -65,7 +65,7 @@ class ObjectField(serializers.Field[dict[str, Any], Any, Any, Any]):
     }
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
-        """Give the object. Raises ValidationError."""
+        """Return the object. Raises ValidationError."""
         if not isinstance(data, dict):
             self.fail("invalid")
         if len(json.dumps(data)) > MAX_METADATA_CHARS:
@@ -73,7 +73,7 @@ class ObjectField(serializers.Field[dict[str, Any], Any, Any, Any]):
         return data
 
     def to_representation(self, value: dict[str, Any]) -> dict[str, Any]:
-        """Give the object."""
+        """Return the object."""
         return value
 
 
@@ -82,7 +82,7 @@ class ObjectTextField(ObjectField):
     """A JSON object written as text, as a form has it."""
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
-        """Give the object. Raises ValidationError."""
+        """Return the object. Raises ValidationError."""
         try:
             return super().to_internal_value(parse_json(str(data).encode()))
         except InvalidRequest:

@@ -35,7 +35,7 @@ _OF_THE_WORKSPACE = (JobKind.EMBED, JobKind.EVALUATE, JobKind.GATE)
 
 
 def readable_jobs(access: Access) -> Any:
-    """Give the queryset of jobs, each with its `source_key`, None when the source is gone or it has none.
+    """Return the queryset of jobs, each with its `source_key`, None when the source is gone or it has none.
 
     A job is read as its source is. Who doesn't read all sees of those whose source is gone only what they
     asked for themselves, and those of the whole workspace only while no source is hidden from them: their
@@ -52,24 +52,24 @@ def readable_jobs(access: Access) -> Any:
 
 
 def one_job(access: Access, job_id: uuid.UUID) -> Job:
-    """Give the job with all that is shown of it. Raises Http404."""
+    """Return the job with all that is shown of it. Raises Http404."""
     job: Job = get_object_or_404(readable_jobs(access), pk=job_id)
     return job
 
 
 def readable_sources(access: Access) -> Any:
-    """Give the queryset of sources with all that is shown of them."""
+    """Return the queryset of sources with all that is shown of them."""
     return with_readers(_sources(access), access.reader)
 
 
 def one_source(access: Access, source_id: uuid.UUID) -> Source:
-    """Give the source with all that is shown of it. Raises Http404."""
+    """Return the source with all that is shown of it. Raises Http404."""
     source: Source = get_object_or_404(readable_sources(access), pk=source_id)
     return source
 
 
 def readable_quarantine(access: Access) -> Any:
-    """Give the queryset of quarantined files, source and version loaded."""
+    """Return the queryset of quarantined files, source and version loaded."""
     files = quarantined(access.workspace)
     if access.reader.reads_all:
         return files
@@ -77,7 +77,7 @@ def readable_quarantine(access: Access) -> Any:
 
 
 def one_quarantined(access: Access, entry_id: int) -> Unreadable:
-    """Give the quarantined file. Raises Http404."""
+    """Return the quarantined file. Raises Http404."""
     entry: Unreadable = get_object_or_404(readable_quarantine(access), pk=entry_id)
     return entry
 
@@ -94,7 +94,7 @@ def check_kept_answer(view: WorkspaceView, body: Any) -> None:
 
 
 def job_address(access: Access, job: Job) -> str:
-    """Give the path where the job can be watched."""
+    """Return the path where the job can be watched."""
     return reverse("api-job", kwargs={"ws": access.workspace.slug, "job_id": job.pk})
 
 
@@ -114,7 +114,7 @@ def version_answer(access: Access, added: AddedVersion) -> Response:
 
 
 def listed_documents(access: Access, query: Mapping[str, Any]) -> Any:
-    """Give the queryset of documents that the clean `DocumentsQuery` asks for."""
+    """Return the queryset of documents that the clean `DocumentsQuery` asks for."""
     documents = readable_documents(access.workspace, access.reader)
     if "path_prefix" in query:
         documents = documents.filter(path__startswith=query["path_prefix"])
@@ -126,13 +126,13 @@ def listed_documents(access: Access, query: Mapping[str, Any]) -> Any:
 
 
 def named_sources(keys_or_ids: list[str], source: str) -> Q:
-    """Give the condition that the field `source` leads to one of the named sources."""
+    """Return the condition that the field `source` leads to one of the named sources."""
     ids = [id_ for id_ in map(as_uuid, keys_or_ids) if id_ is not None]
     return Q(**{f"{source}__key__in": keys_or_ids}) | Q(**{f"{source}__in": ids})
 
 
 def _since(access: Access) -> datetime:
-    """Give since when the caller is there: what was asked for under the same name before was another's."""
+    """Return since when the caller is there: what was asked for under the same name before was another's."""
     return access.user.date_joined if access.user is not None else access.token.created_at  # type: ignore[union-attr]
 
 

@@ -21,7 +21,7 @@ class ArchiveLimits:
 
     @classmethod
     def from_settings(cls) -> "ArchiveLimits":
-        """Give the operator's limits."""
+        """Return the operator's limits."""
         return cls(
             max_members=settings.KEBAB_ARCHIVE_MEMBER_LIMIT,
             max_unpacked_bytes=settings.KEBAB_ARCHIVE_UNPACKED_LIMIT_BYTES,

@@ -43,7 +43,7 @@ class _Node:
 
 
 def list_members(archive: Archive, limits: ArchiveLimits) -> Iterator[WantedMember | SkippedFile]:
-    """Give what is wanted of an archive, and what is left out and why. Raises ArchiveRefused, OSError."""
+    """Return what is wanted of an archive, and what is left out and why. Raises ArchiveRefused, OSError."""
     rules = WalkRules.from_settings(skipped_directories=SKIPPED)
     tree = _ArchiveTree(limits, rules.ignore_files)
     for member in archive.members():
@@ -87,15 +87,15 @@ class _ArchiveTree:
                 folder.children[parts[-1]] = _Node(member=member, ignore_file=content)
 
     def children(self, directory: _Node | None) -> Mapping[str, _Node]:
-        """Give what is in a folder."""
+        """Return what is in a folder."""
         return (self._root if directory is None else directory).children
 
     def is_directory(self, node: _Node) -> bool:
-        """Whether it is a folder."""
+        """Return whether it is a folder."""
         return node.member is None
 
     def facts(self, node: _Node) -> FileFacts | SkipReason:
-        """Give what the archive says of a file, or why it is not read."""
+        """Return what the archive says of a file, or why it is not read."""
         member = node.member
         if member is None or member.kind is MemberKind.SPECIAL:
             return SkipReason.SPECIAL_FILE
@@ -106,11 +106,11 @@ class _ArchiveTree:
         return member.refusal or FileFacts(size_bytes=member.size_bytes, revision=str(member.index))
 
     def ignore_file(self, node: _Node, at_most: int) -> bytes:
-        """Give the beginning of an ignore file."""
+        """Return the beginning of an ignore file."""
         return node.ignore_file[:at_most]
 
     def _folder(self, parts: tuple[str, ...]) -> _Node | None:
-        """Give the folder, made if it isn't there; None where a file lies in its way."""
+        """Return the folder, made if it isn't there; None where a file lies in its way."""
         folder = self._root
         for part in parts:
             if part not in folder.children:

@@ -16,29 +16,29 @@ _DRIVE: Final = re.compile(r"[A-Za-z]:")
 
 
 def is_archive(name: str) -> bool:
-    """Whether a file of this name is an archive, one that is unpacked here or not."""
+    """Return whether a file of this name is an archive, one that is unpacked here or not."""
     return name.lower().endswith((*UNPACKED, *NOT_UNPACKED))
 
 
 def is_unpacked(name: str) -> bool:
-    """Whether archives of this name are unpacked here."""
+    """Return whether archives of this name are unpacked here."""
     return name.lower().endswith(UNPACKED)
 
 
 def is_packed(name: str) -> bool:
-    """Whether a member of this name is packed itself."""
+    """Return whether a member of this name is packed itself."""
     return name.lower().endswith((*UNPACKED, *NOT_UNPACKED, *_PACKED))
 
 
 def without_suffix(name: str) -> str:
-    """Give an archive's name or path without what says that it is one: `docs.tar.gz` gives `docs`."""
+    """Return an archive's name or path without what says that it is one: `docs.tar.gz` gives `docs`."""
     suffix = next((each for each in UNPACKED if name.lower().endswith(each)), "")
     stem = name[: len(name) - len(suffix)]
     return name if stem in ("", ".") or stem.endswith("/") else stem
 
 
 def member_parts(name: str) -> tuple[str, ...] | SkipReason:
-    """Give the names along a member's path, () for the archive's root, or why it may not be written so."""
+    """Return the names along a member's path, () for the archive's root, or why it may not be written so."""
     if len(name.encode("utf-8", errors="surrogatepass")) > MAX_PATH_BYTES:
         return SkipReason.PATH_TOO_LONG
     if "\\" in name:

@@ -47,7 +47,7 @@ class TarArchive:
             ) from error
 
     def members(self) -> Iterator[Member]:
-        """Give the members in their order. Raises ArchiveRefused, OSError."""
+        """Return the members in their order. Raises ArchiveRefused, OSError."""
         index = 0
         while (info := self._next()) is not None:
             self._budget.count_member()
@@ -62,7 +62,7 @@ class TarArchive:
             index += 1
 
     def read(self, member: Member) -> bytes:
-        """Give the content of the member that was given last. Raises ArchiveRefused, OSError."""
+        """Return the content of the member that was given last. Raises ArchiveRefused, OSError."""
         if self._current is None:
             raise ValueError(f"Member {member.index} is not the one that was given last.")
         self._reader.begin_content()
@@ -98,7 +98,7 @@ class _Forward:
 
     @property
     def ended_as_a_tar_does(self) -> bool:
-        """Whether what was read last is the end mark, or nothing: some tools write none."""
+        """Return whether what was read last is the end mark, or nothing: some tools write none."""
         return not self._last_block.strip(b"\0")
 
     def begin_header(self) -> None:
@@ -110,7 +110,7 @@ class _Forward:
         self._header_bytes_left = None
 
     def tell(self) -> int:
-        """Give how far it has been read."""
+        """Return how far it has been read."""
         return self._position
 
     def seek(self, offset: int, whence: int = 0) -> int:
@@ -125,7 +125,7 @@ class _Forward:
         return self._position
 
     def read(self, size: int) -> bytes:
-        """Give `size` bytes, fewer at the end. Raises ArchiveRefused."""
+        """Return `size` bytes, fewer at the end. Raises ArchiveRefused."""
         if self._header_bytes_left is not None:
             self._header_bytes_left -= size
             if size < 0 or self._header_bytes_left < 0:

@@ -39,11 +39,11 @@ class Archive(Protocol):
     """An open archive, read from front to back."""
 
     def members(self) -> Iterator[Member]:
-        """Give the members in their order. Raises ArchiveRefused, OSError."""
+        """Return the members in their order. Raises ArchiveRefused, OSError."""
         ...
 
     def read(self, member: Member) -> bytes:
-        """Give the content of the member that `members` gave last. Raises ArchiveRefused, OSError."""
+        """Return the content of the member that `members` gave last. Raises ArchiveRefused, OSError."""
         ...
 
 
@@ -56,7 +56,7 @@ class Stream(Protocol):
 
 
 def read_whole(stream: Stream) -> bytes:
-    """Give all that is left of a stream, in little more memory than that takes."""
+    """Return all that is left of a stream, in little more memory than that takes."""
     whole = BytesIO()
     while piece := stream.read(PIECE_BYTES):
         whole.write(piece)

@@ -57,7 +57,7 @@ class ZipArchive:
         self._check()
 
     def members(self) -> Iterator[Member]:
-        """Give the members in the order of the directory."""
+        """Return the members in the order of the directory."""
         for index, info in enumerate(self._zip.infolist()):
             yield Member(
                 index=index,
@@ -68,7 +68,7 @@ class ZipArchive:
             )
 
     def read(self, member: Member) -> bytes:
-        """Give a member's content, never more than it announces. Raises MemberBroken, OSError."""
+        """Return a member's content, never more than it announces. Raises MemberBroken, OSError."""
         try:
             with self._zip.open(self._zip.infolist()[member.index]) as opened:
                 return read_whole(opened)
@@ -114,7 +114,7 @@ class _Guarded(RawIOBase):
         return self._file.tell()
 
     def read(self, size: int = -1) -> bytes:
-        """Give the next bytes. Raises ArchiveOverLimit for a directory with too many records."""
+        """Return the next bytes. Raises ArchiveOverLimit for a directory with too many records."""
         if size > MAX_DIRECTORY_BYTES:
             raise ArchiveOverLimit(
                 f"The archive's directory has {size:,} bytes, the limit is {MAX_DIRECTORY_BYTES:,}; split it."
@@ -126,7 +126,7 @@ class _Guarded(RawIOBase):
 
 
 def _name(info: zipfile.ZipInfo) -> str:
-    """Give the name as written; what many tools write as UTF-8 without saying so is taken for it."""
+    """Return the name as written; what many tools write as UTF-8 without saying so is taken for it."""
     name = info.orig_filename
     if info.flag_bits & _UTF8 or name.isascii():
         return name
@@ -154,5 +154,5 @@ def _broken(error: Exception) -> ArchiveBroken:
 
 
 def _broken_or(error: OSError) -> Exception:
-    """A seek to nowhere is the archive's fault; an error with a number is the disk's."""
+    """Return a seek to nowhere is the archive's fault; an error with a number is the disk's."""
     return _broken(error) if error.errno in (None, 22) else error

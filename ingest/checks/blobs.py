@@ -50,12 +50,14 @@ class _Look:
 
 
 def check_blobs(repair: bool) -> Iterator[CheckResult]:
-    """Whether each document has its bytes, whether a sample of them is whole, and what is left over."""
+    """Return whether each document has its bytes, whether a sample of them is whole, and what is
+    left over.
+    """
     yield from _check(_Look(is_deep=False), repair=repair)
 
 
 def check_all_blobs(repair: bool) -> Iterator[CheckResult]:
-    """The same, with the bytes of all of them read."""
+    """Return the same, with the bytes of all of them read."""
     yield from _check(_Look(is_deep=True), repair=repair)
 
 
@@ -71,7 +73,7 @@ def _check(look: _Look, *, repair: bool) -> Iterator[CheckResult]:
 
 
 def _needed() -> Iterator[tuple[uuid.UUID, set[str]]]:
-    """Give each workspace that has documents with the hashes of their bytes, from one statement."""
+    """Return each workspace that has documents with the hashes of their bytes, from one statement."""
     rows = Document.objects.order_by("workspace_id").values_list("workspace_id", "content_hash")
     for workspace_id, group in groupby(rows.iterator(chunk_size=5_000), itemgetter(0)):
         yield workspace_id, {hash_ for _, hash_ in group}
@@ -125,7 +127,7 @@ def _read(look: _Look, slugs: dict[uuid.UUID, str]) -> Iterator[CheckResult]:
 
 
 def _hash_of(workspace_id: uuid.UUID, hash_: str) -> tuple[str, int]:
-    """Give the hash of what is kept under a hash, and its size; what has just gone was whole."""
+    """Return the hash of what is kept under a hash, and its size; what has just gone was whole."""
     try:
         with open_blob(workspace_id, hash_) as blob:
             return file_hash(blob), blob.tell()

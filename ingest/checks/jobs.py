@@ -20,7 +20,9 @@ _LATE = timedelta(minutes=5)
 
 
 def check_jobs(repair: bool) -> Iterator[CheckResult]:
-    """Whether each open job has an end in sight, and each source that is being read has somebody reading."""
+    """Return whether each open job has an end in sight, and each source that is being read has somebody
+    reading.
+    """
     found = [*_without_lease(repair), *_late(repair), *_sources(repair)]
     yield from found or [well(JOBS, f"{Job.objects.filter(state__in=OPEN_STATES).count()} are open")]
 

@@ -48,13 +48,15 @@ _DERIVED = frozenset(
 
 
 def check_leftovers(repair: bool) -> Iterator[CheckResult]:
-    """Whether anything is left of deleted workspaces: folders of this node, blobs, lists in Redis."""
+    """Return whether anything is left of deleted workspaces: folders of this node, blobs, lists in Redis."""
     found = [result for kind in _kinds() for result in _of_kind(*kind, repair=repair)]
     yield from found or [well(LEFTOVERS, "nothing is left of deleted workspaces")]
 
 
 def check_rows(repair: bool) -> Iterator[CheckResult]:
-    """Whether each row's reference leads to a row, as the database sees to while its constraints are on."""
+    """Return whether each row's reference leads to a row, as the database sees to while its constraints are
+    on.
+    """
     found = []
     for table, target, columns, target_columns in ask(_REFERENCES):
         found += _orphans(table, target, dict(zip(columns, target_columns, strict=True)), repair=repair)
@@ -65,7 +67,9 @@ Kind = tuple[str, Callable[[], Iterable[uuid.UUID]], Callable[[uuid.UUID], objec
 
 
 def _kinds() -> list[Kind]:
-    """Give what is kept by workspace beside the rows: its name, who has some of it, and how it is removed."""
+    """Return what is kept by workspace beside the rows: its name, who has some of it, and how it is
+    removed.
+    """
     return [
         ("mirrors", partial(workspaces_with_files, settings.KEBAB_MIRROR_DIR), _remove_mirror),
         ("blobs", _with_blobs, _remove_blobs),
@@ -97,7 +101,7 @@ def _of_kind(
 
 
 def _left(holders: Callable[[], Iterable[uuid.UUID]]) -> set[uuid.UUID]:
-    """Give holders that are no workspace, once those that are being deleted just now had their time."""
+    """Return holders that are no workspace, once those that are being deleted just now had their time."""
     deadline = time.monotonic() + _PATIENCE_S
     # Holders first: who is made in between is a workspace by the time that is asked.
     while left := set(holders()) - set(Workspace.objects.values_list("pk", flat=True)):
@@ -130,7 +134,7 @@ def _remove_blobs(workspace_id: uuid.UUID) -> None:
 
 
 def _with_lists() -> set[uuid.UUID]:
-    """Give the workspaces of which Redis keeps ranked lists for next pages."""
+    """Return the workspaces of which Redis keeps ranked lists for next pages."""
     with redis_client() as client:
         names = [
             bytes(name).decode().split(":") for name in client.scan_iter(match="kebab:cursor*", count=1_000)
@@ -170,7 +174,7 @@ def _orphans(table: str, target: str, columns: Mapping[str, str], *, repair: boo
 
 
 def _is_orphan(target: str, columns: Mapping[str, str]) -> sql.Composed:
-    """Give the condition that a row `o` refers to a row of `target` that isn't there."""
+    """Return the condition that a row `o` refers to a row of `target` that isn't there."""
     equal = [
         sql.SQL("t.{} = o.{}").format(sql.Identifier(theirs), sql.Identifier(own))
         for own, theirs in columns.items()

@@ -52,7 +52,7 @@ def _shortened(parts: Sequence[str], counts: TokenCounts) -> str:
 
 
 def _cut_to(text: str, tokens: int, counts: TokenCounts) -> str:
-    """The longest of `text` and its prefixes, by steps of a tenth, within `tokens`."""
+    """Return the longest of `text` and its prefixes, by steps of a tenth, within `tokens`."""
     while text and counts.count(text + ELLIPSIS) > tokens:
         text = text[: len(text) * 9 // 10]
     return text

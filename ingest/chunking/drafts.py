@@ -64,7 +64,7 @@ class Drafts:
 
 
 def too_many_chunks() -> ParseRefused:
-    """The refusal of a document that makes more than MAX_CHUNKS chunks."""
+    """Return the refusal of a document that makes more than MAX_CHUNKS chunks."""
     return ParseRefused(
         "too_many_chunks", f"it makes more than {MAX_CHUNKS:,} passages; split it into several files"
     )

@@ -38,7 +38,7 @@ class SizedLines:
         return self._tokens[end] - self._tokens[start - 1]
 
     def fits(self, start: int, end: int, max_tokens: int) -> bool:
-        """Whether lines `start` to `end` make a chunk of at most `max_tokens` and MAX_CHARS."""
+        """Return whether lines `start` to `end` make a chunk of at most `max_tokens` and MAX_CHARS."""
         is_short = self._chars[end] - self._chars[start - 1] - 1 <= MAX_CHARS
         return is_short and self._tokens[end] - self._tokens[start - 1] <= max_tokens
 
@@ -64,7 +64,7 @@ def _running_tokens(lines: Sequence[str], counts: TokenCounts) -> "array[int]":
 
 
 def split_line(line: str, max_tokens: int, counts: TokenCounts) -> Iterator[str]:
-    """The line in order, in pieces that fit and are about as long as each other.
+    """Return the line in order, in pieces that fit and are about as long as each other.
 
     Cut at sentences, else words, else anywhere. Pieces have no white space around them; all other
     characters are kept. Linear in the line's length.
@@ -84,7 +84,9 @@ def split_line(line: str, max_tokens: int, counts: TokenCounts) -> Iterator[str]
 
 
 def _fitting_atoms(window: str, max_tokens: int, counts: TokenCounts) -> list[str]:
-    """The window's first atoms, as many as fit together; a part of the first where even that doesn't."""
+    """Return the window's first atoms, as many as fit together; a part of the first where even that
+    doesn't.
+    """
     atoms, left = [], max_tokens
     for atom, tokens in _counted_atoms(window, max_tokens, counts):
         left -= tokens
@@ -98,7 +100,7 @@ def _fitting_atoms(window: str, max_tokens: int, counts: TokenCounts) -> list[st
 
 
 def _counted_atoms(window: str, together: int, counts: TokenCounts) -> Iterator[tuple[str, int]]:
-    """The window's atoms with their tokens, those of about `together` characters counted at once."""
+    """Return the window's atoms with their tokens, those of about `together` characters counted at once."""
     atoms, size = [], 0
     for match in ATOM.finditer(window):
         atoms.append(match[0])
@@ -110,7 +112,7 @@ def _counted_atoms(window: str, together: int, counts: TokenCounts) -> Iterator[
 
 
 def _even_cut(atoms: Sequence[str], wanted: float) -> int:
-    """How many atoms to keep for a piece of `wanted` characters: up to the nearest sentence end that
+    """Return how many atoms to keep for a piece of `wanted` characters: up to the nearest sentence end that
     leaves at least half as many, else up to the nearest word.
 
     A short last piece is near every short question: evenly cut, the same judged sets were searched better

@@ -39,7 +39,7 @@ def pack(
 
 
 def _units(block: Block, max_tokens: int, sized: SizedLines) -> Iterator[Unit]:
-    """The block whole, else cut at its breaks, else by line."""
+    """Return the block whole, else cut at its breaks, else by line."""
     span = block.span
     if sized.fits(span.start, span.end, max_tokens):
         yield Unit(span.start, span.end, block)

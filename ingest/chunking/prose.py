@@ -55,13 +55,13 @@ def chunk_prose(
 
 
 def _on_pages(blocks: Sequence[Block], walls: Sequence[int]) -> Iterator[Sequence[Block]]:
-    """The blocks of each page: no chunk reaches over a wall."""
+    """Return the blocks of each page: no chunk reaches over a wall."""
     for _, page in groupby(blocks, key=lambda block: bisect_right(walls, block.span.start)):
         yield tuple(page)
 
 
 def _body(section: Section, crumb: Breadcrumb, handed_on: list[Block], drafts: Drafts) -> tuple[Block, ...]:
-    """The blocks whose lines are text; other heading lines are left to the next chunk.
+    """Return the blocks whose lines are text; other heading lines are left to the next chunk.
 
     `handed_on` has the headings right above that wait for a chunk whose breadcrumb says them.
     """

@@ -46,7 +46,7 @@ def _runs(start: int, end: int, members: Sequence[CodeUnit]) -> Iterator[tuple[i
 
 
 def _stretched(sized: SizedLines, start: int, end: int, filled: Sequence[Segment]) -> list[Segment]:
-    """The segments from first to last filled line, each with the blank lines below it."""
+    """Return the segments from first to last filled line, each with the blank lines below it."""
     starts = [start, *(_first_filled(sized, segment) for segment in filled[1:])]
     ends = [*(following - 1 for following in starts[1:]), end]
     return [
@@ -56,7 +56,7 @@ def _stretched(sized: SizedLines, start: int, end: int, filled: Sequence[Segment
 
 
 def _without_tiny(sized: SizedLines, segments: Sequence[Segment]) -> list[Segment]:
-    """The segments, tiny ones between members given to the member below, the last to the one above."""
+    """Return the segments, tiny ones between members given to the member below, the last to the one above."""
     given: list[Segment] = []
     start: int | None = None
     for index, segment in enumerate(segments):

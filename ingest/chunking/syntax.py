@@ -40,7 +40,7 @@ class Piece:
 
 
 def lines_label(start: int, end: int) -> str:
-    """What code is called that is in no unit."""
+    """Return what code is called that is in no unit."""
     return f"lines {start}-{end}" if end > start else f"line {start}"
 
 
@@ -116,14 +116,16 @@ class SyntaxCut:
         return self._rooms[headings]
 
     def _cut_cost(self, end: int) -> int:
-        """The depth of the statement that begins on the next line."""
+        """Return the depth of the statement that begins on the next line."""
         if not self._sized.lines[end].strip():
             return _BEFORE_BLANK
         return self._syntax.statements.get(end + 1, _INSIDE_STATEMENT)
 
 
 def _numbered(pieces: Sequence[Piece], name: str) -> Iterator[Piece]:
-    """The pieces, those of the unit itself called by its name, and numbered where there are several."""
+    """Return the pieces, those of the unit itself called by its name, and numbered where there are
+    several.
+    """
     count = sum(piece.is_own for piece in pieces)
     number = 0
     for piece in pieces:

@@ -28,7 +28,7 @@ class ExactCounter(Protocol):
     def count(self, text: str) -> int: ...
 
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
-        """Where each token lies in `text`, in code points, in order."""
+        """Return where each token lies in `text`, in code points, in order."""
         ...
 
 

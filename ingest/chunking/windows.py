@@ -76,7 +76,7 @@ class Windows:
         return min(ends, key=lambda each: (cost(each), abs(each - wanted)), default=end)
 
     def _even_end(self, filled: int, last: int) -> int:
-        """The line after which to cut for windows of one size."""
+        """Return the line after which to cut for windows of one size."""
         left = self.sized.tokens(filled, last)
         wanted = left / max(1, ceil(left / self.max_tokens))
         end = filled

@@ -32,7 +32,7 @@ _MOST_FAILURES = 100
 
 
 def find_job(workspace: Workspace, job_id: str) -> Job:
-    """Give the job with this id. Raises CliError."""
+    """Return the job with this id. Raises CliError."""
     wanted = as_uuid(job_id)
     jobs = Job.objects.in_workspace(workspace).select_related("source")
     job = None if wanted is None else jobs.filter(pk=wanted).first()
@@ -46,7 +46,7 @@ def find_job(workspace: Workspace, job_id: str) -> Job:
 
 
 def job_facts(job: Job) -> dict[str, Any]:
-    """Give a job with its report, if it reads documents, and the first hundred items that failed."""
+    """Return a job with its report, if it reads documents, and the first hundred items that failed."""
     failed = JobItem.objects.in_workspace(job.workspace_id).filter(job=job, state=ItemState.FAILED)
     return {
         "schema_version": "job_inspection.v1",

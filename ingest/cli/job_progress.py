@@ -63,7 +63,7 @@ def await_end(
 
 
 def fresh(job: Job) -> Job:
-    """Give the job as it is now. Raises CliError when it is gone with its workspace."""
+    """Return the job as it is now. Raises CliError when it is gone with its workspace."""
     found = Job.objects.in_workspace(job.workspace_id).select_related("source").filter(pk=job.pk).first()
     if found is None:
         raise CliError(
@@ -105,12 +105,12 @@ class EmbeddingWatch:
 
     @property
     def calls(self) -> int:
-        """Give how many texts went through the embedder since."""
+        """Return how many texts went through the embedder since."""
         return sum(job.calls for job in self._jobs()) - sum(self.earlier_calls.values())
 
     @property
     def error(self) -> str | None:
-        """Give why the latest embedding job failed, None when it didn't."""
+        """Return why the latest embedding job failed, None when it didn't."""
         latest = self._jobs().order_by("-created_at").first()
         if latest is None or not (latest.state == "failed" or _waits(latest)):
             return None
@@ -124,7 +124,7 @@ class EmbeddingWatch:
 
 
 def open_job(workspace: Workspace) -> Job | None:
-    """Give the workspace's embedding job that is waiting or running."""
+    """Return the workspace's embedding job that is waiting or running."""
     return _open_jobs(workspace).first()
 
 
@@ -133,7 +133,7 @@ def _open_jobs(workspace: Workspace) -> "models.QuerySet[Job]":
 
 
 def _waits(job: Job) -> bool:
-    """Whether an embedding job was put off because its embedder does not answer."""
+    """Return whether an embedding job was put off because its embedder does not answer."""
     return not job.is_finished and bool(job.error)
 
 

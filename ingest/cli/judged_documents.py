@@ -96,7 +96,8 @@ class Loader:
 
 
 def embed_all(workspace: Workspace, advance: Callable[[int], None]) -> None:
-    """Give the workspace's chunks their vectors, and the index that so many have. Raises EmbedderUnavailable.
+    """Return the workspace's chunks their vectors, and the index that so many have. Raises
+    EmbedderUnavailable.
 
     `advance` is told how many more there are. Without an embedder there is nothing to do.
     """

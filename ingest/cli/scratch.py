@@ -17,7 +17,7 @@ from kebab.stack.paths import DataDirectory
 
 @contextmanager
 def scratch_workspace(verb: str) -> Iterator[Workspace]:
-    """Give a workspace that is named after `verb` and deleted however the block ends."""
+    """Return a workspace that is named after `verb` and deleted however the block ends."""
     slug = f"{verb}-{secrets.token_hex(4)}"
     workspace = create_workspace(operating_caller(), slug, name=verb.capitalize())
     try:

@@ -26,12 +26,12 @@ class SiteTarget:
 
 
 def is_site_address(text: str) -> bool:
-    """Whether `text` is an address of the web, and none that can only be a repository's."""
+    """Return whether `text` is an address of the web, and none that can only be a repository's."""
     return text.lower().startswith(("http://", "https://")) and not is_git_address(text)
 
 
 def site_target(text: str) -> SiteTarget:
-    """Give the site that `text` names: a sitemap by its `.xml`, else a page whose links are followed.
+    """Return the site that `text` names: a sitemap by its `.xml`, else a page whose links are followed.
 
     Raises ArgumentTypeError.
     """

@@ -12,7 +12,7 @@ from search.models import Source
 
 
 def group_names(text: str) -> tuple[str, ...]:
-    """Give the names that `a, b` holds, none of '': a `type` for arguments. Raises ArgumentTypeError."""
+    """Return the names that `a, b` holds, none of '': a `type` for arguments. Raises ArgumentTypeError."""
     if not text.strip():
         return ()
     names = tuple(name.strip() for name in text.split(","))
@@ -22,7 +22,7 @@ def group_names(text: str) -> tuple[str, ...]:
 
 
 def groups_named(workspace: Workspace, names: Sequence[str]) -> list[UUID]:
-    """Give the ids of the groups with these names or ids. Raises CliError."""
+    """Return the ids of the groups with these names or ids. Raises CliError."""
     groups = {str(group.pk): group.pk for group in workspace.groups.all()}
     groups |= {group.name: group.pk for group in workspace.groups.all()}
     unknown = [name for name in names if name not in groups]
@@ -36,7 +36,7 @@ def groups_named(workspace: Workspace, names: Sequence[str]) -> list[UUID]:
 
 
 def source_named(workspace: Workspace, key: str) -> Source:
-    """Give the source with this key. Raises CliError."""
+    """Return the source with this key. Raises CliError."""
     source = Source.objects.in_workspace(workspace).filter(key=key).first()
     if source is None:
         raise CliError(
@@ -48,7 +48,7 @@ def source_named(workspace: Workspace, key: str) -> Source:
 
 
 def reader_facts(source: Source) -> dict[str, Any]:
-    """Give `source_readers.v1`: a source and the groups that read it by name, null: every member."""
+    """Return `source_readers.v1`: a source and the groups that read it by name, null: every member."""
     found = with_readers(Source.objects.in_workspace(source.workspace_id).filter(pk=source.pk)).get()
     groups = readers_of(found)
     rows = [] if groups is None else Group.objects.filter(workspace=source.workspace_id, pk__in=groups)
@@ -61,7 +61,7 @@ def reader_facts(source: Source) -> dict[str, Any]:
 
 
 def said(facts: Mapping[str, Any]) -> str:
-    """Say what `source_readers.v1` holds."""
+    """Return what `source_readers.v1` holds."""
     if facts["readers"] is None:
         return f"Every member reads {facts['source']}."
     names = ", ".join(group["name"] for group in facts["readers"])

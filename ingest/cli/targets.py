@@ -59,7 +59,7 @@ class IngestRequest:
 
 
 def target(text: str) -> Path | GitAddress | SiteTarget:
-    """Give what `text` names: a `type` for arguments. Raises ArgumentTypeError."""
+    """Return what `text` names: a `type` for arguments. Raises ArgumentTypeError."""
     if is_site_address(text):
         return site_target(text)
     if not is_git_address(text):
@@ -82,7 +82,7 @@ def _readable(text: str) -> Path:
 
 
 def existing_path(text: str) -> Path:
-    """Give the folder or file that `text` names: a `type` for arguments. Raises ArgumentTypeError."""
+    """Return the folder or file that `text` names: a `type` for arguments. Raises ArgumentTypeError."""
     if "://" in text:
         raise ArgumentTypeError(f"{text[:200]!r} is an address; this version reads folders and files")
     path = given_path(text)
@@ -114,7 +114,7 @@ def request_ingest(workspace: Workspace, asked: IngestRequest) -> Job:
 
 
 def source_key(path: PurePath) -> str:
-    """Give the key that a source gets from its folder's or repository's name: `My Docs` gives `my-docs`."""
+    """Return the key that a source gets from its folder's or repository's name: `My Docs` gives `my-docs`."""
     key = slugify(path.name).replace("_", "-").strip("-")[:_MAX_KEY_CHARS].strip("-")
     # A name without Latin letters leaves nothing; the same folder has to give the same key again.
     return key or f"folder-{hashlib.blake2b(os.fsencode(path), digest_size=4).hexdigest()}"
@@ -174,7 +174,7 @@ def _stated(asked: IngestRequest) -> dict[str, object]:
 
 
 def _upload_area(workspace: Workspace, asked: IngestRequest) -> str:
-    """Give the id of the upload source."""
+    """Return the id of the upload source."""
     return str(_source_of(workspace, asked, SourceKind.UPLOAD, {}, PurePath(UPLOADS)).pk)
 
 
@@ -182,7 +182,7 @@ def _upload_area(workspace: Workspace, asked: IngestRequest) -> str:
 def _source_of(
     workspace: Workspace, asked: IngestRequest, kind: str, config: dict[str, Any], named: PurePath
 ) -> Source:
-    """Give the source that reads this already, or a new one, with what is said of it from now on."""
+    """Return the source that reads this already, or a new one, with what is said of it from now on."""
     source, is_new = _find_or_make(workspace, asked, kind, config, named)
     stated = _changes(source, asked)
     if is_new:
@@ -209,7 +209,7 @@ def _find_or_make(
 
 
 def _changes(source: Source, asked: IngestRequest) -> dict[str, Any]:
-    """Give what is to be said of the source and isn't yet; tags and trust of an upload are its own."""
+    """Return what is to be said of the source and isn't yet; tags and trust of an upload are its own."""
     named: dict[str, Any] = {"watch": asked.watch}
     if source.kind != SourceKind.UPLOAD:
         named |= {"default_tags": list(asked.tags) or None, "default_trust": asked.trust}

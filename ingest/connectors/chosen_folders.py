@@ -19,16 +19,16 @@ class ChosenFolders:
         self._heads = tuple(_head(pattern) for pattern in self._wanted)
 
     def holds(self, path: str) -> bool:
-        """Whether a file or folder lies in a chosen folder, or is one."""
+        """Return whether a file or folder lies in a chosen folder, or is one."""
         return not self._rules or any(_matches(self._rules, above) for above in _path_and_above(path))
 
     def leads_to(self, path: str) -> bool:
-        """Whether a chosen folder may lie in this one."""
+        """Return whether a chosen folder may lie in this one."""
         names = path.split("/")
         return any(_begins(names, *head) for head in self._heads)
 
     def names(self, path: str) -> bool:
-        """Whether this folder is written out in a choice, so that it is read whatever its name."""
+        """Return whether this folder is written out in a choice, so that it is read whatever its name."""
         return any(f"{pattern}/".startswith(f"{path}/") for pattern in self._wanted)
 
 
@@ -39,12 +39,12 @@ class ExcludedFolders:
         self._rules = tuple(_rules(_excluding(pattern) for pattern in patterns))
 
     def holds(self, path: str) -> bool:
-        """Whether this folder itself is left out."""
+        """Return whether this folder itself is left out."""
         return _matches(self._rules, path)
 
 
 def clean_pattern(pattern: str) -> str:
-    """Give the pattern without what stands for the root: `./docs/` is `docs`, `.` is nothing."""
+    """Return the pattern without what stands for the root: `./docs/` is `docs`, `.` is nothing."""
     names = unicodedata.normalize("NFC", pattern.strip()).split("/")
     return "/".join(name for name in names if name not in ("", "."))
 
@@ -61,7 +61,9 @@ def _rules(patterns: Iterable[str]) -> Iterator[Rule]:
 
 
 def _head(pattern: str) -> tuple[tuple[Rule, ...], bool]:
-    """The names before the first `**`, and whether there is one, so that what follows may lie anywhere."""
+    """Return the names before the first `**`, and whether there is one, so that what follows may lie
+    anywhere.
+    """
     before, stars, _ = pattern.partition("**")
     names = before.split("/")[:-1] if stars else pattern.split("/")
     return tuple(_rules(f"/{name}" for name in names)), bool(stars)

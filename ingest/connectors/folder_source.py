@@ -29,15 +29,15 @@ class FolderSource:
         self._private = PrivatePlaces.find()
 
     def project_file(self) -> ProjectFile | None:
-        """Give what the folder's project file says. Raises ListingFailed."""
+        """Return what the folder's project file says. Raises ListingFailed."""
         return read_project_file(self._root)
 
     def entries(self, rules: WalkRules) -> Iterator[Entry]:
-        """Give the files below the folder by name. Raises ListingFailed."""
+        """Return the files below the folder by name. Raises ListingFailed."""
         return walk_folder(self._root, rules)
 
     def read(self, path: str) -> ItemContent:
-        """Give a file's bytes with the time it had before they were read. Raises OSError.
+        """Return a file's bytes with the time it had before they were read. Raises OSError.
 
         What has become something else since it was listed (a pipe, a disk's worth of bytes) is not read.
         """

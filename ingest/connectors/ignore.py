@@ -47,7 +47,7 @@ class Rule:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """The regular expression, compiled when a path matches any rule of the file: most never do."""
+        """Return the regular expression, compiled when a path matches any rule of the file: most never do."""
         return re.compile(self.source, re.DOTALL)
 
 
@@ -83,7 +83,7 @@ class IgnoreRules:
 
 
 def parse_rule(line: str) -> Rule | None:
-    """The rule of one line, None for a blank line, a comment, or a pattern over the limits."""
+    """Return the rule of one line, None for a blank line, a comment, or a pattern over the limits."""
     line = _without_trailing_spaces(line.removesuffix("\r"))
     if not line or line.startswith("#") or len(line) > MAX_PATTERN_CHARS:
         return None
@@ -114,7 +114,7 @@ def _without_trailing_spaces(line: str) -> str:
 
 
 def _path_pattern(glob: str) -> str:
-    """A pattern with a slash, anchored at the ignore file's directory; `**` stands for directories."""
+    """Return a pattern with a slash, anchored at the ignore file's directory; `**` stands for directories."""
     first, *others = _between_double_stars(list(_segments(glob)))
     if not others:
         return "/".join(first)
@@ -125,7 +125,7 @@ def _path_pattern(glob: str) -> str:
 
 
 def _segments(glob: str) -> Iterator[str]:
-    """The pattern between slashes; one in a bracket expression parts nothing."""
+    """Return the pattern between slashes; one in a bracket expression parts nothing."""
     start = 0
     for match in GLOB_TOKEN.finditer(glob):
         if "/" in (match["char"], match["escaped"]):
@@ -146,7 +146,7 @@ def _between_double_stars(segments: Sequence[str]) -> list[list[str]]:
 
 
 def _segment(glob: str) -> str:
-    """A name's pattern: text between stars, each but the last star matched atomically."""
+    """Return a name's pattern: text between stars, each but the last star matched atomically."""
     between = [""]
     for kind, token in _tokens(glob):
         if kind == "star":
@@ -184,7 +184,7 @@ def _ends_in_escape(glob: str) -> bool:
 
 
 def _character_class(inner: str) -> str:
-    """A bracket expression's inside as a regular expression that never matches a slash."""
+    """Return a bracket expression's inside as a regular expression that never matches a slash."""
     negation = "^" if inner[:1] in ("!", "^") else ""
     try:
         return f"(?!/)[{negation}{''.join(_class_items(inner[len(negation) :]))}]"

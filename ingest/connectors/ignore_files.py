@@ -21,7 +21,7 @@ class IgnoreFiles:
         self._size_bytes = 0
 
     def rules(self, path: str, content: bytes) -> IgnoreRules:
-        """Give the rules of an ignore file.
+        """Return the rules of an ignore file.
 
         Args:
             path: the file's, as it may be shown.

@@ -48,7 +48,7 @@ class ProjectFile:
 
 
 def read_project_file(root: Path) -> ProjectFile | None:
-    """Give what the source's project file says, None when it has none; other keys mean nothing to us.
+    """Return what the source's project file says, None when it has none; other keys mean nothing to us.
 
     Raises ListingFailed when it is there and can't be read: what it leaves out must not be indexed.
     """
@@ -64,7 +64,7 @@ def read_project_file(root: Path) -> ProjectFile | None:
 
 
 def parse_project_file(name: str, content: bytes) -> ProjectFile:
-    """Give what a project file of this content says."""
+    """Return what a project file of this content says."""
     try:
         values = _json_object(content)
     except ValueError as error:

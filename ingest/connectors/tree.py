@@ -38,19 +38,19 @@ class Tree(Protocol[Node]):
     """Directories and what is in them; a node stands for one file or directory."""
 
     def children(self, directory: Node | None) -> Mapping[str, Node]:
-        """Give what is in a directory (None: the root) by its name as written. Raises ListingFailed."""
+        """Return what is in a directory (None: the root) by its name as written. Raises ListingFailed."""
         ...
 
     def is_directory(self, node: Node) -> bool:
-        """Whether it is a directory that may be entered, and no link to one."""
+        """Return whether it is a directory that may be entered, and no link to one."""
         ...
 
     def facts(self, node: Node) -> FileFacts | SkipReason:
-        """Give what is known of a file, or why it is none that may be read. Raises ListingFailed."""
+        """Return what is known of a file, or why it is none that may be read. Raises ListingFailed."""
         ...
 
     def ignore_file(self, node: Node, at_most: int) -> bytes:
-        """Give the beginning of an ignore file; b"" when it is no regular file. Raises ListingFailed."""
+        """Return the beginning of an ignore file; b"" when it is no regular file. Raises ListingFailed."""
         ...
 
 
@@ -148,11 +148,11 @@ class _Walk(Generic[Node]):
         return _Directory(path + "/", node, tuple(ignores))
 
     def _is_wanted(self, path: str, verdict: bool | None) -> bool:
-        """Whether an ignore file or the project file names a folder that is skipped by default."""
+        """Return whether an ignore file or the project file names a folder that is skipped by default."""
         return verdict is False or self._chosen.names(path)
 
     def _is_documentation(self, name: str, node: Node) -> bool:
-        """Whether a folder named like a build's output holds only prose, as docs/build/ may."""
+        """Return whether a folder named like a build's output holds only prose, as docs/build/ may."""
         if name not in OUTPUT_DIRECTORIES:
             return False
         nodes = self._tree.children(node)
@@ -185,12 +185,12 @@ class _Walk(Generic[Node]):
 
 
 def nfc(name: str) -> str:
-    """Give a name in the form that paths have."""
+    """Return a name in the form that paths have."""
     return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
 def refused_name(name: str) -> SkipReason | None:
-    """Why nothing may be called so, or None."""
+    """Return why nothing may be called so, or None."""
     if "#" in name:
         return SkipReason.HASH_IN_PATH
     if name in _NO_NAMES:
@@ -203,7 +203,7 @@ def refused_name(name: str) -> SkipReason | None:
 
 
 def printable(path: str, *, is_directory: bool) -> str:
-    """Give a path as a report may show it, whatever its characters are."""
+    """Return a path as a report may show it, whatever its characters are."""
     readable = path.encode("utf-8", errors="backslashreplace").decode("utf-8")
     escaped = "".join(
         c if c.isprintable() or c == " " else c.encode("unicode_escape").decode() for c in readable
@@ -212,7 +212,7 @@ def printable(path: str, *, is_directory: bool) -> str:
 
 
 def _verdict(path: str, ignores: Sequence[tuple[int, IgnoreRules]], *, is_directory: bool) -> bool | None:
-    """What the innermost ignore file that has a matching rule says."""
+    """Return what the innermost ignore file that has a matching rule says."""
     for prefix_length, rules in reversed(ignores):
         verdict = rules.verdict(path[prefix_length:], is_directory=is_directory)
         if verdict is not None:

@@ -50,17 +50,19 @@ class Connector(Protocol):
 
     @property
     def revision(self) -> str:
-        """What it was opened at (a commit), so that a job that goes on reads the same; "" for nothing."""
+        """Return what it was opened at (a commit), so that a job that goes on reads the same; ""
+        for nothing.
+        """
         ...
 
     def project_file(self) -> ProjectFile | None:
-        """Give what the source says of itself. Raises ListingFailed."""
+        """Return what the source says of itself. Raises ListingFailed."""
         ...
 
     def entries(self, rules: WalkRules) -> Iterator[Entry]:
-        """Give all that is there. Raises ListingFailed: who has not seen the end deletes nothing."""
+        """Return all that is there. Raises ListingFailed: who has not seen the end deletes nothing."""
         ...
 
     def read(self, path: str) -> ItemContent:
-        """Give the content of one of them. Raises FileNotFoundError, OSError."""
+        """Return the content of one of them. Raises FileNotFoundError, OSError."""
         ...

@@ -121,7 +121,7 @@ class WalkRules:
 
     @classmethod
     def from_settings(cls, **wishes: Any) -> Self:
-        """Give rules with the operator's caps."""
+        """Return rules with the operator's caps."""
         return cls(
             max_code_bytes=settings.KEBAB_CODE_LIMIT_BYTES,
             max_document_bytes=settings.KEBAB_DOCUMENT_LIMIT_BYTES,
@@ -129,7 +129,7 @@ class WalkRules:
         )
 
     def skip_by_name(self, path: str) -> SkipReason | None:
-        """Why a file of this name is left out by default, or None."""
+        """Return why a file of this name is left out by default, or None."""
         name = path.rpartition("/")[2].lower()
         if name in LOCK_FILES:
             return SkipReason.LOCK_FILE
@@ -138,7 +138,7 @@ class WalkRules:
         return SkipReason.GENERATED if GENERATED.search(name) else None
 
     def is_too_large(self, path: str, size_bytes: int) -> bool:
-        """Whether a file is over the cap of its kind, code or document."""
+        """Return whether a file is over the cap of its kind, code or document."""
         if size_bytes <= min(self.max_code_bytes, self.max_document_bytes):
             return False
         is_code = code_language_of(path) is not None

@@ -145,10 +145,10 @@ class Job(models.Model):
 
     @property
     def is_finished(self) -> bool:
-        """Whether it has come to its one end."""
+        """Return whether it has come to its one end."""
         return self.state not in OPEN_STATES
 
     @property
     def is_whole_sync(self) -> bool:
-        """Whether it is one of `whole_syncs`."""
+        """Return whether it is one of `whole_syncs`."""
         return self.kind == JobKind.SYNC_SOURCE and self.payload.keys().isdisjoint(_PARTS)

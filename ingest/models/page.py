@@ -49,5 +49,5 @@ class WebPage(models.Model):
 
     @property
     def revision(self) -> str:
-        """What tells that the document has changed: its bytes, or the scheme it is asked for by."""
+        """Return what tells that the document has changed: its bytes, or the scheme it is asked for by."""
         return f"{self.content_hash} {self.url.partition(':')[0]}"

@@ -31,7 +31,7 @@ class Report:
 
 
 def report_of(report: Mapping[str, Any]) -> Report:
-    """Give what is shown of an `ingest_report.v1`; reasons with the most files first."""
+    """Return what is shown of an `ingest_report.v1`; reasons with the most files first."""
     return Report(
         figures=[(name, report[name]) for name in _FIGURES],
         failed=_reasons(report, report["failed_by_reason"]),

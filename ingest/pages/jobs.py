@@ -32,7 +32,7 @@ class JobsPage(WorkspacePage):
     tab = _TAB
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Give the list, newest first, narrowed to a `state` that there is; to htmx the list alone."""
+        """Return the list, newest first, narrowed to a `state` that there is; to htmx the list alone."""
         state = request.GET.get("state", "")
         jobs = readable_jobs(self.access)
         if state in JobState.values:
@@ -51,7 +51,7 @@ class JobPage(WorkspacePage):
     tab = _TAB
 
     def show(self, request: HttpRequest, workspace: Workspace, job_id: uuid.UUID) -> HttpResponse:
-        """Give the page. Raises NotFound."""
+        """Return the page. Raises NotFound."""
         job = one_job(self.access, job_id)
         report = _report(job)
         context = {

@@ -26,7 +26,7 @@ class QuarantinePage(WorkspacePage):
     tab = _TAB
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Give the list, the latest first, narrowed to a `source` (key or id) and a `reason`."""
+        """Return the list, the latest first, narrowed to a `source` (key or id) and a `reason`."""
         source, reason = request.GET.get("source", "")[:63], request.GET.get("reason", "")
         files = readable_quarantine(self.access)
         if source:

@@ -12,7 +12,7 @@ CHANGE = SourcesView.required["POST"]
 
 
 def may(access: Access, need: Need) -> bool:
-    """Whether a page offers what needs this."""
+    """Return whether a page offers what needs this."""
     try:
         need.check(access)
     except Forbidden:

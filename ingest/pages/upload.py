@@ -43,7 +43,7 @@ class UploadPage(ActingPage):
     limit: UploadLimit
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Give the form; `source` is the one that is named at first, whether or not there is one yet."""
+        """Return the form; `source` is the one that is named at first, whether or not there is one yet."""
         keys = self._keys()
         context = {
             "sources": keys,
@@ -79,7 +79,7 @@ class UploadPage(ActingPage):
         return redirect("jobs", workspace.slug)
 
     def _take(self, request: HttpRequest, file: Any) -> Job | None:
-        """Give the job that reads `file`; None, and a message, when it is refused."""
+        """Return the job that reads `file`; None, and a message, when it is refused."""
         folder = request.POST.get("folder", "").strip("/")
         given = {"file": file, "source": request.POST.get("source") or UPLOADS}
         if folder:
@@ -93,7 +93,7 @@ class UploadPage(ActingPage):
             return None
 
     def _keys(self) -> list[str]:
-        """Give the keys that are offered, the one for what names none first if it is to be had."""
+        """Return the keys that are offered, the one for what names none first if it is to be had."""
         areas = readable_sources(self.access).filter(kind=SourceKind.UPLOAD).exclude(key=UPLOADS)
         keys = areas.order_by("key").values_list("key", flat=True)[:_SHOWN_SOURCES]
         has_default = takes_uploads(self.access.workspace, self.access.reader, UPLOADS)

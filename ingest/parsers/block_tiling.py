@@ -8,7 +8,7 @@ from ingest.parsers.types import Block, LineSpan
 
 
 def cover_lines(lines: Sequence[str], offset: int, blocks: Iterable[Block]) -> Iterator[Block]:
-    """The blocks, each without trailing blank lines, and paragraphs for lines that lie in none.
+    """Return the blocks, each without trailing blank lines, and paragraphs for lines that lie in none.
 
     Args:
         lines: all lines of the outline.
@@ -31,7 +31,7 @@ def cover_lines(lines: Sequence[str], offset: int, blocks: Iterable[Block]) -> I
 
 
 def moved(block: Block, by: int) -> Block:
-    """The same block `by` lines further down."""
+    """Return the same block `by` lines further down."""
     span = LineSpan(block.span.start + by, block.span.end + by)
     return replace(block, span=span, breaks=tuple(line + by for line in block.breaks))
 

@@ -55,7 +55,7 @@ CPP_LINE = re.compile(
 
 
 def identify(content: bytes, path: str) -> FileType:
-    """The type of a file from its bytes and its path.
+    """Return the type of a file from its bytes and its path.
 
     Raises:
         ParseRefused: nothing here reads such a file (`no_parser`).
@@ -78,7 +78,9 @@ def identify(content: bytes, path: str) -> FileType:
 
 
 def _office_type(content: bytes, path: str, named: FileType | None) -> FileType | None:
-    """The type of an office file, also of a damaged one that only its name tells; None for any other."""
+    """Return the type of an office file, also of a damaged one that only its name tells; None for
+    any other.
+    """
     if content.startswith(OLE_START):
         raise ole_refusal(content)
     if (kind := kind_of(content)) is not None:

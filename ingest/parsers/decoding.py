@@ -8,7 +8,7 @@ UNSAFE = re.compile("[\x00\ud800-\udfff]")
 
 
 def decode(content: bytes) -> str:
-    """The text of `content`: UTF-8, UTF-16 and UTF-32 by their BOM, else what `charset_of` finds.
+    """Return the text of `content`: UTF-8, UTF-16 and UTF-32 by their BOM, else what `charset_of` finds.
 
     NUL and lone surrogates become U+FFFD, one for one. Undecodable bytes never raise.
     """

@@ -7,7 +7,8 @@ _FRAMES = 6
 
 
 def where_it_failed(error: BaseException) -> str:
-    """Give the error's type and where it was raised, innermost first: `ValueError at pdf.py:12, table.py:9`.
+    """Return the error's type and where it was raised, innermost first: `ValueError at pdf.py:12,
+    table.py:9`.
 
     Without its message, which may quote the file.
     """

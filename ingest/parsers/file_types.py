@@ -165,7 +165,7 @@ def code_language_of(path: str) -> str | None:
 
 
 def type_by_name(path: str) -> FileType | None:
-    """The type that the name claims, or None when it says nothing."""
+    """Return the type that the name claims, or None when it says nothing."""
     extension = extension_of(path)
     language = code_language_of(path)
     if language is not None:

@@ -65,7 +65,7 @@ def _detect(text: str) -> str:
 
 
 def _cjk_language(text: str) -> str:
-    """The script tells these apart more surely than statistics, also in very short text."""
+    """Return the script tells these apart more surely than statistics, also in very short text."""
     if KANA.search(text):
         return "ja"
     if HANGUL.search(text):

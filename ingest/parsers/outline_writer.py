@@ -40,25 +40,25 @@ class OutlineWriter:
 
     @property
     def first_words(self) -> str | None:
-        """The beginning of the first line that is no heading, None where there is none."""
+        """Return the beginning of the first line that is no heading, None where there is none."""
         spans = (block.span for block in self.blocks if block.kind != "heading")
         first = next((self.lines[span.start - 1].strip() for span in spans), "")
         return first[:FIRST_LINE_CHARS].rstrip() or None
 
     def begin_page(self, number: int) -> None:
-        """What follows stands on this page, slide or sheet, from 1. Call it before the first block."""
+        """Return what follows stands on this page, slide or sheet, from 1. Call it before the first block."""
         self._page = PageSpan(number)
         self._is_page_new = True
 
     def heading(self, text: str, level: int) -> None:
-        """A heading on one line; without text there is none."""
+        """Return a heading on one line; without text there is none."""
         text = one_line(text)
         if text:
             span = self._write([text])
             self.blocks.append(Block(kind="heading", span=span, text=text, level=min(6, max(1, level))))
 
     def block(self, kind: BlockKind, texts: Iterable[str]) -> None:
-        """A block of items, rows or one paragraph, to be cut between `texts` where it is too long.
+        """Return a block of items, rows or one paragraph, to be cut between `texts` where it is too long.
 
         Raises:
             ParseRefused: the document has more than MAX_CHARS characters (`too_large`).
@@ -79,7 +79,7 @@ class OutlineWriter:
             self.blocks.append(Block(kind=kind, span=span, breaks=breaks))
 
     def table(self, rows: Iterable[Sequence[str]]) -> None:
-        """A table, one line a row; rows without text are left out."""
+        """Return a table, one line a row; rows without text are left out."""
         self.block("table", (row_line(row) for row in rows))
 
     def _write(self, lines: Sequence[str]) -> LineSpan:
@@ -105,7 +105,7 @@ def one_line(text: str) -> str:
 
 
 def row_line(cells: Iterable[str]) -> str:
-    """A row of a table as a line.
+    """Return a row of a table as a line.
 
     Empty cells keep the columns apart, at most MAX_EMPTY_CELLS on end; those at the end are left out.
     """
@@ -121,7 +121,7 @@ def row_line(cells: Iterable[str]) -> str:
 
 
 def too_much_text() -> ParseRefused:
-    """The refusal of a document with more than MAX_CHARS characters."""
+    """Return the refusal of a document with more than MAX_CHARS characters."""
     limit = MAX_CHARS // 1024**2
     return ParseRefused("too_large", f"the file holds more text than the limit of {limit} million characters")
 

@@ -110,7 +110,8 @@ def parser_version_for(path: str) -> str:
 
 
 def is_current(version: str, path: str) -> bool:
-    """Whether a file of this name that was read, or refused, by parsers of `version` needn't be read again.
+    """Return whether a file of this name that was read, or refused, by parsers of `version` needn't be read
+    again.
 
     What OCR has read stands where OCR isn't installed: workers with and without it don't undo each other.
     """
@@ -118,7 +119,7 @@ def is_current(version: str, path: str) -> bool:
 
 
 def parse(content: bytes, path: str, *, first_rung: int = 0) -> ParsedDocument:
-    """The parsed document; when a parser fails, the next simpler one reads it, with a warning.
+    """Return the parsed document; when a parser fails, the next simpler one reads it, with a warning.
 
     Args:
         content: the file's bytes.

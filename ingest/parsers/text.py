@@ -7,7 +7,7 @@ from ingest.parsers.types import Block, FileType, LineSpan, Outline
 
 
 def parse_text(content: bytes, file: FileType) -> Outline:
-    """A text file as one block, to be cut between its paragraphs.
+    """Return a text file as one block, to be cut between its paragraphs.
 
     One block, because a file of 100 MB has millions of paragraphs.
     """

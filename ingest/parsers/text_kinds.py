@@ -46,7 +46,7 @@ TEXT_MEDIA = frozenset({"text", "code", "transcript"})
 
 
 def text_kind(named: FileType | None, content: bytes, head: bytes, path: str) -> FileType:
-    """The type of a file of text.
+    """Return the type of a file of text.
 
     A page of HTML is read as one whatever its name; what is named a page or a drawing and holds no tag,
     or is named nothing known, is what it begins as.
@@ -86,6 +86,8 @@ def _sniffed(content: bytes, head: bytes, path: str) -> FileType:
 
 
 def _is_mail(start: bytes) -> bool:
-    """Whether a header stands above the first blank line: a sender, and a date or an id, in any order."""
+    """Return whether a header stands above the first blank line: a sender, and a date or an id, in
+    any order.
+    """
     header = BLANK_LINE.split(start, maxsplit=1)[0]
     return all(line.search(header) for line in MAIL_LINES)

@@ -11,7 +11,7 @@ SKIPPED_STARTS = ("import ", "export ", "<", "---", "```", "~~~", "|")
 
 
 def title_of(outline: Outline, file: FileType) -> str:
-    """The title of a document; a file of code is called by its path, one of data by its name."""
+    """Return the title of a document; a file of code is called by its path, one of data by its name."""
     if outline.title:
         return outline.title[:TITLE_CHARS]
     if file.media == "code":

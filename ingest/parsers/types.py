@@ -33,7 +33,7 @@ class PageSpan:
 
     @classmethod
     def around(cls, spans: Sequence[Self]) -> Self:
-        """The first page of `spans`; a chunk reaches over none (`Outline.walls`)."""
+        """Return the first page of `spans`; a chunk reaches over none (`Outline.walls`)."""
         return min(spans, key=lambda span: span.page)
 
     def to_wire(self) -> dict[str, str | int]:
@@ -52,7 +52,7 @@ class RegionSpan:
 
     @classmethod
     def around(cls, spans: Sequence[Self]) -> Self:
-        """The smallest rectangle that holds all `spans`."""
+        """Return the smallest rectangle that holds all `spans`."""
         x, y = min(span.x for span in spans), min(span.y for span in spans)
         right, bottom = max(span.x + span.w for span in spans), max(span.y + span.h for span in spans)
         return cls(x, y, right - x, bottom - y)
@@ -174,7 +174,7 @@ class ParsedDocument:
     warnings: tuple[str, ...]
 
     def source_span(self, start: int, end: int) -> Origin:
-        """Where in the file lines `start` to `end` of the outline were read from."""
+        """Return where in the file lines `start` to `end` of the outline were read from."""
         origins = self.outline.origins
         if origins is None:
             return LineSpan(start, end)

@@ -19,7 +19,7 @@ INDEXING: Final = frozenset({CHUNK_TOKENS, STEMMING})
 
 
 def verdict_of(workspace: Workspace, settings: Mapping[str, Any], *, advance: Advance) -> Verdict:
-    """Say what the golden queries think of `settings`, of whatever kind, without changing anything.
+    """Return what the golden queries think of `settings`, of whatever kind, without changing anything.
 
     Raises SearchError, and SandboxUnavailable where documents have to be cut for it.
     """

@@ -72,7 +72,7 @@ def trial_verdict(workspace: Workspace, proposed: Workspace, *, advance: Advance
 
 
 def documents_that_matter(workspace: Workspace, topics: Sequence[JudgedTopic]) -> list[Document]:
-    """Give the judged documents whose bytes are kept, and others up to MAX_DOCUMENTS in all."""
+    """Return the judged documents whose bytes are kept, and others up to MAX_DOCUMENTS in all."""
     documents = Document.objects.in_workspace(workspace).select_related("source", "version")
     paths = {qrel.path for topic in topics for qrel in topic.qrels}
     judged = list(documents.filter(path__in=paths).order_by("doc_id")[:MAX_DOCUMENTS])
@@ -85,7 +85,7 @@ def documents_that_matter(workspace: Workspace, topics: Sequence[JudgedTopic]) -
 def _copy(
     workspace: Workspace, settings_of: Workspace, documents: Sequence[Document], advance: Advance
 ) -> Iterator[Workspace]:
-    """Give a workspace with those of the documents, cut and embedded; it is deleted after."""
+    """Return a workspace with those of the documents, cut and embedded; it is deleted after."""
     with acting_everywhere():
         _remove_left_overs()
         slug = f"{_SLUG}{secrets.token_hex(8)}"
@@ -151,7 +151,9 @@ def _place(copy: Workspace, document: Document) -> Place:
 
 
 def _embed(workspace: Workspace, copy: Workspace, advance: Advance) -> None:
-    """Give the copy's chunks vectors of the live embedder; of text that is the same those that there are."""
+    """Return the copy's chunks vectors of the live embedder; of text that is the same those that
+    there are.
+    """
     live = EmbeddingSpace.objects.in_workspace(workspace).filter(state=SpaceState.LIVE).first()
     made = None if live is None else maker_of(live)
     if live is None or made is None:

@@ -43,7 +43,7 @@ class Digester:
 
     @property
     def is_aborted(self) -> bool:
-        """Whether it refuses all that comes."""
+        """Return whether it refuses all that comes."""
         return self._is_aborted
 
     def digest(
@@ -54,7 +54,7 @@ class Digester:
         *,
         chunk_tokens: int = MAX_TOKENS,
     ) -> Digest:
-        """The document's chunks, of at most `chunk_tokens` each.
+        """Return the document's chunks, of at most `chunk_tokens` each.
 
         A parser that dies is left out and the next simpler one tried.
 

@@ -29,7 +29,7 @@ def frame_start(header: Header, body_bytes: int = 0) -> bytes:
 
 
 def read_frame(pipe: BinaryIO) -> tuple[Header, bytes] | None:
-    """The next frame of a blocking pipe, None at its end.
+    """Return the next frame of a blocking pipe, None at its end.
 
     Raises:
         FrameError: the pipe ended within a frame, or a length is over its limit.

@@ -107,7 +107,7 @@ class DigesterPool:
         return outcome
 
     def _own_digester(self) -> Digester:
-        """Give this thread's digester, another one once it was aborted."""
+        """Return this thread's digester, another one once it was aborted."""
         digester = getattr(self._own, "digester", None)
         if digester is not None and digester.is_aborted:
             digester.close()
@@ -135,12 +135,12 @@ class _Shelf:
 
     @property
     def is_wide_open(self) -> bool:
-        """Whether what is made is thrown away."""
+        """Return whether what is made is thrown away."""
         with self._taken:
             return self._is_wide_open
 
     def has_room(self, place: int, within_s: float) -> bool:
-        """Whether there is room within so many seconds for what is at a place in line."""
+        """Return whether there is room within so many seconds for what is at a place in line."""
 
         def has_room_now() -> bool:
             return self._is_wide_open or self._size_bytes <= DIGEST_BYTES or place == self._n_taken
@@ -185,16 +185,16 @@ class _Line:
         self._size_bytes = 0
 
     def has_more(self) -> bool:
-        """Whether something is in hand, after what has room was taken in hand."""
+        """Return whether something is in hand, after what has room was taken in hand."""
         self._fill()
         return bool(self._in_hand)
 
     def is_ready(self, within_s: float) -> bool:
-        """Whether what comes out next is there within so many seconds."""
+        """Return whether what comes out next is there within so many seconds."""
         return _is_done(self._in_hand[0][1], time.monotonic() + within_s)
 
     def next_group(self) -> list[tuple[Any, Outcome]]:
-        """What comes out next, once it is there."""
+        """Return what comes out next, once it is there."""
         group: list[tuple[Any, Outcome]] = []
         size_bytes, until = 0, 0.0
         while self._in_hand and len(group) < GROUP and size_bytes < GROUP_BYTES:
@@ -245,5 +245,5 @@ def _size_of(outcome: Outcome) -> int:
 
 
 def _is_done(future: Future[Outcome], until: float) -> bool:
-    """Whether a result is there, at the latest at a point of the monotonic clock."""
+    """Return whether a result is there, at the latest at a point of the monotonic clock."""
     return bool(wait((future,), timeout=max(0.0, until - time.monotonic())).done)

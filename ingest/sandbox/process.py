@@ -189,7 +189,7 @@ class _Deadline:
         return self._begun + self.seconds - time.monotonic()
 
     def put_off(self, headers: Iterator[Header]) -> Iterator[Header]:
-        """The headers without those that only report a step."""
+        """Return the headers without those that only report a step."""
         for header in headers:
             if header != GOING_ON:
                 yield header

@@ -7,12 +7,12 @@ from ingest.sandbox.types import Overrides
 
 
 def with_title(parsed: ParsedDocument, title: str | None) -> ParsedDocument:
-    """The document under another title, so that its breadcrumbs begin with it; None keeps its own."""
+    """Return the document under another title, so that its breadcrumbs begin with it; None keeps its own."""
     return parsed if title is None else replace(parsed, title=title)
 
 
 def with_overrides(parsed: ParsedDocument, overrides: Overrides) -> ParsedDocument:
-    """The document with the language, tags and media stated for it; what is None stays as parsed."""
+    """Return the document with the language, tags and media stated for it; what is None stays as parsed."""
     return replace(
         parsed,
         lang=parsed.lang if overrides.lang is None else overrides.lang,

@@ -84,7 +84,9 @@ CHUNK_FIELDS = (
 
 
 def chunk_to_wire(chunk: ChunkDraft) -> list[Any]:
-    """The chunk as a JSON list in the order of CHUNK_FIELDS; its ordinal is its place in the stream."""
+    """Return the chunk as a JSON list in the order of CHUNK_FIELDS; its ordinal is its place in the
+    stream.
+    """
     return [getattr(chunk, name) for name in CHUNK_FIELDS]
 
 

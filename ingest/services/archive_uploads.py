@@ -42,7 +42,7 @@ class ArchiveUpload:
 
 
 def archive_folder(path: str) -> str:
-    """Give the folder for the documents of an archive at `path`: `a/docs.tar.gz` gives `a/docs`."""
+    """Return the folder for the documents of an archive at `path`: `a/docs.tar.gz` gives `a/docs`."""
     return without_suffix(path)
 
 

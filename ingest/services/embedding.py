@@ -15,7 +15,7 @@ from search.vectors.lifecycle import complete_build
 
 
 def build_space(access: Access, *, embedder: str | None = None, hold: bool = False) -> EmbeddingSpace:
-    """Give the space that is built from now on. Raises what `begin_reembedding` raises."""
+    """Return the space that is built from now on. Raises what `begin_reembedding` raises."""
     with transaction.atomic():
         space = begin_reembedding(access.workspace, embedder=embedder, hold=hold, requested_by=access.actor)
         _record(access, "building", space)
@@ -23,7 +23,7 @@ def build_space(access: Access, *, embedder: str | None = None, hold: bool = Fal
 
 
 def switch_to_built(access: Access, *, force: bool = False, advance: Advance | None = None) -> EmbeddingSpace:
-    """Give the space that was built, live now; `force` lets it though golden queries get worse.
+    """Return the space that was built, live now; `force` lets it though golden queries get worse.
 
     Without `advance` a request waits for the answer. Raises GoldenQueriesWorse, GateOutOfTime, and what
     `switch_spaces` raises.
@@ -47,7 +47,7 @@ def switch_to_built(access: Access, *, force: bool = False, advance: Advance | N
 
 
 def return_to_former(access: Access) -> EmbeddingSpace:
-    """Give the space that was live before, live again. Raises what `go_back` raises."""
+    """Return the space that was live before, live again. Raises what `go_back` raises."""
     with transaction.atomic():
         space = go_back(access.workspace, requested_by=access.actor)
         _record(access, "rolled_back", space)
@@ -55,7 +55,7 @@ def return_to_former(access: Access) -> EmbeddingSpace:
 
 
 def retire_space(access: Access, space_id: int) -> EmbeddingSpace:
-    """Give the space that is deleted from now on, in a job. Raises what `end_space` raises."""
+    """Return the space that is deleted from now on, in a job. Raises what `end_space` raises."""
     with transaction.atomic():
         space = end_space(access.workspace, space_id, requested_by=access.actor)
         _record(access, "retired", space)

@@ -26,7 +26,7 @@ def ask_for_run(
     measures: Iterable[str] = DEFAULT_MEASURES,
     name: str = "",
 ) -> Run:
-    """Give a queued run over the set's topics as they are now, which a job will carry out.
+    """Return a queued run over the set's topics as they are now, which a job will carry out.
 
     Raises Unprocessable for a set without a topic that the caller may see, InvalidMeasure.
     """
@@ -42,7 +42,9 @@ def ask_for_run(
 
 
 def ask_for_repetition(access: Access, run: Run, *, name: str = "") -> Run:
-    """Give a queued run of the same topics, judgements, settings and measures, which a job will carry out."""
+    """Return a queued run of the same topics, judgements, settings and measures, which a job will
+    carry out.
+    """
     with transaction.atomic():
         return _queued(access, repeat_run(access, run, name=name))
 

@@ -17,7 +17,7 @@ _STEP_S = 0.05
 
 
 def wait_until_searchable(job: Job) -> Job | None:
-    """Give the job of an upload as it ended, once searches here find what it wrote.
+    """Return the job of an upload as it ended, once searches here find what it wrote.
 
     None when that takes longer than KEBAB_WAIT_LIMIT_S. Raises Unprocessable with the reason when the
     document was not ingested, NotFound when the workspace went.

@@ -18,7 +18,7 @@ def cancel_job(access: Access, job: Job) -> Job:
 
 
 def retry_job(access: Access, job: Job) -> Job:
-    """Give the new job that does again what failed in `job`.
+    """Return the new job that does again what failed in `job`.
 
     Raises RateLimited for too many jobs, of which embedding is none, and what `retry` raises.
     """

@@ -29,7 +29,7 @@ _FORCE = "To switch all the same: kebab reembed switch --force"
 def begin_reembedding(
     workspace: Workspace, *, embedder: str | None = None, hold: bool = False, requested_by: str = ""
 ) -> EmbeddingSpace:
-    """Give the space that is built from now on, and have a job fill it; searches go on as they were.
+    """Return the space that is built from now on, and have a job fill it; searches go on as they were.
 
     `embedder` becomes the workspace's choice, None: what it has chosen. With `hold` the space waits,
     complete, for `switch_spaces`. Raises UnknownEmbedder, EmbedderUnavailable, SpaceConflict.
@@ -87,7 +87,7 @@ def end_space(workspace: Workspace, space_id: int, *, requested_by: str = "") ->
 
 
 def embedding_status(workspace: Workspace, reader: Reader) -> dict[str, Any]:
-    """Give `embedding.v1`: the workspace's embedder, its spaces, how full they are and when they will be.
+    """Return `embedding.v1`: the workspace's embedder, its spaces, how full they are and when they will be.
 
     Counted is what `reader` may read. While something is hidden from them there is no job either: its rate
     and its error would tell of work on that.
@@ -130,7 +130,7 @@ def _allowed(name: str) -> Embedder | None:
 
 
 def _counted(workspace: Workspace, reader: Reader | None) -> "tuple[QuerySet[Chunk], QuerySet[ChunkVector]]":
-    """Give the chunks and the vectors to count: what the reader may read; None: all."""
+    """Return the chunks and the vectors to count: what the reader may read; None: all."""
     chunks, vectors = Chunk.objects.in_workspace(workspace), ChunkVector.objects.in_workspace(workspace)
     if reader is None:
         return chunks, vectors
@@ -175,7 +175,7 @@ def _space_status(space: EmbeddingSpace, vectors: int, chunks: int, rate: float 
 
 
 def _held(space: EmbeddingSpace, reads_everything: bool) -> str | None:
-    """Say why it doesn't go live by itself; figures of all sources are for who reads them all."""
+    """Return why it doesn't go live by itself; figures of all sources are for who reads them all."""
     if space.state != SpaceState.BUILDING:
         return None
     return why_held(space) if reads_everything or not space.held_because else f"{_WORSE} {_FORCE}"

@@ -17,7 +17,7 @@ _IS_LOCAL = Q(kind=SourceKind.FOLDER) | Q(kind=SourceKind.GIT, config__url__star
 
 
 def overlaps_hidden(folder: Path, workspace: Workspace, reader: Reader) -> bool:
-    """Say whether `folder`, all links followed, is, holds or lies in what a hidden source reads."""
+    """Return whether `folder`, all links followed, is, holds or lies in what a hidden source reads."""
     hidden = hidden_from(workspace, reader).filter(_IS_LOCAL).values_list("kind", "config")
     given = _tree(folder)
     names, lineage = _names(given), _lineage(given)
@@ -35,7 +35,7 @@ def _place(kind: str, config: Mapping[str, Any]) -> Path:
 
 
 def _tree(folder: Path) -> Path:
-    """Give the working tree for a repository's own folder: both hold the same text."""
+    """Return the working tree for a repository's own folder: both hold the same text."""
     return folder.parent if folder.name == ".git" else folder
 
 
@@ -44,6 +44,6 @@ def _lineage(folder: Path) -> set[object]:
 
 
 def _names(folder: Path) -> set[object]:
-    """Give its path, and what it is on its disk: a disk may ignore case, or be mounted twice."""
+    """Return its path, and what it is on its disk: a disk may ignore case, or be mounted twice."""
     identity = identity_of(folder)
     return {folder} if identity is None else {folder, identity}

@@ -10,7 +10,7 @@ from kebab.people.access.caller import Access
 
 
 def retry_quarantined(access: Access, entry: Unreadable) -> Job:
-    """Give the job that reads the file once more. Raises RateLimited, and what `try_again` raises."""
+    """Return the job that reads the file once more. Raises RateLimited, and what `try_again` raises."""
     check_jobs(access.workspace)
     with transaction.atomic():
         job = try_again(entry, requested_by=access.actor)

@@ -26,7 +26,7 @@ class Usage:
     bytes: int
 
     def exceeded(self, quota: Quota) -> str:
-        """Say which limit this is above; '' when it is within all."""
+        """Return which limit this is above; '' when it is within all."""
         if quota.documents and self.documents > quota.documents:
             return f"The workspace may hold {quota.documents:,} documents."
         if quota.bytes and self.bytes > quota.bytes:
@@ -34,7 +34,7 @@ class Usage:
         return ""
 
     def with_more(self, documents: int, size_bytes: int) -> "Usage":
-        """Give what it would hold with so much more."""
+        """Return what it would hold with so much more."""
         return replace(self, documents=self.documents + documents, bytes=self.bytes + size_bytes)
 
 

@@ -12,7 +12,7 @@ from kebab.people.access.caller import Access
 
 
 def ask_for_verdict(access: Access, *, settings: Mapping[str, Any], switch: bool, force: bool) -> Job:
-    """Give the job that asks the golden queries under `settings`, and with `switch` changes to them.
+    """Return the job that asks the golden queries under `settings`, and with `switch` changes to them.
 
     It acts as the caller, with the rights that they have then.
     """

@@ -35,7 +35,7 @@ _IsBarred = Callable[[Path], bool]
 def create_source(
     workspace: Workspace, reader: Reader, *, key: str, kind: str, config: Mapping[str, Any], **described: Any
 ) -> Source:
-    """Give a new source. Raises Conflict for a key that is taken, FolderNotAllowed, AddressNotAllowed,
+    """Return a new source. Raises Conflict for a key that is taken, FolderNotAllowed, AddressNotAllowed,
     CredentialsRefused.
     """
     is_barred = partial(overlaps_hidden, workspace=workspace, reader=reader)
@@ -52,7 +52,7 @@ def create_source(
 
 
 def change_source(source: Source, changes: Mapping[str, Any]) -> Source:
-    """Give the source with `changes` made to what is said of it; `credentials` replace what it has.
+    """Return the source with `changes` made to what is said of it; `credentials` replace what it has.
 
     Raises NotFound when it is gone, Conflict for credentials of what takes none, CredentialsRefused.
     """
@@ -77,7 +77,7 @@ def refuse_upload_source(source: Source) -> None:
 
 
 def upload_source(workspace: Workspace, reader: Reader, name: str = UPLOADS) -> Source:
-    """Give the upload source with this key or id; one with a new key is made.
+    """Return the upload source with this key or id; one with a new key is made.
 
     Raises SourceMismatch when it reads something else, UnknownSource for an id that no source has. For a key
     that a source has which `reader` may not know of it raises Conflict, as `create_source` does.
@@ -94,7 +94,7 @@ def upload_source(workspace: Workspace, reader: Reader, name: str = UPLOADS) -> 
 
 
 def takes_uploads(workspace: Workspace, reader: Reader, key: str) -> bool:
-    """Whether `upload_source` gives a source for this key, be it one that it makes."""
+    """Return whether `upload_source` gives a source for this key, be it one that it makes."""
     is_other = Source.objects.in_workspace(workspace).filter(key=key).exclude(kind=SourceKind.UPLOAD).exists()
     return not is_other and not hidden_from(workspace, reader).filter(key=key).exists()
 
@@ -105,7 +105,7 @@ def _key_taken(key: str) -> Conflict:
 
 
 def allowed_folder(path: str, is_barred: _IsBarred) -> Path:
-    """Give the folder with all links followed. Raises FolderNotAllowed.
+    """Return the folder with all links followed. Raises FolderNotAllowed.
 
     A folder outside the allowed roots is refused in the same words whether it exists or not, and so is one
     that is barred, or where Kebab keeps its own files.
@@ -143,7 +143,7 @@ def _git_config(config: Mapping[str, Any], is_barred: _IsBarred) -> dict[str, An
 
 
 def git_config(url: str, branch: str = "", tags: Sequence[str] = ()) -> dict[str, Any]:
-    """Give the config of a git source as it is stored."""
+    """Return the config of a git source as it is stored."""
     given = {"branch": branch, "tags": list(tags)}
     return {"url": url, **{name: value for name, value in given.items() if value}}
 

@@ -23,7 +23,7 @@ _READERS = "readers"
 
 
 def make_source(access: Access, fields: Mapping[str, Any]) -> Source:
-    """Give a new source; one with `readers` was never open to others.
+    """Return a new source; one with `readers` was never open to others.
 
     Raises Forbidden when others than owners and admins name readers, Unprocessable for an unknown group, and
     what `create_source` raises.
@@ -53,7 +53,7 @@ def restate_source(access: Access, source: Source, fields: Mapping[str, Any]) ->
 
 
 def sync_source(access: Access, source: Source, *, version: str = "", embed: bool = True) -> Job:
-    """Give the job that brings a version of the source up to date.
+    """Return the job that brings a version of the source up to date.
 
     Raises Conflict for a source that holds uploads, RateLimited for too many jobs, and what `request_sync`
     raises.
@@ -67,7 +67,7 @@ def sync_source(access: Access, source: Source, *, version: str = "", embed: boo
 
 
 def delete_source(access: Access, source: Source) -> Job:
-    """Give the job that deletes it with its documents. Raises what `request_source_deletion` raises."""
+    """Return the job that deletes it with its documents. Raises what `request_source_deletion` raises."""
     with transaction.atomic():
         job = request_source_deletion(source, requested_by=access.actor)
         audit.record(access, "source.deleted", source.key, job=str(job.pk))
@@ -75,7 +75,7 @@ def delete_source(access: Access, source: Source) -> Job:
 
 
 def make_version(access: Access, source: Source, *, tag: str, title: str) -> AddedVersion:
-    """Give the new version `tag` and the job that reads it.
+    """Return the new version `tag` and the job that reads it.
 
     Raises RateLimited for too many jobs, unless uploads fill it without one, and what `add_version` raises.
     """
@@ -88,7 +88,7 @@ def make_version(access: Access, source: Source, *, tag: str, title: str) -> Add
 
 
 def delete_version(access: Access, source: Source, tag: str) -> Job:
-    """Give the job that deletes it with its documents. Raises what `versions.delete_version` raises."""
+    """Return the job that deletes it with its documents. Raises what `versions.delete_version` raises."""
     with transaction.atomic():
         job = versions.delete_version(source, tag, requested_by=access.actor)
         audit.record(access, "version.deleted", f"{source.key}@{tag}", job=str(job.pk))

@@ -12,7 +12,7 @@ UPKEEP: Final = ("watch", "sync_every_minutes")
 
 
 def upkeep_fields(kind: str, stated: Mapping[str, Any], *, is_new: bool = False) -> dict[str, Any]:
-    """Give the fields of a source of `kind` that follow from what is stated.
+    """Return the fields of a source of `kind` that follow from what is stated.
 
     A new source with a schedule is synced at once, another one after its first interval. Raises
     InvalidRequest for a kind that has nothing to sync, or to watch.

@@ -54,19 +54,19 @@ _JOB_TONES: Final[Mapping[str, str]] = MappingProxyType(
 
 @register.filter
 def source_kind(kind: str) -> str:
-    """Give what a source of this kind is."""
+    """Return what a source of this kind is."""
     return _SOURCE_KINDS.get(kind, kind)
 
 
 @register.filter
 def source_tone(source: Source) -> str:
-    """Give the colour of a source's state."""
+    """Return the colour of a source's state."""
     return "bad" if is_paused(source) else _SOURCE_STATES.get(source.state, ("", ""))[0]
 
 
 @register.filter
 def source_state(source: Source) -> str:
-    """Give where a source stands; uploads are neither read nor synced."""
+    """Return where a source stands; uploads are neither read nor synced."""
     if is_paused(source):
         return "schedule paused"
     if source.kind == SourceKind.UPLOAD and source.state == SourceState.PENDING:
@@ -76,19 +76,19 @@ def source_state(source: Source) -> str:
 
 @register.filter
 def job_kind(kind: str) -> str:
-    """Give what a job of this kind does."""
+    """Return what a job of this kind does."""
     return _JOB_KINDS.get(kind, kind)
 
 
 @register.filter
 def job_tone(job: Job) -> str:
-    """Give the colour of a job's state."""
+    """Return the colour of a job's state."""
     return _JOB_TONES.get(job.state, "")
 
 
 @register.filter
 def every_minutes(minutes: int) -> str:
-    """Give an interval in the largest unit that it is a whole number of."""
+    """Return an interval in the largest unit that it is a whole number of."""
     for size, unit in ((24 * 60, "day"), (60, "hour")):
         if minutes % size == 0:
             number = minutes // size
@@ -98,20 +98,20 @@ def every_minutes(minutes: int) -> str:
 
 @register.filter
 def reads(source: Any) -> str:
-    """Give the folder or address that a source reads; '' for uploads."""
+    """Return the folder or address that a source reads; '' for uploads."""
     config = source.config
     return str(config.get("path") or config.get("url") or config.get("sitemap") or "")
 
 
 @register.filter
 def grouped(number: int) -> str:
-    """Give a whole number with its thousands apart."""
+    """Return a whole number with its thousands apart."""
     return f"{number:,}"
 
 
 @register.filter
 def duration(seconds: float | None) -> str:
-    """Give some seconds in the unit that they are many of; None: a dash."""
+    """Return some seconds in the unit that they are many of; None: a dash."""
     if seconds is None:
         return "–"
     if seconds < 90:
@@ -121,5 +121,5 @@ def duration(seconds: float | None) -> str:
 
 @register.filter
 def megabytes(number: int) -> str:
-    """Give a limit in millions of bytes, as it is set."""
+    """Return a limit in millions of bytes, as it is set."""
     return f"{number / 1_000_000:,.3g} MB" if number < 1_000_000_000 else f"{number / 1_000_000_000:,.3g} GB"

@@ -49,5 +49,5 @@ class SourceLocks:
 
 
 def _key(source_id: uuid.UUID) -> int:
-    """Give 31 bits of the id; two sources that share them are watched by the same node."""
+    """Return 31 bits of the id; two sources that share them are watched by the same node."""
     return source_id.int & 0x7FFFFFFF

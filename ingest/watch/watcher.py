@@ -56,7 +56,7 @@ class Folder:
 
     @classmethod
     def at(cls, path: Path) -> Self | None:
-        """Give the folder at `path`, None when there is none that can be looked at."""
+        """Return the folder at `path`, None when there is none that can be looked at."""
         try:
             status = path.stat()
         except OSError:
@@ -122,7 +122,7 @@ class FolderWatcher:
                     return
 
     def _changes(self, folders: Iterable[Path]) -> Iterator[set[tuple[Change, str]]]:
-        """Give sets of changes, an empty one every half second; ends when the watch has to begin anew."""
+        """Return sets of changes, an empty one every half second; ends when the watch has to begin anew."""
         kept = sorted({folder for folder in folders if folder not in self._unwatchable})
         if not kept:
             while not self._stop.wait(_TICK_MS / 1000):
@@ -161,7 +161,7 @@ class FolderWatcher:
 
 
 def _overdue_sources(watched: Mapping[uuid.UUID, Folder]) -> set[uuid.UUID]:
-    """Give the sources that were not listed for long, and are not about to be."""
+    """Return the sources that were not listed for long, and are not about to be."""
     long_ago = Q(last_sync_at__isnull=True) | Q(last_sync_at__lt=Now() - LISTING_PERIOD)
     overdue = Source.objects.filter(long_ago, pk__in=list(watched))
     syncs = Job.objects.filter(

@@ -16,21 +16,21 @@ _THIS_MACHINE = re.compile(r"http://(127\.0\.0\.1|localhost|\[::1\])(:[0-9]+)?(/
 
 
 def checked_rate(name: str, rate: str) -> str:
-    """Give `rate` back, like `100/minute` or `10/15 minutes`. Raises ImproperlyConfigured."""
+    """Return `rate` back, like `100/minute` or `10/15 minutes`. Raises ImproperlyConfigured."""
     if not _RATE.fullmatch(rate):
         raise ImproperlyConfigured(f"{name} is {rate!r}; give something like 100/minute or 10/15 minutes.")
     return rate
 
 
 def site_url(url: str) -> str:
-    """Give the site's address without its last slash. Raises ImproperlyConfigured."""
+    """Return the site's address without its last slash. Raises ImproperlyConfigured."""
     if url and not _SITE.fullmatch(url):
         raise ImproperlyConfigured("KEBAB_URL is no address like https://kebab.example.org.")
     return url.rstrip("/")
 
 
 def networks(name: str, items: Iterable[str]) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
-    """Give the networks; an address is one of itself. Raises ImproperlyConfigured."""
+    """Return the networks; an address is one of itself. Raises ImproperlyConfigured."""
     try:
         return [ipaddress.ip_network(item, strict=False) for item in items]
     except ValueError as error:
@@ -38,7 +38,7 @@ def networks(name: str, items: Iterable[str]) -> list[ipaddress.IPv4Network | ip
 
 
 def mail_settings(url: str, folder: Path) -> dict[str, Any]:
-    """Give Django's settings for `smtp://` (STARTTLS), `smtps://`, `console:`; else files in `folder`.
+    """Return Django's settings for `smtp://` (STARTTLS), `smtps://`, `console:`; else files in `folder`.
 
     Raises ImproperlyConfigured, which doesn't show the password.
     """
@@ -55,7 +55,7 @@ def mail_settings(url: str, folder: Path) -> dict[str, Any]:
 
 
 def oidc_issuer(issuer: str, client_id: str, client_secret: str) -> str:
-    """Give the provider's address without its last slash; plain HTTP is for this machine alone.
+    """Return the provider's address without its last slash; plain HTTP is for this machine alone.
 
     Raises ImproperlyConfigured.
     """

@@ -32,7 +32,7 @@ class InvitationPage(View):
     http_method_names = ("get", "head", "post")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Give the page: a button, a form or the way to sign in, as the person needs."""
+        """Return the page: a button, a form or the way to sign in, as the person needs."""
         invitation = find_invitation(held_secret(request, INVITATION_COOKIE))
         return link_gone(request, "invitation") if invitation is None else _page(request, invitation)
 

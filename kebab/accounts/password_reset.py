@@ -26,7 +26,7 @@ def mail_link_later(email: str, site: str) -> None:
 
 
 def user_of_link(uid: str, token: str) -> User | None:
-    """Give whose password the link may set; None for a link that is used, expired or was never given."""
+    """Return whose password the link may set; None for a link that is used, expired or was never given."""
     try:
         pk = int(urlsafe_base64_decode(uid).decode("ascii"))
     except ValueError:

@@ -26,13 +26,13 @@ class DressedUpPasswordValidator(CommonPasswordValidator):
             raise ValidationError("This password is too common.", code="password_too_common")
 
     def get_help_text(self) -> str:
-        """Say what it asks for."""
+        """Return what it asks for."""
         return (
             "Your password can’t be a common one with digits or signs around it, or one said again and again."
         )
 
 
 def _without_fringe(text: str) -> str:
-    """Give what lies between the first letter and the last."""
+    """Return what lies between the first letter and the last."""
     letters = [position for position, sign in enumerate(text) if sign.isalpha()]
     return text[letters[0] : letters[-1] + 1] if letters else ""

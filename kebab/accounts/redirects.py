@@ -5,7 +5,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 
 def next_place(request: HttpRequest) -> str:
-    """Give the parameter `next` when it is a place on this site; else nothing."""
+    """Return the parameter `next` when it is a place on this site; else nothing."""
     place = request.POST.get("next", request.GET.get("next", ""))
     hosts = {request.get_host()}
     return place if url_has_allowed_host_and_scheme(place, hosts, require_https=request.is_secure()) else ""

@@ -48,11 +48,11 @@ def forget_link(response: HttpResponse, cookie: str, page: str) -> HttpResponse:
 
 
 def held_secret(request: HttpRequest, cookie: str) -> str:
-    """Give the secret that the browser holds; empty when it holds none."""
+    """Return the secret that the browser holds; empty when it holds none."""
     held: Any = request.COOKIES.get(cookie, "")
     return str(held)
 
 
 def link_gone(request: HttpRequest, page: str) -> HttpResponse:
-    """Give the page for a link to `page` that is no good."""
+    """Return the page for a link to `page` that is no good."""
     return render(request, "accounts/link_gone.html", {"page": page}, status=404)

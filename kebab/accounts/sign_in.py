@@ -13,7 +13,7 @@ _BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
 def user_by_password(request: HttpRequest, email: str, password: str) -> User | None:
-    """Give whom the two belong to; None for anybody else, after the same work as for an account.
+    """Return whom the two belong to; None for anybody else, after the same work as for an account.
 
     Raises RateLimited after too many failures from the request's address.
     """
@@ -28,7 +28,7 @@ def user_by_password(request: HttpRequest, email: str, password: str) -> User | 
 
 
 def sign_in(request: HttpRequest, user: User, *, by: str) -> None:
-    """Give the request a new session, which is `user`'s; what the old one held for somebody else goes."""
+    """Return the request a new session, which is `user`'s; what the old one held for somebody else goes."""
     login(request, user, backend=_BACKEND)
     audit.record_sign_in(user, by=by)
 

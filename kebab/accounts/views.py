@@ -51,7 +51,7 @@ class SignIn(LoginView):
         return redirect(place)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Give the form, and the provider's name when there is one."""
+        """Return the form, and the provider's name when there is one."""
         provider = settings.KEBAB_OIDC_NAME if oidc_is_configured() else None
         return super().get_context_data(provider=provider, **kwargs)
 
@@ -99,7 +99,7 @@ class SetPassword(View):
     http_method_names = ("get", "head", "post")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Give the form, or the page for a link that is no good."""
+        """Return the form, or the page for a link that is no good."""
         user = _holder(request)
         return (
             link_gone(request, "password-reset")
@@ -141,7 +141,7 @@ class ChangePassword(LoginRequiredMixin, FormView):
         return super().dispatch(request, *args, **kwargs)
 
     def get_form_kwargs(self) -> dict[str, Any]:
-        """Give the form its person."""
+        """Return the form its person."""
         return {**super().get_form_kwargs(), "user": self.request.user, "request": self.request}
 
     def form_valid(self, form: ChangePasswordForm) -> HttpResponse:

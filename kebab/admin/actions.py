@@ -59,7 +59,7 @@ def offer(model: type[models.Model], *acts: Act) -> None:
 
 
 def acting(request: HttpRequest, workspace: Workspace) -> Access:
-    """Give the access with which the operator acts in a workspace: an owner's, under their own address.
+    """Return the access with which the operator acts in a workspace: an owner's, under their own address.
 
     The audit log says `via` the admin, where a member may have acted under the same address.
     """
@@ -71,15 +71,15 @@ class Acting(ListAdmin):
 
     @property
     def acts(self) -> Sequence[Act]:
-        """What can be done to its rows."""
+        """Return what can be done to its rows."""
         return _offered[self.model]
 
     def may(self, request: HttpRequest, act: Act, row: Any = None) -> bool:
-        """Give whether the person may do it to `row`; None: to any row at all."""
+        """Return whether the person may do it to `row`; None: to any row at all."""
         return bool(request.user.has_perm(f"{self.opts.app_label}.{act.permission}_{self.opts.model_name}"))  # type: ignore[union-attr]
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """Give what can be done to ticked rows."""
+        """Return what can be done to ticked rows."""
         if "_popup" in request.GET:
             return {}
         return {
@@ -104,7 +104,7 @@ class Acting(ListAdmin):
         return super().render_change_form(request, context, *args, **kwargs)
 
     def buttons(self, request: HttpRequest, row: Any) -> list[dict[str, Any]]:
-        """Give the buttons of the acts that fit the row."""
+        """Return the buttons of the acts that fit the row."""
         return [self._button(act, row) for act in self.acts if self.may(request, act, row) and act.fits(row)]
 
     def act_view(self, request: HttpRequest, object_id: str, act_name: str) -> HttpResponse:
@@ -121,7 +121,7 @@ class Acting(ListAdmin):
         return HttpResponseRedirect(self._address(row if self.get_object(request, row.pk) else None))
 
     def ask(self, request: HttpRequest, act: Act, rows: Sequence[Any]) -> TemplateResponse:
-        """Give the page that asks."""
+        """Return the page that asks."""
         context = {
             **self.admin_site.each_context(request),
             "title": act.label,

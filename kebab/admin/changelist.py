@@ -24,14 +24,14 @@ FOUND = 1_000
 
 
 def window_of(rows: models.QuerySet[Any], column: str) -> models.Q | None:
-    """Give what the newest `WINDOW` of `rows` by `column` have alone; None when there are no others."""
+    """Return what the newest `WINDOW` of `rows` by `column` have alone; None when there are no others."""
     edges = rows.select_related(None).order_by(f"-{column}").values_list(column, flat=True)
     edge = next(iter(edges[WINDOW : WINDOW + 1]), None)
     return None if edge is None else models.Q(**{f"{column}__gt": edge})
 
 
 def _unindexed(column: Any) -> Any:
-    """Give an order like that of a column, by its name, which no index has."""
+    """Return an order like that of a column, by its name, which no index has."""
     if not isinstance(column, str):
         return column
     name = column.lstrip("-")
@@ -46,7 +46,7 @@ class WindowedList(ChangeList):  # type: ignore[misc]
     is_windowed = False
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> models.QuerySet[Any]:
-        """Give the rows that pass the filters, within the window unless something was searched for."""
+        """Return the rows that pass the filters, within the window unless something was searched for."""
         rows = super().get_queryset(request, exclude_parameters)
         column, scopes = self.model_admin.window_by, self.model_admin.scopes.items()
         if not column or self.query:
@@ -57,7 +57,7 @@ class WindowedList(ChangeList):  # type: ignore[misc]
         return rows if window is None else rows.filter(window)  # type: ignore[no-any-return]
 
     def get_ordering(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> list[Any]:
-        """Give the order. What was searched for is sorted: an index of the order would be walked for it."""
+        """Return the order. What was searched for is sorted: an index of the order would be walked for it."""
         ordering: list[Any] = super().get_ordering(request, queryset)
         return [_unindexed(column) for column in ordering] if self.query else ordering
 
@@ -85,11 +85,11 @@ class ListAdmin(ModelAdmin):  # type: ignore[misc]
     scopes: ClassVar[Mapping[str, str]] = {}
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[WindowedList]:
-        """Give the class of the list."""
+        """Return the class of the list."""
         return WindowedList
 
     def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:
-        """Give whether it is a parameter of a filter: an address made by hand reaches no other column."""
+        """Return whether it is a parameter of a filter: an address made by hand reaches no other column."""
         return lookup in self._filter_parameters(request)
 
     def response_action(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> Any:
@@ -104,14 +104,14 @@ class ListAdmin(ModelAdmin):  # type: ignore[misc]
     def get_search_results(
         self, request: HttpRequest, queryset: models.QuerySet[Any], search_term: str
     ) -> tuple[models.QuerySet[Any], bool]:
-        """Give those of `queryset` that `find` finds, `FOUND` at most."""
+        """Return those of `queryset` that `find` finds, `FOUND` at most."""
         if not search_term.strip():
             return queryset, False
         found = self.find(request, search_term.strip()).order_by().values_list("pk", flat=True)[:FOUND]
         return queryset.filter(pk__in=list(found)), False
 
     def find(self, request: HttpRequest, term: str) -> models.QuerySet[Any]:
-        """Give the rows that somebody who typed `term` means; an index has to serve it."""
+        """Return the rows that somebody who typed `term` means; an index has to serve it."""
         return self.model._default_manager.none()  # type: ignore[no-any-return]
 
     def _filter_parameters(self, request: HttpRequest) -> set[str]:
@@ -128,13 +128,13 @@ class ReadOnly(ListAdmin):
     """Shown, never changed by a form: these rows have rules of their own."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Give False."""
+        """Return False."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Give False."""
+        """Return False."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Give False."""
+        """Return False."""
         return False

@@ -16,7 +16,7 @@ MOST_ROWS = 100
 
 
 def link(row: models.Model | None, text: str = "") -> SafeString | str:
-    """Give a link to the row's page."""
+    """Return a link to the row's page."""
     if row is None:
         return NONE
     name = f"admin:{row._meta.app_label}_{row._meta.model_name}_change"
@@ -28,33 +28,33 @@ def link(row: models.Model | None, text: str = "") -> SafeString | str:
 
 
 def anchor(address: str, text: str) -> SafeString:
-    """Give a link."""
+    """Return a link."""
     return format_html('<a class="operating-link" href="{}">{}</a>', address, text)
 
 
 def clipped(text: str, most_chars: int = 80) -> str:
-    """Give the beginning of a text, as one line."""
+    """Return the beginning of a text, as one line."""
     line = " ".join(text[: most_chars * 4].split())
     return line if len(line) <= most_chars else f"{line[: most_chars - 1]}…"
 
 
 def whole(text: str) -> SafeString | str:
-    """Give a text with its line breaks."""
+    """Return a text with its line breaks."""
     return format_html('<pre class="operating-text">{}</pre>', text) if text else NONE
 
 
 def as_json(value: Any) -> SafeString | str:
-    """Give a value as readable JSON."""
+    """Return a value as readable JSON."""
     return whole(json.dumps(value, ensure_ascii=False, indent=2, default=str)) if value else NONE
 
 
 def size(n_bytes: int) -> str:
-    """Give a size for people."""
+    """Return a size for people."""
     return str(filesizeformat(n_bytes))
 
 
 def progress(done: int, total: int) -> SafeString | str:
-    """Give a bar with its figures; a total of 0 is one that isn't known."""
+    """Return a bar with its figures; a total of 0 is one that isn't known."""
     if not total:
         return f"{done:,}" if done else NONE
     return format_html(
@@ -67,13 +67,13 @@ def progress(done: int, total: int) -> SafeString | str:
 
 
 def groups(named_by: models.QuerySet[Any], none: str = NONE) -> SafeString | str:
-    """Give the first groups that rows with a `group` name; `none` when there are none."""
+    """Return the first groups that rows with a `group` name; `none` when there are none."""
     first = named_by.select_related("group").order_by("pk")[:MOST_ROWS]
     return rows([(link(row.group),) for row in first], "Group") if first else none
 
 
 def rows(cells: list[tuple[Any, ...]], *headings: str) -> SafeString | str:
-    """Give a table."""
+    """Return a table."""
     if not cells:
         return NONE
     head = format_html_join("", "<th>{}</th>", ((heading,) for heading in headings))

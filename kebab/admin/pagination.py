@@ -16,10 +16,10 @@ class CappedPaginator(Paginator):  # type: ignore[type-arg]
 
     @cached_property
     def count(self) -> int:
-        """How many rows there are, at most `WINDOW`."""
+        """Return how many rows there are, at most `WINDOW`."""
         return int(self.object_list.order_by()[:WINDOW].count())  # type: ignore[attr-defined]
 
     @property
     def is_capped(self) -> bool:
-        """Whether there may be more rows than can be paged through."""
+        """Return whether there may be more rows than can be paged through."""
         return self.count >= WINDOW

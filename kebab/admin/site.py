@@ -44,7 +44,8 @@ class OperatorSite(UnfoldAdminSite):  # type: ignore[misc]
     index_title = "Operation"
 
     def get_urls(self) -> list[Any]:
-        """Give the pages of what the apps register; only now is it imported, which most processes never need.
+        """Return the pages of what the apps register; only now is it imported, which most processes never
+        need.
 
         It takes a second of processor time and 22 MB.
         """
@@ -58,7 +59,7 @@ class OperatorSite(UnfoldAdminSite):  # type: ignore[misc]
         return redirect_to_login(request.GET.get(REDIRECT_FIELD_NAME) or reverse("admin:index"))
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
-        """Give what the person may see, under the headings of `_CONTENTS`; of one app, as Django has it."""
+        """Return what the person may see, under the headings of `_CONTENTS`; of one app, as Django has it."""
         apps: list[Any] = super().get_app_list(request, app_label)
         if app_label is not None:
             return apps
@@ -95,12 +96,12 @@ class OperatorSite(UnfoldAdminSite):  # type: ignore[misc]
         return answer
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        """Give what all pages need; the colours come from a file, not from a style element in the page."""
+        """Return what all pages need; the colours come from a file, not from a style element in the page."""
         return {**super().each_context(request), "colors": None}
 
 
 def _given(request: HttpRequest) -> Iterator[str]:
-    """Give the address, and the names and values of the form."""
+    """Return the address, and the names and values of the form."""
     yield unquote(request.get_full_path())
     for name, values in request.POST.lists():
         yield from (name, *values)

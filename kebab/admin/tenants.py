@@ -21,7 +21,7 @@ WORKSPACE_FILTER = ("workspace", AutocompleteSelectFilter)
 
 
 def chosen_workspace(request: HttpRequest) -> uuid.UUID | None:
-    """Give the workspace that the list is narrowed to."""
+    """Return the workspace that the list is narrowed to."""
     try:
         return uuid.UUID(request.GET.get(IN_WORKSPACE, ""))
     except ValueError:
@@ -33,7 +33,7 @@ class InWorkspace:
 
     @admin.display(description="workspace")
     def in_workspace(self, row: Any) -> Any:
-        """The workspace."""
+        """Return the workspace."""
         return formatting.link(row.workspace)
 
 
@@ -45,7 +45,7 @@ class TenantAdmin(InWorkspace, Acting, ReadOnly):
     list_select_related: ClassVar[Any] = ("workspace",)
 
     def get_object(self, request: HttpRequest, object_id: Any, from_field: str | None = None) -> Any:
-        """Give the row with this id, sought in each workspace by the index; None when there is none."""
+        """Return the row with this id, sought in each workspace by the index; None when there is none."""
         try:
             key = self.opts.pk.to_python(object_id)
         except ValidationError:
@@ -56,7 +56,7 @@ class TenantAdmin(InWorkspace, Acting, ReadOnly):
     def get_search_results(
         self, request: HttpRequest, queryset: models.QuerySet[Any], search_term: str
     ) -> tuple[models.QuerySet[Any], bool]:
-        """Give those of `queryset` that `find` finds, named with their workspaces."""
+        """Return those of `queryset` that `find` finds, named with their workspaces."""
         if not search_term.strip():
             return queryset, False
         found = self.find(request, search_term.strip()).order_by().values_list("workspace_id", "pk")[:FOUND]
@@ -64,7 +64,7 @@ class TenantAdmin(InWorkspace, Acting, ReadOnly):
         return queryset.filter(workspace__in={ws for ws, _ in keys}, pk__in=[key for _, key in keys]), False
 
     def in_scope(self, request: HttpRequest) -> models.QuerySet[Any]:
-        """Give the rows of the chosen workspace, or of all, so that an index on (workspace, …) serves."""
+        """Return the rows of the chosen workspace, or of all, so that an index on (workspace, …) serves."""
         workspace = chosen_workspace(request)
         if workspace is not None:
             return self.get_queryset(request).filter(workspace=workspace)  # type: ignore[no-any-return]

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 
 def archive_folder() -> Path | None:
-    """Give the archive; None where there is none."""
+    """Return the archive; None where there is none."""
     return settings.KEBAB_WAL_ARCHIVE
 
 
@@ -65,7 +65,7 @@ def archive_deleted(name: str) -> bool:
 
 
 def folders_of(archive: Path) -> list[Path]:
-    """Give the folders in which backups lie that need this archive."""
+    """Return the folders in which backups lie that need this archive."""
     noted = archive / FOLDERS
     return [Path(line) for line in noted.read_text(encoding="utf-8").splitlines()] if noted.exists() else []
 
@@ -78,7 +78,9 @@ def note_folder(archive: Path, folder: Path) -> None:
 
 
 def wal_place(name: str) -> str:
-    """Give what of the name of a piece of the log says its place, behind the eight digits of its timeline."""
+    """Return what of the name of a piece of the log says its place, behind the eight digits of its
+    timeline.
+    """
     return name[8:]
 
 

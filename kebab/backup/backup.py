@@ -191,7 +191,7 @@ def _has_secrets(configuration: StackConfiguration) -> bool:
 
 @contextmanager
 def _as_owner() -> Iterator[Connection[Any]]:
-    """Give a connection as the owner of the tables."""
+    """Return a connection as the owner of the tables."""
     with connect(connections[OWNER].settings_dict) as owner:
         yield owner
 

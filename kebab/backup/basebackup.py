@@ -48,7 +48,7 @@ def check_copy(copy: Path) -> None:
 
 
 def first_wal(copy: Path) -> str:
-    """Give the name of the log's file in which a replay of the copy begins."""
+    """Return the name of the log's file in which a replay of the copy begins."""
     return _segments(_manifest(copy))[0]
 
 
@@ -71,7 +71,7 @@ def _is(path: Path, digest: str) -> bool:
 
 
 def _segments(manifest: dict[str, Any]) -> list[str]:
-    """Give the names of the log's files that make the copy consistent, in order."""
+    """Return the names of the log's files that make the copy consistent, in order."""
     return [
         f"{each['Timeline']:08X}{number * _SEGMENT_BYTES >> 32:08X}{number % 256:08X}"
         for each in manifest["WAL-Ranges"]
@@ -80,7 +80,7 @@ def _segments(manifest: dict[str, Any]) -> list[str]:
 
 
 def _number(place: str, *, before: int = 0) -> int:
-    """Give the number of the file that holds the byte at a place of the log, or so many bytes before it."""
+    """Return the number of the file that holds the byte at a place of the log, or so many bytes before it."""
     high, low = (int(part, 16) for part in place.split("/"))
     return ((high << 32) + low - before) // _SEGMENT_BYTES
 

@@ -27,7 +27,7 @@ def register_blob_names(names: BlobNames) -> None:
 
 
 def needed_blobs() -> set[str]:
-    """Give the names of all blobs that are needed now."""
+    """Return the names of all blobs that are needed now."""
     return {name for source in _sources for name in source()}
 
 
@@ -108,7 +108,7 @@ def _put(name: str, source: Path) -> None:
 
 
 def hash_of(path: Path) -> str:
-    """Give the BLAKE3 of a file, 64 hex digits."""
+    """Return the BLAKE3 of a file, 64 hex digits."""
     hasher = blake3()
     with path.open("rb") as file:
         while piece := file.read(_PIECE_BYTES):

@@ -15,7 +15,7 @@ FROM pg_stat_archiver
 
 
 def check_archive(repair: bool = False) -> CheckResult:
-    """Whether what happens is archived, where that was asked for."""
+    """Return whether what happens is archived, where that was asked for."""
     archive = archive_folder()
     if archive is None or not settings.KEBAB_EMBEDDED_POSTGRES:
         return well(_NAME, "none was asked for: a backup leads to its own end")

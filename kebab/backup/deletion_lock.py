@@ -44,7 +44,7 @@ def deletions_in_workspace_held(workspace_id: uuid.UUID) -> Iterator[None]:
 
 
 def may_delete(workspace_id: uuid.UUID) -> bool:
-    """Whether a workspace's bytes may be deleted until this transaction's end."""
+    """Return whether a workspace's bytes may be deleted until this transaction's end."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_try_advisory_xact_lock_shared(%s) AND pg_try_advisory_xact_lock_shared(%s)",

@@ -46,7 +46,7 @@ class Manifest:
 
     @property
     def ended(self) -> datetime:
-        """The time from which on it leads to any moment."""
+        """Return the time from which on it leads to any moment."""
         return datetime.fromisoformat(self.ended_at)
 
 
@@ -59,26 +59,26 @@ class Backup:
 
     @property
     def base(self) -> Path:
-        """The cluster."""
+        """Return the cluster."""
         return self.path / "postgres"
 
     @property
     def blobs(self) -> Path:
-        """The bytes, which all backups of the folder share."""
+        """Return the bytes, which all backups of the folder share."""
         return self.path.parent / "blobs"
 
     def blob_names(self) -> list[str]:
-        """Give the names of the bytes that belong to it."""
+        """Return the names of the bytes that belong to it."""
         return (self.path / "blobs.txt").read_text(encoding="utf-8").split()
 
 
 def backup_name(at: datetime) -> str:
-    """Give the name of a backup that is made at a time."""
+    """Return the name of a backup that is made at a time."""
     return f"{at.astimezone(UTC):%Y-%m-%dT%H%M%S}Z"
 
 
 def backups_in(folder: Path) -> list[Backup]:
-    """Give the whole backups of a folder, the oldest first. Raises BackupFailed for a damaged manifest."""
+    """Return the whole backups of a folder, the oldest first. Raises BackupFailed for a damaged manifest."""
     if not folder.is_dir():
         return []
     found = [each for each in folder.iterdir() if (each / "manifest.json").exists()]
@@ -86,7 +86,7 @@ def backups_in(folder: Path) -> list[Backup]:
 
 
 def chosen(folder: Path, *, named: str = "", to: datetime | None = None) -> Backup:
-    """Give the backup with a name, else the latest that had ended by a time. Raises BackupMissing."""
+    """Return the backup with a name, else the latest that had ended by a time. Raises BackupMissing."""
     backups = backups_in(folder)
     fits = [
         each

@@ -84,7 +84,7 @@ def _bring_up(
 
 
 def _archive(backup: Backup, wanted: Wanted) -> Path | None:
-    """Give the archive to replay from. Raises BackupMissing where it is needed and not there."""
+    """Return the archive to replay from. Raises BackupMissing where it is needed and not there."""
     named = wanted.archive or (Path(backup.manifest.archive) if backup.manifest.archive else None)
     if named is not None and (named / "wal").is_dir():
         return named

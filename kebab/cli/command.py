@@ -69,18 +69,18 @@ class BaseVerb(BaseCommand):
 
     @property
     def console(self) -> Console:
-        """What people read on stdout."""
+        """Return what people read on stdout."""
         return people_console(self._stdout)
 
     @property
     def remarks(self) -> Console:
-        """What people read on stderr; nothing goes to it with `--json`."""
+        """Return what people read on stderr; nothing goes to it with `--json`."""
         console = people_console(self._stderr)
         console.quiet = self.as_json
         return console
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> VerbParser:
-        """Give the parser. Django's own options work but aren't shown; `--version` is left to the verbs."""
+        """Return the parser. Django's own options work but aren't shown; `--version` is left to the verbs."""
         parser = VerbParser(
             prog=f"{Path(prog_name).name} {subcommand}",
             description=self.help,

@@ -13,7 +13,7 @@ class Verbs(ManagementUtility):
     """Django's, whose own end for an unknown command is exit code 1."""
 
     def fetch_command(self, subcommand: str) -> BaseCommand:
-        """Give the verb. Raises CliError for one that there isn't, ImproperlyConfigured."""
+        """Return the verb. Raises CliError for one that there isn't, ImproperlyConfigured."""
         known = get_commands()
         if subcommand not in known:
             _ = settings.INSTALLED_APPS  # wrong settings hide the verbs, and are told instead

@@ -37,6 +37,6 @@ def register_listing(kind: str, columns: Sequence[str], rows: Rows, *, is_scoped
 
 
 def listings() -> dict[str, Listing]:
-    """Give all listings by kind, in alphabetical order."""
+    """Return all listings by kind, in alphabetical order."""
     autodiscover_modules("listings")
     return dict(sorted(_known.items()))

@@ -7,7 +7,9 @@ _MOST_CHOICES = 20
 
 
 def the_workspace(slug_or_id: str | None) -> Workspace:
-    """Give the named workspace; without a name the only one there is. Raises CliError listing the choices."""
+    """Return the named workspace; without a name the only one there is. Raises CliError listing the
+    choices.
+    """
     if slug_or_id is None:
         return _only_workspace()
     workspace = Workspace.objects.named(slug_or_id).first()

@@ -21,18 +21,18 @@ _UNWRITABLE = re.compile(f"[{_SURROGATES}]")
 
 
 def people_console(stream: TextIO) -> Console:
-    """Give a rich console on `stream` that takes text as it is: no markup, no emoji codes."""
+    """Return a rich console on `stream` that takes text as it is: no markup, no emoji codes."""
     width = None if stream.isatty() else _PIPED_WIDTH
     return Console(file=stream, width=width, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
 def plain(value: Any) -> str:
-    """Give `value` so that a terminal only shows it: control characters become U+FFFD, None is empty."""
+    """Return `value` so that a terminal only shows it: control characters become U+FFFD, None is empty."""
     return "" if value is None else _CONTROLS.sub("\ufffd", str(value))
 
 
 def table(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Table:
-    """Give a table of `rows`, one column for each of `columns`; times are in UTC, to the minute."""
+    """Return a table of `rows`, one column for each of `columns`; times are in UTC, to the minute."""
     drawn = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         drawn.add_column(column.replace("_", " "), overflow="fold")

@@ -51,7 +51,7 @@ def add_json_flag(parser: argparse.ArgumentParser, **options: Any) -> None:
 
 
 def duration(text: str) -> timedelta:
-    """Give the time that `30d`, `12h` or `45m` means: a `type` for arguments. Raises ArgumentTypeError."""
+    """Return the time that `30d`, `12h` or `45m` means: a `type` for arguments. Raises ArgumentTypeError."""
     form = _DURATION.match(text)
     if form is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no length of time; write 30d, 12h or 45m")
@@ -59,7 +59,7 @@ def duration(text: str) -> timedelta:
 
 
 def given_path(text: str) -> Path:
-    """Give the path that `text` names, `~` and `~somebody` being homes: a `type` for arguments.
+    """Return the path that `text` names, `~` and `~somebody` being homes: a `type` for arguments.
 
     Raises ArgumentTypeError.
     """
@@ -80,7 +80,7 @@ def refuse_broken_text(options: Mapping[str, Any]) -> None:
 
 
 def is_utf8(text: str) -> bool:
-    """Whether an argument can be kept as text: what is not UTF-8 comes as surrogates."""
+    """Return whether an argument can be kept as text: what is not UTF-8 comes as surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -9,7 +9,7 @@ from kebab.people.workspace_settings.registry import clean_preferences
 
 
 def settings_of(told: Sequence[str]) -> dict[str, Any]:
-    """Give the clean settings that `NAME=VALUE` texts name; None, an empty value, is the default again.
+    """Return the clean settings that `NAME=VALUE` texts name; None, an empty value, is the default again.
 
     Raises CliError for the first that is wrong.
     """
@@ -22,7 +22,9 @@ def settings_of(told: Sequence[str]) -> dict[str, Any]:
 
 
 def limits_of(told: Sequence[str]) -> dict[str, int | None]:
-    """Give the limits that `NAME=N` texts name; None, of an empty value, is the default. Raises CliError."""
+    """Return the limits that `NAME=N` texts name; None, of an empty value, is the default. Raises
+    CliError.
+    """
     return dict(map(_pair, told))
 
 

@@ -30,7 +30,7 @@ class Slot(Expression):
         self.name = name
 
     def as_sql(self, compiler: SQLCompiler, connection: Any) -> tuple[str, list[Any]]:
-        """Give a parameter that is this slot itself."""
+        """Return a parameter that is this slot itself."""
         return "%s", [self]
 
 
@@ -50,7 +50,7 @@ class Statement:
     is_planned_once: bool = False
 
     def limited(self) -> "Statement":
-        """Give the statement with its number of rows in the slot `limit`."""
+        """Return the statement with its number of rows in the slot `limit`."""
         return replace(self, sql=f"{self.sql} LIMIT %s", parameters=(*self.parameters, Slot("limit")))
 
     def rows(
@@ -78,7 +78,7 @@ class Statement:
         return [values[p.name] if isinstance(p, Slot) else p for p in self.parameters]
 
     def _planned(self, cursor: Any, options: Mapping[str, str]) -> str:
-        """Give the name by which the connection knows the statement, planned now unless it was before."""
+        """Return the name by which the connection knows the statement, planned now unless it was before."""
         names = _planned.setdefault(connection.connection, {})
         if self.sql not in names:
             name = f"kebab_{token_hex(8)}"
@@ -112,7 +112,7 @@ def _sent(cursor: Any, text: str, values: Sequence[Any], options: Mapping[str, s
 
 
 def loaded(model: type[_Model], names: Sequence[str], values: Sequence[Any]) -> _Model:
-    """Give an instance of a row of `values_list(*names)`, names of fields, as a query by the ORM would."""
+    """Return an instance of a row of `values_list(*names)`, names of fields, as a query by the ORM would."""
     fields = [model._meta.get_field(name) for name in names]
     given = [
         field.from_db_value(value, None, connection) if hasattr(field, "from_db_value") else value

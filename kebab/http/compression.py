@@ -18,7 +18,7 @@ class CompressStaticFiles(GZipMiddleware):
     """Middleware; it must stand before what serves the files."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        """Give the answer, compressed if it is a whole static file of text and the browser takes that."""
+        """Return the answer, compressed if it is a whole static file of text and the browser takes that."""
         return super().process_response(request, response) if _is_text_file(request, response) else response
 
 

@@ -7,7 +7,7 @@ _DIGITS: Final = 19
 
 
 def stated_bytes(length: str) -> int | None:
-    """Give the bytes of a `Content-Length`; of a longer number its first digits, None of any other text."""
+    """Return the bytes of a `Content-Length`; of a longer number its first digits, None of any other text."""
     if not length.isdecimal():
         return None
     return int(length.lstrip("0")[:_DIGITS] or "0")

@@ -59,7 +59,7 @@ async def answer_identified(
 
 
 def _is_told(status: int) -> bool:
-    """Whether somebody may want to name the request to who looks after Kebab."""
+    """Return whether somebody may want to name the request to who looks after Kebab."""
     return status >= HTTPStatus.INTERNAL_SERVER_ERROR
 
 

@@ -56,7 +56,7 @@ class SecurityHeaders:
 
 
 def response_headers(path: str) -> dict[str, str]:
-    """Give what a response at an address says where it says nothing else itself."""
+    """Return what a response at an address says where it says nothing else itself."""
     policy = _SWAGGER_UI if path == _SWAGGER_UI_PATH else _POLICY
     return {"Content-Security-Policy": _written(policy), **_HEADERS}
 

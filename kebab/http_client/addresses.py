@@ -19,7 +19,7 @@ _NOT_PUBLIC = "has no public address, and its name is not in KEBAB_PRIVATE_HOSTS
 
 
 def permitted_addresses(host: str, port: int, private_hosts: Collection[str]) -> list[str]:
-    """Give the numeric addresses of `host`, in the resolver's order, all of which Kebab may reach.
+    """Return the numeric addresses of `host`, in the resolver's order, all of which Kebab may reach.
 
     Private, loopback, link-local and reserved ones are for the names in `private_hosts` alone. Raises
     AddressRefused, RequestFailed for a name without an address. It takes as long as the resolver does.
@@ -35,7 +35,7 @@ def permitted_addresses(host: str, port: int, private_hosts: Collection[str]) ->
 
 
 def names_its_address(host: str) -> bool:
-    """Whether `host` is `localhost` or an address as such: who writes that knows where it leads."""
+    """Return whether `host` is `localhost` or an address as such: who writes that knows where it leads."""
     try:
         ipaddress.ip_address(host)
     except ValueError:
@@ -54,7 +54,7 @@ def _is_public(address: str) -> bool:
 
 
 def _carried_ipv4(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address to which packets for this one are handed on."""
+    """Return the IPv4 address to which packets for this one are handed on."""
     if ip in _TRANSLATED_IPV4:
         return ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
     return ip.ipv4_mapped or ip.sixtofour

@@ -46,7 +46,7 @@ class Deadline:
             del self._of_thread.at, self._of_thread.on_wait
 
     def remaining_s(self, at_most_s: float | None) -> float:
-        """Give the seconds that are left, `at_most_s` at most. Raises TimeoutError when none are."""
+        """Return the seconds that are left, `at_most_s` at most. Raises TimeoutError when none are."""
         left: float = self._of_thread.at - self._clock()
         if left <= 0:
             raise TimeoutError("the time for the request is over")

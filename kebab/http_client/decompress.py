@@ -20,7 +20,7 @@ class Inflater:
         self._is_begun = False
 
     def feed(self, piece: bytes) -> bytes:
-        """Give what `piece` unpacks to. Raises AnswerTooLarge, RequestFailed."""
+        """Return what `piece` unpacks to. Raises AnswerTooLarge, RequestFailed."""
         unpacked = bytearray()
         for at in range(0, len(piece), _SLICE_BYTES):
             packed = piece[at : at + _SLICE_BYTES]
@@ -49,7 +49,7 @@ class Inflater:
 
 
 def inflate(packed: bytes, limit_bytes: int) -> bytes:
-    """Give what `packed` unpacks to. Raises AnswerTooLarge, RequestFailed."""
+    """Return what `packed` unpacks to. Raises AnswerTooLarge, RequestFailed."""
     inflater = Inflater(limit_bytes)
     unpacked = inflater.feed(packed)
     inflater.finish()

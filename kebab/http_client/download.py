@@ -22,7 +22,7 @@ class Answer:
         self.status: int = response.status
 
     def headers(self, name: str) -> list[str]:
-        """Give the values of a header, each as often as it came; `name` in lower case.
+        """Return the values of a header, each as often as it came; `name` in lower case.
 
         They are text in UTF-8, or else in Latin-1.
         """
@@ -30,11 +30,11 @@ class Answer:
         return [_text(value).strip() for header, value in self._response.headers if header.lower() == wanted]
 
     def header(self, name: str) -> str:
-        """Give the first value of a header; '' without one."""
+        """Return the first value of a header; '' without one."""
         return next(iter(self.headers(name)), "")
 
     def read(self, limit_bytes: int) -> bytes:
-        """Give the body, unpacked. Raises AnswerTooLarge as soon as that is known, RequestFailed."""
+        """Return the body, unpacked. Raises AnswerTooLarge as soon as that is known, RequestFailed."""
         announced = self.header("content-length")
         if announced.isdecimal() and len(announced) < 20 and int(announced) > limit_bytes:
             raise _too_large(limit_bytes)
@@ -86,7 +86,7 @@ class Fetcher:
         headers: Mapping[str, str],
         on_wait: Callable[[], None],
     ) -> Iterator[Answer]:
-        """Give the answer, to be read inside; all of it takes `limit_s` at most. Raises RequestFailed.
+        """Return the answer, to be read inside; all of it takes `limit_s` at most. Raises RequestFailed.
 
         `on_wait` is called about twice a second while bytes are waited for; what it raises ends the request.
         """

@@ -46,7 +46,7 @@ class JsonEndpoint:
         )
 
     def post(self, document: object, *, limit_s: float) -> Any:
-        """Give what the address answers to `document`. Raises RequestFailed."""
+        """Return what the address answers to `document`. Raises RequestFailed."""
         content = json.dumps(document).encode()
         with failures_named(), self._deadline.within(limit_s):
             body = self._exchange(content, limit_s)
@@ -86,7 +86,7 @@ class JsonEndpoint:
 
 
 def _retry_after_s(headers: Iterable[tuple[bytes, bytes]]) -> float | None:
-    """Give the seconds of `Retry-After`, a number or a date (RFC 9110, 10.2.3); None for anything else."""
+    """Return the seconds of `Retry-After`, a number or a date (RFC 9110, 10.2.3); None for anything else."""
     value = next((value for name, value in headers if name.lower() == b"retry-after"), b"")
     text = value.decode("latin-1").strip()
     if text.isascii() and text.isdigit():

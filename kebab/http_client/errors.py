@@ -45,7 +45,7 @@ class StatusRefused(RequestFailed):
 
 @contextmanager
 def failures_named() -> Iterator[None]:
-    """Give what the HTTP client raises as the errors of this tree."""
+    """Return what the HTTP client raises as the errors of this tree."""
     try:
         yield
     except (TimeoutError, httpcore2.TimeoutException) as error:

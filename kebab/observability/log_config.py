@@ -8,7 +8,7 @@ FORMATS: Final = ("line", "json")
 
 
 def logging_settings(level: str, log_format: str, node: str) -> dict[str, Any]:
-    """Give Django's LOGGING for all processes: lines on stderr, from `level` on.
+    """Return Django's LOGGING for all processes: lines on stderr, from `level` on.
 
     Raises ImproperlyConfigured.
     """

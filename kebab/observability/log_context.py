@@ -33,7 +33,9 @@ def about(**facts: str | int) -> Iterator[None]:
 
 
 def known_facts() -> dict[str, str | int]:
-    """Give what lines say now: `request_id`, `task`, `job_id`, `attempt`, `workspace`, as far as there is."""
+    """Return what lines say now: `request_id`, `task`, `job_id`, `attempt`, `workspace`, as far as
+    there is.
+    """
     where = acting_in_setting()
     facts = dict(_context.get())
     if where not in (NOWHERE, EVERYWHERE):
@@ -42,10 +44,10 @@ def known_facts() -> dict[str, str | int]:
 
 
 def request_id() -> str:
-    """Give the id of the request that the code works for, '' for none."""
+    """Return the id of the request that the code works for, '' for none."""
     return str(_context.get().get("request_id", ""))
 
 
 def accepted_request_id(given: str) -> str:
-    """Give the id that a request brings if it is short and of harmless characters, else a new one."""
+    """Return the id that a request brings if it is short and of harmless characters, else a new one."""
     return given if _REQUEST_ID.match(given) else uuid.uuid4().hex

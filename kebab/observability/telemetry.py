@@ -17,7 +17,7 @@ _FLUSH_LIMIT_MS: Final = 3_000
 
 
 def tracing_of(role: str) -> "Tracing | None":
-    """Give what takes traces in a process of this role; None where it isn't configured or installed."""
+    """Return what takes traces in a process of this role; None where it isn't configured or installed."""
     if not settings.OTEL_EXPORTER_OTLP_ENDPOINT:
         return None
     try:

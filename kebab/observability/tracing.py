@@ -42,5 +42,5 @@ def note(**attributes: Attribute) -> None:
 
 
 def traceparent() -> str:
-    """Give what names the span around to others, as W3C's Trace Context writes it; '' without one."""
+    """Return what names the span around to others, as W3C's Trace Context writes it; '' without one."""
     return "" if _tracing is None else _tracing.traceparent()

@@ -67,7 +67,7 @@ class Page(LoginRequiredMixin, View):
             return self.refusal(request, problem)
 
     def refusal(self, request: HttpRequest, problem: Problem) -> HttpResponse:
-        """Give the page that tells `problem`."""
+        """Return the page that tells `problem`."""
         return told(render(request, "problem.html", {"problem": problem}), problem)
 
 
@@ -90,16 +90,16 @@ class WorkspacePage(Page):
         return self.show(request, self._admitted(request, slug), **kwargs)
 
     def show(self, request: HttpRequest, workspace: Workspace, **kwargs: Any) -> HttpResponseBase:
-        """Give the page."""
+        """Return the page."""
         raise NotImplementedError
 
     def render(self, request: HttpRequest, template: str, **context: Any) -> HttpResponse:
-        """Give a template of the workspace with what its frame needs."""
+        """Return a template of the workspace with what its frame needs."""
         frame = {"workspace": self.workspace, "access": self.access, "tabs": tabs_of(self.access, self.tab)}
         return render(request, template, frame | context)
 
     def refusal(self, request: HttpRequest, problem: Problem) -> HttpResponse:
-        """Give the page that tells `problem`, in the workspace's frame once the person is admitted."""
+        """Return the page that tells `problem`, in the workspace's frame once the person is admitted."""
         if self.workspace is None:
             return super().refusal(request, problem)
         return told(self.render(request, "pages/problem.html", problem=problem), problem)
@@ -133,7 +133,7 @@ class Act(ActingPage):
 
 
 def _page_above(path: str) -> str:
-    """Give the path of the nearest page that `path` lies below."""
+    """Return the path of the nearest page that `path` lies below."""
     while path := path.rpartition("/")[0]:
         try:
             view = getattr(resolve(path).func, "view_class", object)
@@ -145,7 +145,7 @@ def _page_above(path: str) -> str:
 
 
 def told(response: HttpResponse, problem: Problem) -> HttpResponse:
-    """Give `response` the status and headers of `problem`, and count it."""
+    """Return `response` the status and headers of `problem`, and count it."""
     count_problem(problem.status, problem.code)
     response.status_code = problem.status
     for name, value in problem.headers.items():

@@ -25,7 +25,7 @@ class ListPage:
 def list_page(
     view: WorkspacePage, request: HttpRequest, queryset: "QuerySet[Any]", *, ordering: Sequence[str]
 ) -> ListPage:
-    """Give the rows that the address asks for, by its `cursor`. Raises InvalidCursor.
+    """Return the rows that the address asks for, by its `cursor`. Raises InvalidCursor.
 
     `ordering` is total, as `KeysetPage` wants it. A cursor is good for its page, workspace and person alone.
     """

@@ -81,7 +81,7 @@ class Axes:
 
 
 def bar_plot(axes: Axes, points: Sequence[Point]) -> Plot:
-    """Give bars; a second series stands on the first one."""
+    """Return bars; a second series stands on the first one."""
     span = (
         0.0,
         _ceiling(max((sum(value or 0 for value in point.values) for point in points), default=0), axes),
@@ -98,7 +98,7 @@ def bar_plot(axes: Axes, points: Sequence[Point]) -> Plot:
 
 
 def signed_bar_plot(axes: Axes, points: Sequence[Point], *, with_labels: bool = True) -> Plot:
-    """Give bars of one series, above the middle those of positive values, as the second kind those below.
+    """Return bars of one series, above the middle those of positive values, as the second kind those below.
 
     Where words across would be too long they are left to the bars and to the table.
     """
@@ -114,7 +114,7 @@ def signed_bar_plot(axes: Axes, points: Sequence[Point], *, with_labels: bool = 
 
 
 def line_plot(axes: Axes, points: Sequence[Point]) -> Plot:
-    """Give a line a series, broken where there is no value."""
+    """Return a line a series, broken where there is no value."""
     top = _ceiling(max((value for point in points for value in point.values if value), default=0), axes)
     dots: list[Mark] = []
     lines: list[tuple[str, str]] = []
@@ -134,7 +134,7 @@ def line_plot(axes: Axes, points: Sequence[Point]) -> Plot:
 
 
 def _lines(places: Sequence[tuple[float, float]], count: int, top: float) -> Iterator[str]:
-    """Give the lines between neighbours, in a square of 100."""
+    """Return the lines between neighbours, in a square of 100."""
     reach = (100 - _LEFT) / max(1, count) * 1.5
     for (x, y), (next_x, next_y) in pairwise(places):
         if next_x - x < reach:
@@ -157,7 +157,7 @@ def _plot(axes: Axes, points: Sequence[Point], span: tuple[float, float], **shap
 
 
 def _labels(points: Sequence[Point]) -> Sequence[Level]:
-    """Give the words below, of every so-manieth place."""
+    """Return the words below, of every so-manieth place."""
     count = len(points)
     every = max(1, -(-count // _MOST_LABELS))
     return [
@@ -182,12 +182,12 @@ def _bar(
 
 
 def _middle(number: int, count: int) -> float:
-    """Give where the middle of a place is, in percent of the width."""
+    """Return where the middle of a place is, in percent of the width."""
     return _LEFT + (number + 0.5) * (100 - _LEFT) / count
 
 
 def _height(value: float, span: tuple[float, float]) -> float:
-    """Give where a value lies, in pixels from the top."""
+    """Return where a value lies, in pixels from the top."""
     share = (value - span[0]) / (span[1] - span[0])
     return FLOOR_PX - share * (FLOOR_PX - TOP_PX)
 
@@ -198,7 +198,7 @@ def _anchor(number: int, count: int) -> str:
 
 
 def _ceiling(largest: float, axes: Axes) -> float:
-    """Give a round number that is no smaller, whose half is round as well."""
+    """Return a round number that is no smaller, whose half is round as well."""
     wanted = max(largest, axes.least, 1e-6)
     power = 10.0 ** int(log10(wanted) // 1)
     return next(step * power for step in _STEPS if step * power >= wanted * (1 - 1e-9))

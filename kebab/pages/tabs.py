@@ -38,7 +38,7 @@ def register_tab(tab: Tab) -> None:
 
 
 def tabs_of(access: Access, current: str) -> list[ShownTab]:
-    """Give the tabs that the caller may open, in order; `current` is the route of the one that is open."""
+    """Return the tabs that the caller may open, in order; `current` is the route of the one that is open."""
     ordered = sorted(_tabs.values(), key=lambda tab: tab.place)
     return [
         ShownTab(

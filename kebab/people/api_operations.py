@@ -27,7 +27,7 @@ class Operation:
 
 
 def operations() -> tuple[Operation, ...]:
-    """Give all operations, in the order of the URL table."""
+    """Return all operations, in the order of the URL table."""
     return _all(get_resolver())
 
 

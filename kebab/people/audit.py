@@ -54,7 +54,7 @@ def events_of(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> "QuerySet[AuditEvent]":
-    """Give a workspace's events that pass all filters; an `action` that ends in a dot is a beginning."""
+    """Return a workspace's events that pass all filters; an `action` that ends in a dot is a beginning."""
     events = AuditEvent.objects.filter(workspace=workspace)
     if action is not None:
         events = events.filter(**{"action__startswith" if action.endswith(".") else "action": action})
@@ -66,7 +66,7 @@ def events_of(
 
 
 def operator() -> str:
-    """Give the actor that stands for whoever runs the command line on this machine."""
+    """Return the actor that stands for whoever runs the command line on this machine."""
     return f"{OPERATOR_PREFIX}{_login_name()}"
 
 

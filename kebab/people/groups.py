@@ -44,7 +44,9 @@ def register_source_counter(count: CountSources) -> None:
 
 
 def clean_name(name: str) -> str:
-    """Give `name` in NFC with single spaces. Raises InvalidRequest for none, a long or an unprintable one."""
+    """Return `name` in NFC with single spaces. Raises InvalidRequest for none, a long or an
+    unprintable one.
+    """
     clean = " ".join(unicodedata.normalize("NFC", name).split())
     if not clean or len(clean) > MAX_NAME_CHARS or not clean.isprintable():
         message = f"A group's name has 1 to {MAX_NAME_CHARS} characters that can be printed."
@@ -53,7 +55,7 @@ def clean_name(name: str) -> str:
 
 
 def create_group(access: Access, name: str) -> Group:
-    """Give a new group without members. Raises InvalidRequest, Conflict for a taken name."""
+    """Return a new group without members. Raises InvalidRequest, Conflict for a taken name."""
     group = Group(workspace=access.workspace, name=clean_name(name))
     with transaction.atomic():
         _save(group, force_insert=True)
@@ -62,7 +64,7 @@ def create_group(access: Access, name: str) -> Group:
 
 
 def rename_group(access: Access, group_id: uuid.UUID, name: str) -> Group:
-    """Give the group with another name. Raises NotFound, InvalidRequest, Conflict for a taken name."""
+    """Return the group with another name. Raises NotFound, InvalidRequest, Conflict for a taken name."""
     clean = clean_name(name)
     with transaction.atomic():
         group = _locked(access, group_id)
@@ -126,7 +128,7 @@ def set_groups(
 
 
 def one_group(workspace: Workspace, group_id: uuid.UUID) -> Group:
-    """Give the group. Raises NotFound for one that is missing or another workspace's."""
+    """Return the group. Raises NotFound for one that is missing or another workspace's."""
     group = workspace.groups.filter(pk=group_id).first()
     if group is None:
         raise NotFound
@@ -134,7 +136,7 @@ def one_group(workspace: Workspace, group_id: uuid.UUID) -> Group:
 
 
 def groups_of(workspace: Workspace, group_ids: Collection[uuid.UUID]) -> list[Group]:
-    """Give the groups, locked so that none goes before what will name it is written; within a transaction.
+    """Return the groups, locked so that none goes before what will name it is written; within a transaction.
 
     Raises Unprocessable when one is missing or another workspace's, which look the same.
     """
@@ -150,7 +152,7 @@ def groups_of(workspace: Workspace, group_ids: Collection[uuid.UUID]) -> list[Gr
 
 
 def sizes(workspace: Workspace, groups: Collection[Group]) -> list[GroupSize]:
-    """Give the groups in their order with what there is to each: one query, and one for each counter."""
+    """Return the groups in their order with what there is to each: one query, and one for each counter."""
     ids = [group.pk for group in groups]
     restricted = [count(workspace, ids) for count in _counters]
     counted = {row.pk: row for row in _counted(Group.objects.filter(workspace=workspace, pk__in=ids))}
@@ -184,7 +186,7 @@ def _locked(access: Access, group_id: uuid.UUID) -> Group:
 
 
 def _member(access: Access, user_id: int) -> Membership:
-    """Give the member, who can't leave before the transaction ends."""
+    """Return the member, who can't leave before the transaction ends."""
     members = Membership.objects.filter(workspace=access.workspace, user_id=user_id)
     locked = members.select_related("user").select_for_update(of=("self",), no_key=True).first()
     if locked is None:

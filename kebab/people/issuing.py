@@ -28,7 +28,7 @@ def issue_token(
     groups: Collection[uuid.UUID] = (),
     expires_at: datetime | None = None,
 ) -> tuple[ApiToken, str]:
-    """Give a new token and its secret form. Raises Unprocessable for groups that aren't there."""
+    """Return a new token and its secret form. Raises Unprocessable for groups that aren't there."""
     with transaction.atomic():
         named = groups_of(access.workspace, groups)
         token, secret = mint_token(
@@ -53,7 +53,7 @@ def take_back(access: Access, token: ApiToken) -> bool:
 
 
 def rotate_token(access: Access, token_id: uuid.UUID, overlap: timedelta = AT_ONCE) -> tuple[ApiToken, str]:
-    """Give a new token with name, scopes, groups and expiry of an old one, which works for `overlap` more.
+    """Return a new token with name, scopes, groups and expiry of an old one, which works for `overlap` more.
 
     Without an overlap the old one ends at once. Raises NotFound, Conflict for a token that doesn't work any
     more, and for one that ends within `MAX_OVERLAP`, as one does that was replaced: so would the new one.

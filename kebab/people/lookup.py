@@ -14,7 +14,7 @@ _PREFIX = re.compile(r"\A(?:kbb_)?([a-z2-7]{12})(?:_.*)?\Z")
 
 
 def the_user(email: str) -> User:
-    """Give the person with this address. Raises CliError."""
+    """Return the person with this address. Raises CliError."""
     user = User.objects.with_address(email).first()
     if user is None:
         raise CliError(
@@ -27,7 +27,7 @@ def the_user(email: str) -> User:
 
 
 def the_member(workspace: Workspace, email: str) -> User:
-    """Give the member of the workspace with this address. Raises CliError."""
+    """Return the member of the workspace with this address. Raises CliError."""
     user = User.objects.with_address(email).filter(memberships__workspace=workspace).first()
     if user is None:
         raise CliError(
@@ -39,7 +39,7 @@ def the_member(workspace: Workspace, email: str) -> User:
 
 
 def the_group(workspace: Workspace, name_or_id: str) -> Group:
-    """Give the workspace's group of this name or id. Raises CliError."""
+    """Return the workspace's group of this name or id. Raises CliError."""
     by_id = _by_id(name_or_id)  # goes first: an admin may name a group like the id of another
     found = workspace.groups.filter(by_id).first() if by_id else None
     group = found or workspace.groups.filter(name=name_or_id).first()
@@ -53,7 +53,7 @@ def the_group(workspace: Workspace, name_or_id: str) -> Group:
 
 
 def the_token(id_or_prefix: str) -> Any:
-    """Give the token, one of `readable_tokens`, that an id or a prefix names. Raises CliError."""
+    """Return the token, one of `readable_tokens`, that an id or a prefix names. Raises CliError."""
     prefix = _PREFIX.match(id_or_prefix)
     which = Q(prefix=prefix[1]) if prefix is not None else _by_id(id_or_prefix)
     if not which:
@@ -67,7 +67,7 @@ def the_token(id_or_prefix: str) -> Any:
 
 
 def _by_id(text: str) -> Q:
-    """Give the condition that a row has this id; an empty one for what is no id."""
+    """Return the condition that a row has this id; an empty one for what is no id."""
     try:
         return Q(id=uuid.UUID(text))
     except ValueError:

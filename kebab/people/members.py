@@ -11,12 +11,12 @@ from kebab.people.models import Membership, Role, User, Workspace
 
 
 def members_of(workspace: Workspace) -> "QuerySet[Membership]":
-    """Give the memberships of a workspace, each with its person and `group_ids`."""
+    """Return the memberships of a workspace, each with its person and `group_ids`."""
     return with_groups(Membership.objects.filter(workspace=workspace).select_related("user"))
 
 
 def one_member(workspace: Workspace, user_id: int) -> Membership:
-    """Give the membership with its person and `group_ids`. Raises NotFound."""
+    """Return the membership with its person and `group_ids`. Raises NotFound."""
     membership = members_of(workspace).filter(user_id=user_id).first()
     if membership is None:
         raise NotFound
@@ -47,7 +47,7 @@ def add_member(access: Access, email: str, role: Role) -> Membership:
 
 
 def change_role(access: Access, user_id: int, role: Role) -> Membership:
-    """Give a member another role. Raises NotFound, Forbidden, Conflict for the last owner."""
+    """Return a member another role. Raises NotFound, Forbidden, Conflict for the last owner."""
     check_grant(access, role)
     with transaction.atomic():
         membership = _locked(access, user_id)
@@ -88,13 +88,13 @@ def check_grant(access: Access, role: Role) -> None:
 
 
 def usable_tokens_made_by(workspace: Workspace, user: User) -> int:
-    """Give how many tokens that `user` made for the workspace still work."""
+    """Return how many tokens that `user` made for the workspace still work."""
     fresh = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
     return workspace.tokens.filter(fresh, created_by=user, revoked_at=None).count()
 
 
 def owned_alone(user: User) -> "QuerySet[Workspace]":
-    """Give the workspaces of `user` that no other active person owns."""
+    """Return the workspaces of `user` that no other active person owns."""
     others = Membership.objects.filter(
         workspace=OuterRef("pk"), role=Role.OWNER, user__is_active=True
     ).exclude(user=user)
@@ -113,7 +113,9 @@ def _locked(access: Access, user_id: int) -> Membership:
 
 
 def _check_not_last_owner(access: Access, membership: Membership) -> None:
-    """An owner who has been deactivated owns nothing that anybody could act on, so they don't count."""
+    """Return an owner who has been deactivated owns nothing that anybody could act on, so they
+    don't count.
+    """
     if membership.role != Role.OWNER:
         return
     owners = Membership.objects.filter(workspace=access.workspace, role=Role.OWNER)

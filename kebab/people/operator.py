@@ -13,12 +13,12 @@ from kebab.tenancy.current_workspace import acting_everywhere
 
 
 def operating_caller() -> Caller:
-    """Give whoever runs the command line on this machine, where there is no workspace yet."""
+    """Return whoever runs the command line on this machine, where there is no workspace yet."""
     return Caller(operator=audit.operator())
 
 
 def the_operator(workspace: Workspace) -> Access:
-    """Give the access, in `workspace`, of whoever runs the command line on this machine."""
+    """Return the access, in `workspace`, of whoever runs the command line on this machine."""
     return operator_access(workspace, audit.operator())
 
 

@@ -26,7 +26,7 @@ class Quota:
 
     @property
     def is_of_content(self) -> bool:
-        """Whether there is a limit to what it holds."""
+        """Return whether there is a limit to what it holds."""
         return bool(self.documents or self.bytes)
 
 
@@ -34,7 +34,7 @@ NAMES = tuple(each.name for each in fields(Quota))
 
 
 def quota_of(workspace: Workspace) -> Quota:
-    """Give the limits that hold for `workspace`."""
+    """Return the limits that hold for `workspace`."""
     return Quota(**{**settings.KEBAB_QUOTAS, **workspace.quota})
 
 

@@ -19,7 +19,7 @@ class SessionStore(db.SessionStore):
 
 
 def is_open(session_key: str | None, user: User) -> bool:
-    """Whether a session is still `user`'s, begun with the password of now; True for no session at all.
+    """Return whether a session is still `user`'s, begun with the password of now; True for no session at all.
 
     One query; none without a session.
     """

@@ -35,7 +35,7 @@ def mint_token(
     expires_at: datetime | None = None,
     created_by: User | None = None,
 ) -> tuple[ApiToken, str]:
-    """Give a new token and its secret form, which is shown once and can't be had again.
+    """Return a new token and its secret form, which is shown once and can't be had again.
 
     `groups` are the workspace's, whose sources it reads; it has their ids as `group_ids`.
     """
@@ -58,7 +58,8 @@ def mint_token(
 
 
 def verify_token(presented: str) -> ApiToken | None:
-    """Give the usable token that `presented` is the secret of, with its workspace and `group_ids`; else None.
+    """Return the usable token that `presented` is the secret of, with its workspace and `group_ids`; else
+    None.
 
     One query by a unique index, none for what has not the form of a token.
     """
@@ -97,12 +98,12 @@ def _with_prefix() -> Statement:
 
 
 def readable_tokens() -> "QuerySet[ApiToken]":
-    """Give tokens as `token_access` takes them, each with its workspace and `group_ids`."""
+    """Return tokens as `token_access` takes them, each with its workspace and `group_ids`."""
     return with_token_groups(ApiToken.objects.select_related("workspace"))
 
 
 def with_token_groups(tokens: "QuerySet[ApiToken]") -> "QuerySet[ApiToken]":
-    """Give each token its `group_ids`, in the same query."""
+    """Return each token its `group_ids`, in the same query."""
     its_own = TokenGroup.objects.filter(workspace=OuterRef("workspace"), token=OuterRef("pk"))
     groups = its_own.order_by("group_id")
     return tokens.annotate(group_ids=ArraySubquery(groups.values("group_id")))

@@ -18,7 +18,7 @@ MAX_NAME_CHARS = 200
 
 
 def check_slug(slug: str) -> str:
-    """Give `slug` if a workspace may have it. Raises InvalidRequest.
+    """Return `slug` if a workspace may have it. Raises InvalidRequest.
 
     A slug that reads as a UUID is refused: it would stand in for the workspace that has that id.
     """
@@ -39,7 +39,7 @@ def create_workspace(
     owner: User | None = None,
     settings: dict[str, Any] | None = None,
 ) -> Workspace:
-    """Give a new workspace, owned by `owner` if given. Raises InvalidRequest, Conflict for a taken slug."""
+    """Return a new workspace, owned by `owner` if given. Raises InvalidRequest, Conflict for a taken slug."""
     workspace = Workspace(slug=check_slug(slug), name=name or slug, settings=merged({}, settings or {}))
     with transaction.atomic():
         _save(workspace)
@@ -59,7 +59,7 @@ def change_workspace(
     force: bool = False,
     advance: Callable[[], None] | None = None,
 ) -> Workspace:
-    """Give the workspace with what is not None changed; `settings` are merged into the stored ones.
+    """Return the workspace with what is not None changed; `settings` are merged into the stored ones.
 
     Guards of settings look at them first (`setting_guards`, which says what `advance` is); `force` has them
     let pass what they would refuse. Raises InvalidRequest, Conflict for a taken slug, NotFound when it is
@@ -90,7 +90,7 @@ def change_workspace(
 
 
 def store_settings(workspace: Workspace, settings: dict[str, Any]) -> Workspace:
-    """Give the workspace with `settings` merged into the stored ones, as part of an act written elsewhere.
+    """Return the workspace with `settings` merged into the stored ones, as part of an act written elsewhere.
 
     Raises NotFound when it is gone.
     """
@@ -114,7 +114,7 @@ def _values(workspace: Workspace) -> dict[str, Any]:
 
 
 def _changes(before: dict[str, Any], after: dict[str, Any]) -> list[dict[str, Any]]:
-    """Give what differs, as the audit log has it; a setting that isn't stored is None."""
+    """Return what differs, as the audit log has it; a setting that isn't stored is None."""
     return [
         {"field": name, "before": before.get(name), "after": after.get(name)}
         for name in sorted({*before, *after})

@@ -22,7 +22,7 @@ def begin() -> None:
 
 
 def is_draining() -> bool:
-    """Whether it has begun."""
+    """Return whether it has begun."""
     return _drains.is_set()
 
 

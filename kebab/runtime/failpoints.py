@@ -18,5 +18,5 @@ def reached(name: str) -> None:
 
 
 def is_on(safeguard: str) -> bool:
-    """Whether `safeguard` does its work: always, except in a drill that shows why it is there."""
+    """Return whether `safeguard` does its work: always, except in a drill that shows why it is there."""
     return safeguard not in settings.KEBAB_WITHOUT

@@ -15,7 +15,7 @@ _OPEN_FILES = 65_536
 
 
 def own_role() -> str:
-    """Give the role of this process."""
+    """Return the role of this process."""
     return _role
 
 

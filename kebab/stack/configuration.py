@@ -37,7 +37,7 @@ class StackConfiguration:
 
     @classmethod
     def from_settings(cls, *, host: str | None = None, port: int | None = None) -> Self:
-        """The stack that the settings describe."""
+        """Return the stack that the settings describe."""
         return cls(
             directory=DataDirectory(settings.KEBAB_DATA_DIR),
             runtime_dir=settings.KEBAB_RUNTIME_DIR,
@@ -56,6 +56,6 @@ class StackConfiguration:
 
     @property
     def url(self) -> str:
-        """Where a browser on this machine finds the web process."""
+        """Return where a browser on this machine finds the web process."""
         host = "127.0.0.1" if self.host in {"0.0.0.0", "::", ""} else self.host  # noqa: S104 - compared only
         return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"

@@ -11,5 +11,5 @@ def register(name: str, step: Callable[[], None]) -> None:
 
 
 def steps() -> dict[str, Callable[[], None]]:
-    """The steps by name, in the order of their registration."""
+    """Return the steps by name, in the order of their registration."""
     return dict(_steps)

@@ -27,22 +27,22 @@ class DataDirectory:
 
     @property
     def postgres(self) -> Path:
-        """The database cluster, unless root had to put it elsewhere (`postgres_location`)."""
+        """Return the database cluster, unless root had to put it elsewhere (`postgres_location`)."""
         return self.path / "postgres"
 
     @property
     def postgres_location(self) -> Path:
-        """A text file with the cluster's path when it lies outside the data directory."""
+        """Return a text file with the cluster's path when it lies outside the data directory."""
         return self.path / "postgres-location"
 
     @property
     def redis(self) -> Path:
-        """The append-only file and configuration of Redis."""
+        """Return the append-only file and configuration of Redis."""
         return self.path / "redis"
 
     @property
     def mirrors(self) -> Path:
-        """The SQLite mirrors of this node."""
+        """Return the SQLite mirrors of this node."""
         return self.path / "mirrors"
 
     @property
@@ -72,7 +72,7 @@ class DataDirectory:
 
     @property
     def demo(self) -> Path:
-        """What the demonstration shows; sources may read it."""
+        """Return what the demonstration shows; sources may read it."""
         return self.path / "demo"
 
     @property
@@ -87,12 +87,12 @@ class DataDirectory:
 
     @property
     def metrics(self) -> Path:
-        """What the running processes count."""
+        """Return what the running processes count."""
         return self.run / "metrics"
 
     @property
     def secrets(self) -> Path:
-        """The secrets of the embedded stack."""
+        """Return the secrets of the embedded stack."""
         return self.path / "secrets.json"
 
     @property
@@ -102,17 +102,17 @@ class DataDirectory:
 
     @property
     def stack_lock(self) -> Path:
-        """The lock that the running stack holds."""
+        """Return the lock that the running stack holds."""
         return self.run / "up.lock"
 
     @property
     def stack_state(self) -> Path:
-        """What the running stack says about itself; a hint, the lock decides."""
+        """Return what the running stack says about itself; a hint, the lock decides."""
         return self.run / "stack.json"
 
     @property
     def socket_record(self) -> Path:
-        """Which runtime directory was used last, so that every process looks in the same one."""
+        """Return which runtime directory was used last, so that every process looks in the same one."""
         return self.run / "sockets"
 
     def ensure(self) -> None:
@@ -169,7 +169,7 @@ def data_directory_hash(data_dir: Path) -> str:
 
 
 def runtime_directory(data_dir: Path, chosen: str = "") -> Path:
-    """The short private folder for the sockets of a data directory; nothing is made or checked.
+    """Return the short private folder for the sockets of a data directory; nothing is made or checked.
 
     It lies in `chosen` (`KEBAB_RUNTIME_DIR`) if given, else where the stack put it last, else in the user's
     `/run/user/<uid>`, else in the temporary folder.
@@ -214,7 +214,7 @@ def remove_runtime_directory(data_dir: Path, chosen: str = "") -> None:
 
 
 def checked_socket_path(path: Path) -> Path:
-    """The path itself when a socket can have it.
+    """Return the path itself when a socket can have it.
 
     Raises:
         PathRefused: it is longer than 107 bytes, or holds a comma or a quote.
@@ -278,7 +278,7 @@ def _own_mode() -> int:
 
 
 def _refusal(folder: Path) -> str | None:
-    """Why a folder cannot hold our sockets; None when it can."""
+    """Return why a folder cannot hold our sockets; None when it can."""
     try:
         found = folder.lstat()
     except OSError as error:

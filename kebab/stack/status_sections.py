@@ -13,5 +13,5 @@ def register(name: str, report: Callable[[], Sequence[Row]]) -> None:
 
 
 def reports() -> dict[str, Callable[[], Sequence[Row]]]:
-    """The reports by name, in the order of their registration."""
+    """Return the reports by name, in the order of their registration."""
     return dict(_reports)

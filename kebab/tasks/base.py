@@ -44,6 +44,6 @@ class HintTask(Task):
 
 
 def causes() -> dict[str, str]:
-    """Give the headers of a message that say what causes it."""
+    """Return the headers of a message that say what causes it."""
     found = {REQUEST_ID: request_id(), TRACE: tracing.traceparent()}
     return {name: value for name, value in found.items() if value}

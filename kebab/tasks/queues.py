@@ -38,7 +38,7 @@ _TRANSPORT: Final = {
 
 
 def celery_settings(broker_url: str) -> dict[str, Any]:
-    """Give Celery's settings by their names among Django's: what travels may be lost and doubled."""
+    """Return Celery's settings by their names among Django's: what travels may be lost and doubled."""
     return {
         "CELERY_BROKER_URL": broker_url,
         "CELERY_TASK_SERIALIZER": "json",

@@ -13,11 +13,11 @@ class SteadyEntry(ScheduleEntry):
     """A task that is due again so many seconds after it was sent; `last_run_at` is of `time.monotonic`."""
 
     def default_now(self) -> float:
-        """Give the present moment."""
+        """Return the present moment."""
         return monotonic()
 
     def is_due(self) -> schedstate:
-        """Say whether it is due, and in how many seconds to look again."""
+        """Return whether it is due, and in how many seconds to look again."""
         period_s = self.schedule.seconds
         left_s = self.last_run_at + period_s - self.default_now()
         return schedstate(is_due=left_s <= 0, next=left_s if left_s > 0 else period_s)

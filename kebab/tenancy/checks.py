@@ -32,20 +32,20 @@ SELECT relname FROM pg_class c WHERE oid = ANY(%s::regclass[]) AND NOT (
 
 
 def tenant_models() -> list[type[Model]]:
-    """Give the models whose rows belong to a workspace, and that of workspaces themselves."""
+    """Return the models whose rows belong to a workspace, and that of workspaces themselves."""
     workspace = apps.get_model("people", "Workspace")
     return [workspace, *(model for model in apps.get_models() if _refers_to(model, workspace))]
 
 
 def unwalled_tables() -> list[str]:
-    """Give the tenant tables without policy, with one that all rows pass, or that don't hold all to it."""
+    """Return the tenant tables without policy, with one that all rows pass, or that don't hold all to it."""
     with connection.cursor() as cursor:
         cursor.execute(_OPEN, [_tables()])
         return [name for (name,) in cursor.fetchall()]
 
 
 def check_walls(repair: bool = False) -> CheckResult:
-    """Whether the database itself keeps workspaces apart from each other."""
+    """Return whether the database itself keeps workspaces apart from each other."""
     unwalled = unwalled_tables()
     if unwalled:
         return _unwalled(unwalled, repair=repair)

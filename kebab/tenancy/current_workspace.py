@@ -19,7 +19,7 @@ _acting: ContextVar[str] = ContextVar("kebab_acting_in", default=NOWHERE)
 
 
 def acting_in_setting() -> str:
-    """Give the value of `kebab.workspace_id` for the code that runs now: a UUID, NOWHERE or EVERYWHERE."""
+    """Return the value of `kebab.workspace_id` for the code that runs now: a UUID, NOWHERE or EVERYWHERE."""
     return _acting.get()
 
 

@@ -4,12 +4,12 @@ from django.db import models
 
 
 def workspace_key(**options: object) -> models.ForeignKey:  # type: ignore[type-arg]
-    """Give the workspace column of a tenant model; constraint and index are the migration's."""
+    """Return the workspace column of a tenant model; constraint and index are the migration's."""
     return tenant_key("people.Workspace", "+", **options)
 
 
 def tenant_key(model: str, related_name: str, **options: object) -> models.ForeignKey:  # type: ignore[type-arg]
-    """Give a reference to another tenant row of the same workspace; the migration makes it composite.
+    """Return a reference to another tenant row of the same workspace; the migration makes it composite.
 
     What refers to a row that is deleted goes with it in the database; Django needn't look for it.
     """

@@ -58,7 +58,7 @@ class AddIndexBeside(AddIndexConcurrently):
 
 @contextmanager
 def _unhurried(schema_editor: Any) -> Iterator[Any]:
-    """Give a cursor whose statements wait for locks as long as it takes."""
+    """Return a cursor whose statements wait for locks as long as it takes."""
     with connections[schema_editor.connection.alias].cursor() as cursor:
         cursor.execute("SELECT current_setting('lock_timeout')")
         (limit,) = cursor.fetchone()
@@ -70,7 +70,7 @@ def _unhurried(schema_editor: Any) -> Iterator[Any]:
 
 
 def _drop_half_built(cursor: Any, editor: Any, name: str) -> bool:
-    """Give whether there is an index to build."""
+    """Return whether there is an index to build."""
     cursor.execute(_IS_INVALID, [name])
     row = cursor.fetchone()
     if row is not None and row[0]:

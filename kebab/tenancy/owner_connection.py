@@ -18,7 +18,7 @@ class NotTheOwner(Exception):
 
 @contextmanager
 def owner_connection() -> Iterator[Connection]:
-    """Give a connection that commits each statement and waits for no lock longer than five seconds.
+    """Return a connection that commits each statement and waits for no lock longer than five seconds.
 
     Outside Django: it has no time limit, and a statement that takes no transaction around it may be run.
     Raises NotTheOwner when there is none, or when a statement is the owner's alone.

@@ -12,7 +12,7 @@ _POLICIES: Final = "SELECT polname FROM pg_policy WHERE polrelid = %s::regclass"
 
 
 def rebuild_walls(tables: Sequence[str]) -> None:
-    """Give tables the policies that migrations made, and no others. Raises NotTheOwner."""
+    """Return tables the policies that migrations made, and no others. Raises NotTheOwner."""
     made = dict(_walls())
     with owner_connection() as owner:
         for table in tables:
@@ -25,7 +25,7 @@ def rebuild_walls(tables: Sequence[str]) -> None:
 
 
 def _walls() -> Iterator[tuple[str, Sequence[str]]]:
-    """Give each table with the statements that made its policies, later ones later."""
+    """Return each table with the statements that made its policies, later ones later."""
     for _, migration in sorted(MigrationLoader(None).disk_migrations.items()):
         for operation in migration.operations:
             said = getattr(operation, "sql", "")

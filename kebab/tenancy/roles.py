@@ -32,7 +32,7 @@ _MAY_ALL_CREATE: Final = "SELECT has_schema_privilege('public', 'public', 'CREAT
 
 
 def application_role() -> str:
-    """Give the name of the role that web, workers and verbs use."""
+    """Return the name of the role that web, workers and verbs use."""
     return str(connections[APPLICATION].settings_dict["USER"])
 
 

@@ -8,13 +8,13 @@ from search.models import Document, Source
 
 
 def sources_of(workspace: Workspace, reader: Reader) -> "QuerySet[Source]":
-    """Give the queryset of sources that `reader` may know of."""
+    """Return the queryset of sources that `reader` may know of."""
     sources: QuerySet[Source] = Source.objects.in_workspace(workspace).readable_by(reader)
     return sources
 
 
 def documents_of(workspace: Workspace, reader: Reader) -> "QuerySet[Document]":
-    """Give the queryset of documents that `reader` may know of."""
+    """Return the queryset of documents that `reader` may know of."""
     documents: QuerySet[Document] = Document.objects.in_workspace(workspace)
     if reader.reads_all:
         return documents

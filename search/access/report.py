@@ -20,7 +20,7 @@ _READ = ("GET", "/documents/{doc_id}")
 
 
 def explain(asked: Asked) -> Sequence[Thing]:
-    """Give how the document, the source or all sources, by key, are to the caller."""
+    """Return how the document, the source or all sources, by key, are to the caller."""
     if asked.document is not None:
         return _document(asked, asked.document)
     sources = with_readers(Source.objects.in_workspace(asked.workspace)).order_by("key")

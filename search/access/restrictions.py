@@ -27,7 +27,7 @@ class Restriction:
 
     @property
     def facts(self) -> dict[str, list[str] | None]:
-        """Give `before` and `after` as the audit log has them."""
+        """Return `before` and `after` as the audit log has them."""
         return {"before": _texts(self.before), "after": _texts(self.after)}
 
 
@@ -56,7 +56,9 @@ def restrict(source: Source, groups: Collection[uuid.UUID] | None) -> Restrictio
 
 
 def with_readers(sources: "QuerySet[Source]", shown_to: Reader = OPERATOR) -> "QuerySet[Any]":
-    """Give the sources, each with what `readers_of` needs: who doesn't read all is shown own groups alone."""
+    """Return the sources, each with what `readers_of` needs: who doesn't read all is shown own
+    groups alone.
+    """
     groups = SourceReader.objects.filter(source=OuterRef("pk"), workspace=OuterRef("workspace"))
     if not shown_to.reads_all:
         groups = groups.filter(group__in=shown_to.groups)
@@ -64,12 +66,12 @@ def with_readers(sources: "QuerySet[Source]", shown_to: Reader = OPERATOR) -> "Q
 
 
 def readers_of(source: Any) -> Groups:
-    """Give the groups that a source, one of `with_readers`, is restricted to."""
+    """Return the groups that a source, one of `with_readers`, is restricted to."""
     return sorted(source.reader_groups) if source.is_restricted else None
 
 
 def hidden_from(workspace: Workspace, reader: Reader) -> "QuerySet[Source]":
-    """Give the sources that there are not for `reader`: counts of the whole workspace hold these too."""
+    """Return the sources that there are not for `reader`: counts of the whole workspace hold these too."""
     restricted = Source.objects.in_workspace(workspace).filter(is_restricted=True)
     if reader.reads_all:
         return restricted.none()
@@ -77,7 +79,7 @@ def hidden_from(workspace: Workspace, reader: Reader) -> "QuerySet[Source]":
 
 
 def count_restricted(workspace: Workspace, groups: Collection[uuid.UUID]) -> Mapping[uuid.UUID, int]:
-    """Give for each of the groups that read any restricted source how many these are."""
+    """Return for each of the groups that read any restricted source how many these are."""
     rows = SourceReader.objects.in_workspace(workspace).filter(group__in=groups).order_by()
     return dict(rows.values("group_id").annotate(count=Count("*")).values_list("group_id", "count"))
 

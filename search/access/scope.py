@@ -83,7 +83,7 @@ class Scope:
 
     @property
     def values(self) -> dict[str, Any]:
-        """Give the values of the conditions on a document that are in use, by name."""
+        """Return the values of the conditions on a document that are in use, by name."""
         filters = self.filters
         values: dict[str, Any] = {
             "path": [compile_glob(pattern).sql_regex for pattern in filters.path_glob],
@@ -101,7 +101,7 @@ class Scope:
 
     @property
     def chunk_values(self) -> dict[str, Any]:
-        """Give `values` with those of the conditions on a chunk itself, its kind and language."""
+        """Return `values` with those of the conditions on a chunk itself, its kind and language."""
         on_chunk = {
             "kind": [kind.value for kind in self.filters.kind],
             "code_lang": list(self.filters.code_lang_names),
@@ -109,19 +109,19 @@ class Scope:
         return self.values | {name: value for name, value in on_chunk.items() if value}
 
     def document_conditions(self) -> Q:
-        """Give the conditions on a document."""
+        """Return the conditions on a document."""
         return conditions(self.values, self.workspace_id)
 
 
 def conditions(values: Mapping[str, Any], workspace_id: Any, prefix: str = "") -> Q:
-    """Give the conditions on a document that `Scope.values` names; values may be slots of a statement."""
+    """Return the conditions on a document that `Scope.values` names; values may be slots of a statement."""
     wanted = {f"{prefix}{_LOOKUPS[name]}": value for name, value in values.items()}
     wanted |= {f"{prefix}{name}__workspace": workspace_id for name in _JOINED if name in values}
     return Q(**wanted)
 
 
 def chunks_in(workspace_id: Any, values: Mapping[str, Any]) -> "QuerySet[Chunk]":
-    """Give the chunks that pass what `Scope.chunk_values` names; values may be slots of a statement."""
+    """Return the chunks that pass what `Scope.chunk_values` names; values may be slots of a statement."""
     on_document = {name: value for name, value in values.items() if name not in _CHUNK_LOOKUPS}
     on_chunk = {_CHUNK_LOOKUPS[name]: value for name, value in values.items() if name in _CHUNK_LOOKUPS}
     chunks = Chunk.objects.filter(workspace_id=workspace_id, **on_chunk)
@@ -133,12 +133,12 @@ def chunks_in(workspace_id: Any, values: Mapping[str, Any]) -> "QuerySet[Chunk]"
 
 
 def slots(names: Iterable[str]) -> dict[str, Slot]:
-    """Give a slot for each name, in order: what a statement takes in the place of values."""
+    """Return a slot for each name, in order: what a statement takes in the place of values."""
     return {name: Slot(name) for name in sorted(names)}
 
 
 def resolve_scope(workspace: Workspace, filters: SearchFilters, reader: Reader) -> Scope:
-    """Give the scope of a search by `reader` that begins now, in one statement.
+    """Return the scope of a search by `reader` that begins now, in one statement.
 
     A query that names no version sees the default ones. Sources may be named by key or id; a name that
     nothing has, or nothing that the reader may read, finds nothing. Raises Workspace.DoesNotExist when it is

@@ -92,12 +92,12 @@ class SourceAdmin(TenantAdmin):
 
     @display(description="state", label=_SOURCE_STATES)  # type: ignore[untyped-decorator]
     def standing_label(self, source: Source) -> str:
-        """The state."""
+        """Return the state."""
         return source.state  # type: ignore[no-any-return]
 
     @admin.display(description="readers")
     def readers_shown(self, source: Source) -> Any:
-        """The groups that may read it, or that all members may."""
+        """Return the groups that may read it, or that all members may."""
         if not source.is_restricted:
             return "All members"
         readers = SourceReader.objects.in_workspace(source.workspace_id).filter(source=source)  # type: ignore[attr-defined]
@@ -105,17 +105,17 @@ class SourceAdmin(TenantAdmin):
 
     @admin.display(description="configuration")
     def config_shown(self, source: Source) -> Any:
-        """What it reads."""
+        """Return what it reads."""
         return formatting.as_json(source.config)
 
     @admin.display(description="credentials", boolean=True)
     def has_credentials(self, source: Source) -> bool:
-        """Whether it has some."""
+        """Return whether it has some."""
         return bool(source.sealed_credentials)
 
     @admin.display(description="versions")
     def versions_shown(self, source: Source) -> Any:
-        """Its first versions with their documents."""
+        """Return its first versions with their documents."""
         versions = SourceVersion.objects.in_workspace(source.workspace_id).filter(source=source)  # type: ignore[attr-defined]
         cells = [
             (formatting.link(version), version.commit[:12] or formatting.NONE, _documents_of(version))
@@ -125,16 +125,16 @@ class SourceAdmin(TenantAdmin):
 
     @admin.display(description="rules")
     def rules_shown(self, source: Source) -> Any:
-        """What tools are told first."""
+        """Return what tools are told first."""
         return formatting.as_json(source.rules)
 
     @admin.display(description="project file")
     def project_shown(self, source: Source) -> Any:
-        """What its project file said."""
+        """Return what its project file said."""
         return formatting.as_json(source.project)
 
     def find(self, request: HttpRequest, term: str) -> QuerySet[Source]:
-        """Give the sources with this id or key; in a workspace, those whose key begins so."""
+        """Return the sources with this id or key; in a workspace, those whose key begins so."""
         id_ = as_uuid(term)
         if id_ is not None:
             return self.in_scope(request).filter(pk=id_)
@@ -153,12 +153,12 @@ class SourceVersionAdmin(TenantAdmin):
 
     @admin.display(description="source")
     def of_source(self, version: SourceVersion) -> Any:
-        """The source."""
+        """Return the source."""
         return formatting.link(version.source)
 
     @admin.display(description="documents")
     def documents(self, version: SourceVersion) -> Any:
-        """A link to its documents."""
+        """Return a link to its documents."""
         return _documents_of(version)
 
 
@@ -169,7 +169,7 @@ class _VersionFilter(TextFilter):  # type: ignore[misc]
     parameter_name = _IN_VERSION
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Give those of the version. Raises IncorrectLookupParameters for what is no id."""
+        """Return those of the version. Raises IncorrectLookupParameters for what is no id."""
         if not self.value():
             return queryset
         version_id = as_uuid(self.value() or "")
@@ -273,41 +273,41 @@ class DocumentAdmin(TenantAdmin):
 
     @admin.display(description="title")
     def title_shown(self, document: Document) -> str:
-        """The title."""
+        """Return the title."""
         return formatting.clipped(document.title) or document.doc_id.hex
 
     @admin.display(description="path")
     def path_shown(self, document: Document) -> str:
-        """The path."""
+        """Return the path."""
         return formatting.clipped(document.path)
 
     @admin.display(description="source")
     def of_source(self, document: Document) -> Any:
-        """The source."""
+        """Return the source."""
         return formatting.link(document.source)
 
     @admin.display(description="size")
     def size(self, document: Document) -> str:
-        """The size."""
+        """Return the size."""
         return formatting.size(document.size_bytes)
 
     @admin.display(description="passages")
     def passages(self, document: Document) -> Any:
-        """A link to what is searched of it."""
+        """Return a link to what is searched of it."""
         return formatting.anchor(reverse("admin:search_document_passages", args=(document.pk,)), "Show")
 
     @admin.display(description="set by people")
     def overrides_shown(self, document: Document) -> Any:
-        """What people set instead of what was found."""
+        """Return what people set instead of what was found."""
         return formatting.as_json(document.overrides)
 
     @admin.display(description="metadata")
     def metadata_shown(self, document: Document) -> Any:
-        """What its parser found."""
+        """Return what its parser found."""
         return formatting.as_json(document.metadata)
 
     def find(self, request: HttpRequest, term: str) -> QuerySet[Document]:
-        """Give the document with this id, those at this path, else the newest whose title begins so."""
+        """Return the document with this id, those at this path, else the newest whose title begins so."""
         documents = self.in_scope(request)
         id_ = as_uuid(term)
         if id_ is not None:
@@ -326,7 +326,7 @@ def _documents_of(version: SourceVersion) -> Any:
 
 
 def _ids_at(workspace_id: uuid.UUID | None, path: str) -> list[uuid.UUID]:
-    """Give the ids that a document at `path` has in the versions of the workspace: they follow from it."""
+    """Return the ids that a document at `path` has in the versions of the workspace: they follow from it."""
     workspace = Workspace.objects.filter(pk=workspace_id).first()
     if workspace is None:
         return []

@@ -55,7 +55,7 @@ class EmbeddingSpaceAdmin(TenantAdmin):
 
     @display(description="state", label=_SPACE_STATES)  # type: ignore[untyped-decorator]
     def state_label(self, space: EmbeddingSpace) -> str:
-        """The state."""
+        """Return the state."""
         return space.state  # type: ignore[no-any-return]
 
 

@@ -7,13 +7,13 @@ _ANALYSED, _NEXT_POSITION, _ALTERNATIVE = "\x1d", "\x1e", "\x1f"
 
 
 def analysed_phrase(positions: Sequence[Sequence[str]]) -> str:
-    """Give FTS5's string for a phrase of index terms, any of the alternatives at each position."""
+    """Return FTS5's string for a phrase of index terms, any of the alternatives at each position."""
     terms = _NEXT_POSITION.join(_ALTERNATIVE.join(alternatives) for alternatives in positions)
     return f'"{_ANALYSED}{terms}"'
 
 
 def positions_in(text: str) -> list[tuple[str, ...]] | None:
-    """Give the positions of what `analysed_phrase` gave; None for any other text."""
+    """Return the positions of what `analysed_phrase` gave; None for any other text."""
     if not text.startswith(_ANALYSED):
         return None
     return [tuple(position.split(_ALTERNATIVE)) for position in text[1:].split(_NEXT_POSITION)]

@@ -51,7 +51,7 @@ _one_at_a_time = Lock()
 
 
 def stem(word: str) -> str:
-    """Give the index term of `word`: folded, and stemmed by its script; with a digit in it, as it is."""
+    """Return the index term of `word`: folded, and stemmed by its script; with a digit in it, as it is."""
     folded = fold(word)
     if len(folded) < _MIN_STEMMED_CHARS or _DIGIT.search(folded):
         return folded
@@ -61,7 +61,7 @@ def stem(word: str) -> str:
 
 
 def stem_in(language: str, word: str) -> str:
-    """Give the folded stem of `word` in a language of `OWN`, whose stemmers know accents."""
+    """Return the folded stem of `word` in a language of `OWN`, whose stemmers know accents."""
     return fold(_stemmed(OWN[language], unicodedata.normalize("NFC", word.lower())))
 
 

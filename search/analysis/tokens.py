@@ -49,7 +49,7 @@ _known_runs = cache(_KnownRuns)
 
 @lru_cache(maxsize=_RECENT_TEXTS)
 def analyse(text: str, *, is_stemmed: bool = True) -> tuple[Token, ...]:
-    """Give the tokens of `text` in order, with UTF-8 byte offsets.
+    """Return the tokens of `text` in order, with UTF-8 byte offsets.
 
     A run of an unspaced script gives its overlapping pairs of signs, then its last sign. Words are stemmed
     in the language that the text's function words betray, and in English; or not at all.
@@ -77,7 +77,8 @@ def _flat(tokens: list[Token], found: list[str | tuple[Part, ...]]) -> list[Toke
 
 
 def query_terms(term: str, language: str | None = None) -> tuple[tuple[str, ...], ...]:
-    """Give the alternatives at each position of the phrase that `term` looks for; nothing: it finds nothing.
+    """Return the alternatives at each position of the phrase that `term` looks for; nothing: it finds
+    nothing.
 
     A word alone is looked for as a whole (`rateLimit`, `C++`); a run of an unspaced script by its pairs.
     """
@@ -94,18 +95,18 @@ def query_terms(term: str, language: str | None = None) -> tuple[tuple[str, ...]
 
 
 def query_tokens(term: str, language: str | None = None) -> tuple[str, ...]:
-    """Give the main index term at each position of the phrase that `term` looks for."""
+    """Return the main index term at each position of the phrase that `term` looks for."""
     return tuple(alternatives[0] for alternatives in query_terms(term, language))
 
 
 def is_prefix(term: str) -> bool:
-    """Say whether `term` ends in a lone sign of an unspaced script: it is found at the start of a pair."""
+    """Return whether `term` ends in a lone sign of an unspaced script: it is found at the start of a pair."""
     last = (RUN.findall(term) or [""])[-1]
     return bool(last) and is_unspaced(last[0]) and len(signs_of(last)) == 1
 
 
 def relaxed_terms(term: str) -> tuple[str, ...]:
-    """Give the terms any of which is found where `term` isn't: its words, parts and pairs of signs."""
+    """Return the terms any of which is found where `term` isn't: its words, parts and pairs of signs."""
     return tuple(dict.fromkeys(piece for run in RUN.findall(term) for piece in _pieces(run)))
 
 

@@ -22,7 +22,7 @@ _NUMBERED = re.compile(r"[^\W\d_]{2,}(\d+)")
 
 
 def parts_of(run: str, language: str | None) -> tuple[Part, ...]:
-    """Give the tokens of a word, or of a run of an unspaced script.
+    """Return the tokens of a word, or of a run of an unspaced script.
 
     The first token of a word stands for the whole word as well. `language`, one of `OWN`, adds its stems;
     UNSTEMMED takes all stems away.
@@ -31,7 +31,7 @@ def parts_of(run: str, language: str | None) -> tuple[Part, ...]:
 
 
 def without_symbols(run: str) -> str:
-    """Give the word of a run that may be a name with its signs: C of `C++`, NET of `.NET`."""
+    """Return the word of a run that may be a name with its signs: C of `C++`, NET of `.NET`."""
     return run.strip("+#.")
 
 
@@ -70,13 +70,15 @@ def _pairs(run: str) -> tuple[Part, ...]:
 
 
 def whole_terms(run: str, language: str | None) -> tuple[str, ...]:
-    """Give the terms that a word is found by as a whole: `ratelimit`, `c++`."""
+    """Return the terms that a word is found by as a whole: `ratelimit`, `c++`."""
     word = without_symbols(run)
     return _terms(word.lower(), language) if word == run else (fold(run),)
 
 
 def borders_of(word: str) -> list[tuple[int, int]]:
-    """Give where the parts of an identifier lie: HTTP and Server in `HTTPServer`, sha and 256 in `sha256`."""
+    """Return where the parts of an identifier lie: HTTP and Server in `HTTPServer`, sha and 256 in
+    `sha256`.
+    """
     borders: list[tuple[int, int]] = []
     for low, high in pairwise([*_capitals(word), len(word)]):
         number = _NUMBERED.fullmatch(word, low, high)
@@ -85,7 +87,7 @@ def borders_of(word: str) -> list[tuple[int, int]]:
 
 
 def _capitals(word: str) -> list[int]:
-    """Give where parts begin; too short to be words (LaTeX, a key in base 64), they are one."""
+    """Return where parts begin; too short to be words (LaTeX, a key in base 64), they are one."""
     if word[1:] == word[1:].lower() or word.isupper():
         return [0]
     starts = [0, *(at for at in range(1, len(word)) if _begins_part(word, at))]

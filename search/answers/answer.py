@@ -34,7 +34,7 @@ def answer_question(
     asker: Caller,
     stop: threading.Event | None = None,
 ) -> Answer:
-    """Give the answer from what `reader` may read of `workspace`; it is kept as `asker`'s.
+    """Return the answer from what `reader` may read of `workspace`; it is kept as `asker`'s.
 
     Raises what `answer_events` does.
     """
@@ -52,7 +52,7 @@ def answer_events(
     asker: Caller,
     stop: threading.Event | None = None,
 ) -> Iterator[AnswerEvent]:
-    """Give what happens until there is an answer: `Retrieved`, `TextAdded` as often as it is, `Finished`.
+    """Return what happens until there is an answer: `Retrieved`, `TextAdded` as often as it is, `Finished`.
 
     Closing the iterator ends the model's call, and nothing is kept; setting `stop`, from another thread, ends
     it within half a second, and then the answer that is kept has failed as `stopped`. Each step acts in the

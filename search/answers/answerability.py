@@ -41,7 +41,7 @@ class Weighed:
     weight: float
 
     def is_in(self, terms: frozenset[str]) -> bool:
-        """Say whether a text with these index terms has the word, in whatever order its parts stand."""
+        """Return whether a text with these index terms has the word, in whatever order its parts stand."""
         return all(not terms.isdisjoint(alternatives) for alternatives in self.positions)
 
 
@@ -60,7 +60,7 @@ class Evidence:
 def weigh(
     question: str, analysis: Analysis, frequencies: Frequencies, chunk_count: int
 ) -> tuple[Weighed, ...]:
-    """Give the content words of a question, by how few of the chunks have each."""
+    """Return the content words of a question, by how few of the chunks have each."""
     match = match_of(parse_query(question).terms, analysis, frequencies)
     units = () if match is None else match.some
     having = frequencies({term for unit in units for terms in unit.positions for term in terms})
@@ -68,7 +68,7 @@ def weigh(
 
 
 def coverage(words: Sequence[Weighed], passages: Iterable[frozenset[str]]) -> float:
-    """Give the best share of the words' weight that one of the passages, each its index terms, has.
+    """Return the best share of the words' weight that one of the passages, each its index terms, has.
 
     Of no words it is 0.
     """
@@ -79,12 +79,12 @@ def coverage(words: Sequence[Weighed], passages: Iterable[frozenset[str]]) -> fl
 
 
 def covered(words: Iterable[Weighed], terms: frozenset[str]) -> float:
-    """Give the weight of the words that a text with these index terms has."""
+    """Return the weight of the words that a text with these index terms has."""
     return math.fsum(word.weight for word in words if word.is_in(terms))
 
 
 def refusal(evidence: Evidence, score_gate: float) -> AnswerReason | None:
-    """Give why no answer is tried; None: one is."""
+    """Return why no answer is tried; None: one is."""
     if evidence.best_score < score_gate:
         return AnswerReason.SCORE_GATE
     return None if _is_supported(evidence) else AnswerReason.NOT_COVERED

@@ -37,13 +37,13 @@ class CheckedCitation:
 def check_citations(
     workspace: Workspace, reader: Reader, citations: Sequence[AnswerCitation]
 ) -> tuple[CheckedCitation, ...]:
-    """Give for each citation whether its text still stands, white space aside, and where. One query."""
+    """Return for each citation whether its text still stands, white space aside, and where. One query."""
     chunks = _chunks_of(workspace, reader, {each.doc_id for each in citations})
     return tuple(_checked(each, chunks.get(each.doc_id)) for each in citations)
 
 
 def _chunks_of(workspace: Workspace, reader: Reader, doc_ids: set[str]) -> Mapping[str, list[Chunk]]:
-    """Give the chunks of those of the documents that the reader may read, in order, by document."""
+    """Return the chunks of those of the documents that the reader may read, in order, by document."""
     ids = [uuid.UUID(hex=doc_id) for doc_id in doc_ids]
     documents = documents_of(workspace, reader).filter(doc_id__in=ids)
     found: dict[str, list[Chunk]] = {doc_id.hex: [] for doc_id in documents.values_list("doc_id", flat=True)}
@@ -72,7 +72,7 @@ def _checked(cited: AnswerCitation, chunks: Sequence[Chunk] | None) -> CheckedCi
 
 
 def _first_of_several(quote: str, chunks: Sequence[Chunk]) -> Chunk | None:
-    """Give where a text begins that other chunks than before hold together; None where it doesn't stand."""
+    """Return where a text begins that other chunks than before hold together; None where it doesn't stand."""
     texts = [_folded(chunk.text) for chunk in chunks]
     at = " ".join(texts).find(quote)
     if at < 0:

@@ -33,7 +33,7 @@ class Conversation:
     doc_ids: frozenset[str] = frozenset()
 
     def asked(self, question: str) -> str:
-        """Give what to search for: a question that says little by itself goes on with those before."""
+        """Return what to search for: a question that says little by itself goes on with those before."""
         asked = question
         for turn in reversed(self.turns):
             if _says_enough(asked):
@@ -45,7 +45,7 @@ class Conversation:
 def find_conversation(
     workspace: Workspace, reader: Reader, asker: Caller, conversation_id: uuid.UUID | None
 ) -> Conversation:
-    """Give the conversation, a new one for None. Raises NotFound when the asker has none of this id."""
+    """Return the conversation, a new one for None. Raises NotFound when the asker has none of this id."""
     if conversation_id is None:
         return Conversation(id=uuid.uuid4())
     rows = list(turns_of(workspace, reader, asker, conversation_id)[:MAX_TURNS])

@@ -63,7 +63,7 @@ def _share(words: Sequence[Weighed], terms: frozenset[str]) -> float:
 
 
 def text_of(sentences: Sequence[Sentence]) -> str:
-    """Give the answer's text: a paragraph each, with its marker, and no marker that a document wrote."""
+    """Return the answer's text: a paragraph each, with its marker, and no marker that a document wrote."""
     return "\n\n".join(
         f"{tamed(without_markers(without_unseen(each.text)))} {marker(each.n)}" for each in sentences
     )
@@ -83,7 +83,7 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _unwrapped(text: str) -> Iterator[str]:
-    """Give the lines, those that go on with the one before joined to it."""
+    """Return the lines, those that go on with the one before joined to it."""
     joined, before = "", ""
     for line in text.splitlines():
         if len(before) >= _WRAPPED_CHARS and not _BEGINS.match(line):

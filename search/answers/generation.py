@@ -46,7 +46,7 @@ Writing = Generator[TextAdded, None, Outcome]
 
 
 def passage_tokens(model: ChatModel | None, question: str, conversation: Conversation, hits: int) -> int:
-    """Give how many tokens the passages of an answer may have together."""
+    """Return how many tokens the passages of an answer may have together."""
     if model is None:
         return EXTRACTIVE_TOKENS
     count, _ = counting(BudgetUnit.TOKENS)

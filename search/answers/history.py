@@ -62,18 +62,20 @@ def keep_answer(workspace: Workspace, asker: Caller, answer: Answer, doc_ids: Co
 
 
 def visible_answers(access: Access) -> "QuerySet[KeptAnswer]":
-    """Give the answers that there are for the caller, newest first."""
+    """Return the answers that there are for the caller, newest first."""
     answers = _readable(access.workspace, access.reader)
     return answers if reviews(access) else answers.filter(creator=access.identity)
 
 
 def reviews(access: Access) -> bool:
-    """Whether everybody's answers are there for the caller: who manages the workspace and reads all of it."""
+    """Return whether everybody's answers are there for the caller: who manages the workspace and reads all of
+    it.
+    """
     return Scope.MANAGE in access.scopes and not hidden_from(access.workspace, access.reader).exists()
 
 
 def one_answer(access: Access, answer_id: uuid.UUID) -> KeptAnswer:
-    """Give an answer. Raises NotFound when there is none for the caller."""
+    """Return an answer. Raises NotFound when there is none for the caller."""
     row = visible_answers(access).filter(pk=answer_id).first()
     if row is None:
         raise NotFound
@@ -105,13 +107,13 @@ def _prune(workspace: Workspace) -> int:
 def turns_of(
     workspace: Workspace, reader: Reader, asker: Caller, conversation_id: uuid.UUID
 ) -> "QuerySet[KeptAnswer]":
-    """Give the asker's own answers in a conversation, newest first."""
+    """Return the asker's own answers in a conversation, newest first."""
     own = _readable(workspace, reader).filter(creator=asker.identity, conversation_id=conversation_id)
     return own.order_by("-created_at", "id")
 
 
 def conversations_of(workspace: Workspace, reader: Reader, asker: Caller) -> "QuerySet[KeptAnswer]":
-    """Give the first answer that there is of each of the asker's conversations, newest first."""
+    """Return the first answer that there is of each of the asker's conversations, newest first."""
     own = _readable(workspace, reader).filter(creator=asker.identity)
     is_before = Q(created_at__lt=OuterRef("created_at")) | Q(
         created_at=OuterRef("created_at"), pk__lt=OuterRef("pk")
@@ -121,7 +123,7 @@ def conversations_of(workspace: Workspace, reader: Reader, asker: Caller) -> "Qu
 
 
 def documents_behind(workspace: Workspace, answers: Sequence[KeptAnswer]) -> set[str]:
-    """Give the documents that these answers were made from."""
+    """Return the documents that these answers were made from."""
     rows = AnswerDocument.objects.in_workspace(workspace).filter(
         answer__in=[row.pk for row in answers], document__workspace=workspace
     )
@@ -129,7 +131,7 @@ def documents_behind(workspace: Workspace, answers: Sequence[KeptAnswer]) -> set
 
 
 def answer_of(row: KeptAnswer) -> Answer:
-    """Give a kept answer as it was given."""
+    """Return a kept answer as it was given."""
     return Answer(
         answer_id=row.pk,
         conversation_id=row.conversation_id,
@@ -146,7 +148,7 @@ def answer_of(row: KeptAnswer) -> Answer:
 
 
 def _readable(workspace: Workspace, reader: Reader) -> "QuerySet[KeptAnswer]":
-    """Give the answers none of whose documents is hidden from the reader."""
+    """Return the answers none of whose documents is hidden from the reader."""
     answers: QuerySet[KeptAnswer] = KeptAnswer.objects.in_workspace(workspace)
     if reader.reads_all:
         return answers
@@ -176,7 +178,7 @@ def _fields(workspace: Workspace, asker: Caller, answer: Answer) -> dict[str, An
 
 
 def _place(kept: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the fields of a citation or a hit from what was kept of it."""
+    """Return the fields of a citation or a hit from what was kept of it."""
     citation = {name: value for name, value in kept["citation"].items() if name != "uri"}
     fields = {name: value for name, value in kept.items() if name != "uri"}
     return fields | {

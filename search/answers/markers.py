@@ -48,7 +48,7 @@ class Verdict:
 
 
 def marker(n: int) -> str:
-    """Give the marker of passage `n`."""
+    """Return the marker of passage `n`."""
     return f"[#{n}]"
 
 
@@ -66,17 +66,19 @@ def verdict_on(text: str, packed: Collection[int]) -> Verdict:
 
 
 def without_markers(text: str) -> str:
-    """Give a text that somebody else wrote with what could pass for a marker as `(no. n)`."""
+    """Return a text that somebody else wrote with what could pass for a marker as `(no. n)`."""
     return _LIKE_A_MARKER.sub(lambda found: f"(no. {''.join(filter(str.isdigit, found[1]))})", text)
 
 
 def without_unseen(text: str) -> str:
-    """Give a text without signs that nobody sees, in which something could be hidden or turned around."""
+    """Return a text without signs that nobody sees, in which something could be hidden or turned around."""
     return _NEVER_SEEN.sub("", text)
 
 
 def tamed(text: str) -> str:
-    """Give a text in which a blank keeps links, pictures and elements from being any; what is seen stays."""
+    """Return a text in which a blank keeps links, pictures and elements from being any; what is
+    seen stays.
+    """
     return _ELEMENT.sub("< ", _LINK.sub(" ", without_unseen(text)))
 
 
@@ -87,14 +89,14 @@ class Taming:
         self._held = ""
 
     def feed(self, piece: str) -> str:
-        """Give what of the text so far is certain and was not given before."""
+        """Return what of the text so far is certain and was not given before."""
         text = self._held + without_unseen(piece)
         at = self._uncertain_from(text)
         self._held = text[at:]
         return tamed(text[:at])
 
     def finish(self) -> str:
-        """Give the rest."""
+        """Return the rest."""
         rest, self._held = self._held, ""
         return tamed(rest)
 

@@ -94,7 +94,7 @@ def find_passages(
 
 
 def _plain(asked: str) -> str:
-    """Give a question that is searched for its words, also when it stands in quotes."""
+    """Return a question that is searched for its words, also when it stands in quotes."""
     while parse_query(asked).raw is not None:
         asked = asked.strip().removeprefix("'").removesuffix("'")
     return asked
@@ -124,7 +124,7 @@ def _packed(
 
 
 def terms_of(text: str, analysis: Analysis) -> frozenset[str]:
-    """Give the index terms of a text."""
+    """Return the index terms of a text."""
     return frozenset(term for token in analysis.analyse(text) for term in token[2:])
 
 
@@ -165,7 +165,7 @@ def _refusal(workspace: Workspace, evidence: Evidence | None, mode: Mode) -> Ans
 
 
 def _score_gate(workspace: Workspace, mode: Mode) -> float:
-    """Give the workspace's gate; where it has set none there is none for words alone.
+    """Return the workspace's gate; where it has set none there is none for words alone.
 
     bm25 collapses on small or uniform collections: of two chunks the one that has all words scores 0.0001.
     """
@@ -175,7 +175,8 @@ def _score_gate(workspace: Workspace, mode: Mode) -> float:
 
 
 def _cosine(hit: SearchHit) -> float | None:
-    """Give the cosine behind a vector score, which is (1 + cos) / 2, of the model that it was measured with.
+    """Return the cosine behind a vector score, which is (1 + cos) / 2, of the model that it was measured
+    with.
 
     Other models' cosines lie elsewhere: some give texts that have nothing to do with each other 0.7.
     """

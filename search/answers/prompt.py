@@ -69,7 +69,7 @@ class Frame:
     def messages(
         self, question: str, passages: Sequence[FramedPassage], earlier: Sequence[EarlierTurn] = ()
     ) -> list[Message]:
-        """Give the messages of a chat: the instructions, and all else as one message of the user."""
+        """Return the messages of a chat: the instructions, and all else as one message of the user."""
         parts = [*self._turns(earlier), *map(self.block, passages), f"Question: {self._tame(question)}"]
         return [
             {"role": "system", "content": INSTRUCTIONS},
@@ -77,7 +77,7 @@ class Frame:
         ]
 
     def block(self, passage: FramedPassage) -> str:
-        """Give a passage as a block."""
+        """Return a passage as a block."""
         said = {"heading": passage.heading, "uri": passage.uri}
         fields = " ".join(f"{name}={self._field(value)}" for name, value in said.items())
         of = f"source={self._field(passage.source)} trust={passage.trust}"
@@ -92,7 +92,7 @@ class Frame:
         return f"BEGIN {self._nonce}\n{lines}\nEND {self._nonce}"
 
     def _field(self, value: str) -> str:
-        """Give a value on one line, quoted; JSON's quotes can't be closed from within."""
+        """Return a value on one line, quoted; JSON's quotes can't be closed from within."""
         return json.dumps(" ".join(self._tame(value).split())[:_MAX_FIELD_CHARS], ensure_ascii=False)
 
     def _tame(self, text: str) -> str:

@@ -86,7 +86,7 @@ class AnswerCitation:
 
     @property
     def uri(self) -> str:
-        """Give where the cited text lies: `guides/install.md#L7-L12`."""
+        """Return where the cited text lies: `guides/install.md#L7-L12`."""
         return self.citation.uri
 
 

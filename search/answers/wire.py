@@ -14,7 +14,7 @@ CHECK_VERSION: Final = "answer_check.v1"
 
 
 def answer_to_wire(answer: Answer) -> Wire:
-    """Give an `answer.v1`."""
+    """Return an `answer.v1`."""
     return {
         "schema_version": ANSWER_VERSION,
         **_flat(answer),
@@ -33,17 +33,17 @@ def answer_to_wire(answer: Answer) -> Wire:
 
 
 def answer_hit_to_wire(hit: AnswerHit) -> Wire:
-    """Give a hit of an answer."""
+    """Return a hit of an answer."""
     return _flat(hit) | _place(hit)
 
 
 def answer_citation_to_wire(citation: AnswerCitation) -> Wire:
-    """Give a citation of an answer, with its `uri` also beside the others."""
+    """Return a citation of an answer, with its `uri` also beside the others."""
     return _flat(citation) | _place(citation) | {"uri": citation.uri}
 
 
 def check_to_wire(answer_id: uuid.UUID, checked: Sequence[CheckedCitation]) -> Wire:
-    """Give an `answer_check.v1`."""
+    """Return an `answer_check.v1`."""
     return {
         "schema_version": CHECK_VERSION,
         "answer_id": str(answer_id),
@@ -60,7 +60,7 @@ def check_to_wire(answer_id: uuid.UUID, checked: Sequence[CheckedCitation]) -> W
 
 
 def usage_to_wire(usage: Usage) -> Wire:
-    """Give what a model counted."""
+    """Return what a model counted."""
     return _flat(usage)
 
 

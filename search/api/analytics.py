@@ -33,6 +33,8 @@ class AnalyticsView(WorkspaceView):
 
     @extend_schema(responses={200: inlined_schema("analytics.v1")})
     def get(self, request: Request, ws: str) -> HttpResponse:
-        """Give the figures of the last days, to who manages the workspace and may read all of its sources."""
+        """Return the figures of the last days, to who manages the workspace and may read all of its
+        sources.
+        """
         found = analytics(self.access, days=self.query["days"], limit=self.query["limit"])
         return json_response(analytics_to_wire(self.workspace.slug, found))

@@ -25,7 +25,7 @@ def content_response(request: Request, document: Document) -> HttpResponseBase:
 
 
 def safe_content_type(mime: str) -> str:
-    """Give the type to serve bytes of the type `mime` as: passive text, or bytes to save."""
+    """Return the type to serve bytes of the type `mime` as: passive text, or bytes to save."""
     if not _TEXT.fullmatch(mime):
         return "application/octet-stream"
     return f"{'text/plain' if mime in _ACTIVE else mime}; charset=utf-8"

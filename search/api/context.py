@@ -44,7 +44,9 @@ class ContextView(WorkspaceView):
         }
     )
     def get(self, request: Request, ws: str) -> HttpResponse:
-        """Give rules and snippets, best first, within the budget; without a version, the default branch's."""
+        """Return rules and snippets, best first, within the budget; without a version, the default
+        branch's.
+        """
         reader = self.access.reader
         library = choose_library(self.workspace, reader, self.query["libraryId"])
         context = gather_context(

@@ -77,7 +77,7 @@ class BudgetField(serializers.Field):
     }
 
     def to_internal_value(self, data: Any) -> Budget:
-        """Give the budget. Raises ValidationError."""
+        """Return the budget. Raises ValidationError."""
         given = data if isinstance(data, Mapping) else {BudgetUnit.CHARS.value: data}
         if len(given) != 1:
             self.fail("invalid")
@@ -145,7 +145,7 @@ class ContextPackBody(StrictSerializer):
     min_seq = AwaitedSeqField(required=False, allow_null=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Give what is stated."""
+        """Return what is stated."""
         return stated(attrs)
 
 
@@ -165,7 +165,7 @@ class ContextPackView(WorkspaceView):
 
 
 def context_request(workspace: Workspace, given: Mapping[str, Any]) -> ContextRequest:
-    """Give what the clean fields of a body ask for. Raises InvalidQuery, InvalidFilter."""
+    """Return what the clean fields of a body ask for. Raises InvalidQuery, InvalidFilter."""
     asked = {name: given[name] for name in _OF_QUERY if name in given}
     query = make_query(
         workspace,

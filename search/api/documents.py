@@ -32,7 +32,7 @@ class DocumentView(WorkspaceView):
 
     @extend_schema(responses=DocumentSerializer)
     def get(self, request: Request, ws: str, doc_id: uuid.UUID) -> Response:
-        """Give what is known of the document."""
+        """Return what is known of the document."""
         document = one_document(self.workspace, self.access.reader, doc_id)
         return Response(DocumentSerializer(document).data)
 
@@ -44,7 +44,7 @@ class DocumentContentView(WorkspaceView):
 
     @extend_schema(responses={(200, "*/*"): OpenApiTypes.BINARY, 304: None})
     def get(self, request: Request, ws: str, doc_id: uuid.UUID) -> HttpResponseBase:
-        """Give the original file, for saving. Its ETag is the document's `content_hash`."""
+        """Return the original file, for saving. Its ETag is the document's `content_hash`."""
         respond = partial(content_response, request)
         return with_bytes(self.workspace, self.access.reader, doc_id, respond)
 
@@ -80,7 +80,7 @@ class ChunkView(WorkspaceView):
 
     @extend_schema(responses=ChunkInContextSerializer)
     def get(self, request: Request, ws: str, chunk_id: uuid.UUID) -> Response:
-        """Give the chunk and, on request, the text around it."""
+        """Return the chunk and, on request, the text around it."""
         context = self.query["context"]
         chunk = chunk_in_context(self.workspace, self.access.reader, chunk_id, context)
         return Response(ChunkInContextSerializer(chunk).data)

@@ -42,7 +42,7 @@ class EnumeratedField(serializers.ChoiceField):
         super().__init__(choices=[value.value for value in values], **options)
 
     def to_internal_value(self, data: Any) -> str:
-        """Give the text. Raises ValidationError for anything else."""
+        """Return the text. Raises ValidationError for anything else."""
         if not isinstance(data, str):
             self.fail("invalid_choice", input=data)
         return data
@@ -57,7 +57,7 @@ class ValuesField(ShortListField):
         )
 
     def to_internal_value(self, data: Any) -> list[Any]:
-        """Give the values. Raises ValidationError."""
+        """Return the values. Raises ValidationError."""
         return super().to_internal_value([data] if isinstance(data, str) else data)
 
 
@@ -74,7 +74,7 @@ class MomentField(serializers.DateTimeField):
     """A time by ISO 8601, taken as it is written: a missing time zone is for the filter to refuse."""
 
     def to_internal_value(self, value: Any) -> datetime:
-        """Give the time. Raises ValidationError."""
+        """Return the time. Raises ValidationError."""
         try:
             return datetime.fromisoformat(value)
         except (TypeError, ValueError):
@@ -100,7 +100,7 @@ def _texts(help_text: str = "") -> ValuesField:
 
 
 def stated(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Give what is stated: a null is as good as nothing."""
+    """Return what is stated: a null is as good as nothing."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -124,7 +124,7 @@ class FilterFields(StrictSerializer):
     ingested_after = MomentField(required=False, allow_null=True, help_text="With a time zone.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Give the filters that narrow."""
+        """Return the filters that narrow."""
         return stated(attrs)
 
 
@@ -162,7 +162,7 @@ class QueryFields(StrictSerializer):
     min_seq = AwaitedSeqField(required=False, allow_null=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Give the fields of a query, or a cursor and k. Raises ValidationError."""
+        """Return the fields of a query, or a cursor and k. Raises ValidationError."""
         given = stated(attrs)
         if "cursor" not in given:
             if "q" not in given:
@@ -192,7 +192,7 @@ class ChannelFields(StrictSerializer):
     rerank = _channel()
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Give the channels that are not `q`."""
+        """Return the channels that are not `q`."""
         return stated(attrs)
 
 
@@ -236,7 +236,7 @@ def answer(access: Access, given: Mapping[str, Any], filters: Mapping[str, Any])
 
 
 def awaited_seq(workspace: Workspace, given: Mapping[str, Any]) -> int | None:
-    """Give the change to wait for. Raises InvalidQuery for one that was not made when the request came.
+    """Return the change to wait for. Raises InvalidQuery for one that was not made when the request came.
 
     Nobody can have been told of it, and waiting for it would hold a thread for as long as a wait may take.
     """
@@ -250,7 +250,7 @@ def awaited_seq(workspace: Workspace, given: Mapping[str, Any]) -> int | None:
 
 
 def make_query(workspace: Workspace, given: Mapping[str, Any], filters: Mapping[str, Any]) -> SearchQuery:
-    """Give the query, the workspace's settings in the place of what is left out.
+    """Return the query, the workspace's settings in the place of what is left out.
 
     Raises InvalidQuery and InvalidFilter with the field named.
     """
@@ -303,7 +303,7 @@ def _channels(given: Mapping[str, Any]) -> QueryChannels | None:
 
 
 def enumerated(type_: type[_E], field: str, value: str) -> _E:
-    """Give the member of `type_` that `value` names. Raises what it raises for others, the field named."""
+    """Return the member of `type_` that `value` names. Raises what it raises for others, the field named."""
     with _naming(field):
         return type_(value)
 

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def readable_documents(workspace: Workspace, reader: Reader) -> Any:
-    """Give the queryset of documents, source and version loaded, each with its `chunk_count`."""
+    """Return the queryset of documents, source and version loaded, each with its `chunk_count`."""
     chunks = Chunk.objects.in_workspace(workspace).filter(document=OuterRef("pk")).order_by()
     count = chunks.values("document").annotate(count=Count("*")).values("count")
     return (
@@ -30,13 +30,13 @@ def readable_documents(workspace: Workspace, reader: Reader) -> Any:
 
 
 def one_document(workspace: Workspace, reader: Reader, doc_id: uuid.UUID) -> Document:
-    """Give the document with all that is shown of it. Raises Http404."""
+    """Return the document with all that is shown of it. Raises Http404."""
     document: Document = get_object_or_404(readable_documents(workspace, reader), doc_id=doc_id)
     return document
 
 
 def with_bytes(workspace: Workspace, reader: Reader, doc_id: uuid.UUID, use: Callable[[Document], T]) -> T:
-    """Give what `use` makes of a document and its bytes; it raises FileNotFoundError where they are gone.
+    """Return what `use` makes of a document and its bytes; it raises FileNotFoundError where they are gone.
 
     Raises Http404, and NotFound when the bytes aren't kept.
     """
@@ -53,13 +53,13 @@ def with_bytes(workspace: Workspace, reader: Reader, doc_id: uuid.UUID, use: Cal
 
 
 def chunks_of(workspace: Workspace, reader: Reader, doc_id: uuid.UUID) -> Any:
-    """Give the queryset of a document's chunks. Raises Http404."""
+    """Return the queryset of a document's chunks. Raises Http404."""
     document = get_object_or_404(documents_of(workspace, reader), doc_id=doc_id)
     return _with_document(workspace).filter(document=document)
 
 
 def chunk_in_context(workspace: Workspace, reader: Reader, chunk_id: uuid.UUID, context: int) -> Chunk:
-    """Give the chunk; its `before` and `after` are up to `context` neighbours in order. Raises Http404."""
+    """Return the chunk; its `before` and `after` are up to `context` neighbours in order. Raises Http404."""
     readable = _with_document(workspace).filter(document__in=documents_of(workspace, reader))
     chunk: Any = get_object_or_404(readable, chunk_id=chunk_id)
     first, last = chunk.ordinal - context, chunk.ordinal + context

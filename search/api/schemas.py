@@ -28,7 +28,7 @@ class WireSchemaView(APIView):
 
     @extend_schema(responses={(200, "application/schema+json"): {"type": "object"}})
     def get(self, request: Request, name: str) -> JsonResponse:
-        """Give the schema called `search_hit.v1` and so on; `.json` may stand behind the name."""
+        """Return the schema called `search_hit.v1` and so on; `.json` may stand behind the name."""
         strict_query(request, StrictSerializer)
         bare = name.removesuffix(".json")
         if bare not in schema_names():

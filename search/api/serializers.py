@@ -35,7 +35,7 @@ class DocumentSerializer(serializers.Serializer[Document]):
     indexed_at = serializers.DateTimeField()
 
     def get_version(self, document: Document) -> str | None:
-        """Give the version's tag."""
+        """Return the version's tag."""
         return document.version.tag or None
 
 
@@ -56,12 +56,12 @@ class ChunkSerializer(serializers.Serializer[Chunk]):
     token_count = serializers.IntegerField()
 
     def get_code_lang(self, chunk: Chunk) -> str | None:
-        """Give the programming language."""
+        """Return the programming language."""
         return chunk.language or None
 
     @extend_schema_field(inlined_schema("citation.v1"))
     def get_citation(self, chunk: Chunk) -> dict[str, Any]:
-        """Give the citation of its first span, as in a hit."""
+        """Return the citation of its first span, as in a hit."""
         return citation_to_wire(chunk.citation)
 
 

@@ -35,7 +35,7 @@ def print_citations(console: Console, answer: Answer) -> None:
 
 
 def remarks_on(answer: Answer) -> Iterator[str]:
-    """Give what is to be said of an answer, a sentence each."""
+    """Return what is to be said of an answer, a sentence each."""
     if answer.state is AnswerState.EXTRACTIVE:
         yield "These are the documents' own sentences: no model is configured."
     if answer.reason in _WHY:

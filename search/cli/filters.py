@@ -31,6 +31,6 @@ def add_filters(parser: CommandParser) -> None:
 
 
 def given_filters(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the filters that the flags ask for, called what the fields of the HTTP API are called."""
+    """Return the filters that the flags ask for, called what the fields of the HTTP API are called."""
     filters = {"tags_any": options["tag"]} | {name: options[name] for name in _FILTERS}
     return {name: value for name, value in filters.items() if value}

@@ -22,13 +22,13 @@ def print_result(console: Console, result: SearchResult) -> None:
 
 
 def summary(result: SearchResult) -> str:
-    """Give how much was found, in what time and how."""
+    """Return how much was found, in what time and how."""
     found = f"{_counted(len(result.hits), 'hit')} in {result.took_ms:.1f} ms ({result.mode})"
     return found + ("." if result.lexical_total is None else f"; {_words(result.lexical_total)}.")
 
 
 def legs(retrieval: RetrievalDetail) -> str:
-    """Give each leg's rank and score of a hit; in a single mode that leg alone has them."""
+    """Return each leg's rank and score of a hit; in a single mode that leg alone has them."""
     found = {
         "lexical": (retrieval.lexical_rank, retrieval.lexical_score),
         "vector": (retrieval.vector_rank, retrieval.vector_score),

@@ -45,7 +45,9 @@ class IndexState:
 
 
 def find_document(workspace: Workspace, id_or_path: str) -> Document:
-    """Give the document with this id or path. Raises CliError, with the ids to choose from where many fit."""
+    """Return the document with this id or path. Raises CliError, with the ids to choose from where
+    many fit.
+    """
     documents = Document.objects.in_workspace(workspace).select_related("source", "version")
     doc_id = as_uuid(id_or_path)
     found = list(documents.filter(doc_id=doc_id)) if doc_id else []
@@ -61,7 +63,7 @@ def find_document(workspace: Workspace, id_or_path: str) -> Document:
 
 
 def find_chunk(workspace: Workspace, chunk_id: str) -> Chunk:
-    """Give the chunk with this id. Raises CliError."""
+    """Return the chunk with this id. Raises CliError."""
     wanted = as_uuid(chunk_id)
     chunks = Chunk.objects.in_workspace(workspace).select_related("document__source", "document__version")
     chunk = None if wanted is None else chunks.filter(chunk_id=wanted).first()
@@ -71,7 +73,7 @@ def find_chunk(workspace: Workspace, chunk_id: str) -> Chunk:
 
 
 def document_facts(workspace: Workspace, document: Document) -> dict[str, Any]:
-    """Give a document with all its chunks in order, texts left out."""
+    """Return a document with all its chunks in order, texts left out."""
     chunks = list(document.chunks.in_workspace(workspace).order_by("ordinal"))
     state = _index_state(workspace, document, chunks)
     return {
@@ -83,7 +85,7 @@ def document_facts(workspace: Workspace, document: Document) -> dict[str, Any]:
 
 
 def chunk_facts(workspace: Workspace, chunk: Chunk) -> dict[str, Any]:
-    """Give a chunk with its text and its document."""
+    """Return a chunk with its text and its document."""
     state = _index_state(workspace, chunk.document, [chunk])
     return {
         "schema_version": "chunk_inspection.v1",

@@ -36,7 +36,7 @@ class Meter:
 
     @property
     def rate(self) -> float | None:
-        """Give how much is done a second, None while nothing is known."""
+        """Return how much is done a second, None while nothing is known."""
         if len(self._marks) < 2:
             return None
         (began_s, before), (now_s, done) = self._marks[0], self._marks[-1]
@@ -44,7 +44,7 @@ class Meter:
 
     @property
     def remaining_s(self) -> float | None:
-        """Give the time to the end at the present rate, None while it is unknown."""
+        """Return the time to the end at the present rate, None while it is unknown."""
         return (self.total - self.done) / self.rate if self.rate else None
 
 
@@ -115,7 +115,7 @@ def spinner(console: Console, title: str) -> Iterator[None]:
 
 
 def pace(meter: Meter) -> str:
-    """Give rate and remaining time in words, as far as they are known."""
+    """Return rate and remaining time in words, as far as they are known."""
     if not meter.rate:
         return ""
     remaining_s = meter.remaining_s or 0.0
@@ -124,7 +124,7 @@ def pace(meter: Meter) -> str:
 
 
 def shortened(path: str) -> str:
-    """Give `path` within 48 characters: its end says more than its beginning."""
+    """Return `path` within 48 characters: its end says more than its beginning."""
     return path if len(path) <= _SHOWN_PATH_CHARS else "…" + path[1 - _SHOWN_PATH_CHARS :]
 
 

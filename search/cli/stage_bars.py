@@ -10,7 +10,7 @@ from search.cli.progress_bars import Bar, bar
 
 @contextmanager
 def stages(console: Console) -> Iterator[Callable[[str, int, int], None]]:
-    """Give what is told a stage, how much of it is done, and of how much; 0 is not known."""
+    """Return what is told a stage, how much of it is done, and of how much; 0 is not known."""
     shown: dict[str, Bar] = {}
     with ExitStack() as open_bars:
 

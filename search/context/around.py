@@ -40,7 +40,7 @@ class Around:
         self._hits = {hit.chunk_id.hex: _spot_of(hit) for hit in hits}
 
     def neighbours(self, steps: int) -> Follow:
-        """Give what leads up to `steps` chunks, 20 at most, to each side in the same document."""
+        """Return what leads up to `steps` chunks, 20 at most, to each side in the same document."""
 
         def follow(chunk_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
             return {
@@ -55,7 +55,7 @@ class Around:
         return follow
 
     def siblings(self) -> Follow:
-        """Give what leads to the nearest eight others under the same breadcrumb parent, one step each."""
+        """Return what leads to the nearest eight others under the same breadcrumb parent, one step each."""
 
         def follow(chunk_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
             return {

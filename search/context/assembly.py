@@ -31,7 +31,7 @@ class Written:
 
     @property
     def chunk_count(self) -> int:
-        """How many chunks are in it."""
+        """Return how many chunks are in it."""
         return sum(len(segment.chunks) for file in self.files for segment in file.segments)
 
 
@@ -52,7 +52,7 @@ def write_found(scope: Scope, found: Found, request: ContextRequest) -> Written:
 
 
 def too_small(found: Found, written: Written, budget: Budget) -> tuple[str, ...]:
-    """Give what to say of a budget that none of what was found fits into."""
+    """Return what to say of a budget that none of what was found fits into."""
     is_listed = written.overview is not None and written.overview.files
     if written.files or is_listed or not found.reached:
         return ()
@@ -72,7 +72,7 @@ class _Writing:
         self._is_framed = is_framed
 
     def files(self, budget: int) -> tuple[PackedDocument, ...]:
-        """Give what fits into `budget`, best file first."""
+        """Return what fits into `budget`, best file first."""
         packed = pack(
             [self._texts.passage(each) for each in self._found.reached],
             size_of=self._size,

@@ -17,7 +17,7 @@ _WORDS_KEPT: Final = 20_000
 
 
 def counting(unit: BudgetUnit) -> tuple[Callable[[str], int], CountedBy]:
-    """Give what counts a text in `unit`, and what it counts by.
+    """Return what counts a text in `unit`, and what it counts by.
 
     Tokens are the default model's, without its begin and end marks. Where its tokenizer is not installed
     they are estimated, the same way each time: one for every five letters or digits of a word, one for each

@@ -23,7 +23,7 @@ PER_FILE: Final = 5
 def hits_by_file(
     workspace: Workspace, scope: Scope, request: ContextRequest
 ) -> tuple[SearchResult, Sequence[Reached]]:
-    """Give the search's own result, and the hits of the best `query.k` files, best first.
+    """Return the search's own result, and the hits of the best `query.k` files, best first.
 
     A cutoff and a cap have no say here. Terms are searched for by themselves once more: beside the words of a
     long request they count for little.

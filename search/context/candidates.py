@@ -35,7 +35,7 @@ class Found:
 
     @property
     def files(self) -> list[FoundFile]:
-        """The files, best first, each with the headings of its hits."""
+        """Return the files, best first, each with the headings of its hits."""
         by_document: dict[int, list[Reached]] = {}
         for each in self.reached:
             by_document.setdefault(self.chunks[each.chunk_id].document_id, []).append(each)
@@ -53,7 +53,7 @@ class Found:
 def found_around(
     scope: Scope, hits: Sequence[Reached], surroundings: Surroundings, *, leading: int = LEADING
 ) -> Found:
-    """Give those of `hits`, best first, that stand, and what surrounds the first `leading` of them."""
+    """Return those of `hits`, best first, that stand, and what surrounds the first `leading` of them."""
     chunks = read_chunks(scope, [hit.chunk_id for hit in hits])
     standing = [hit for hit in hits if hit.chunk_id in chunks]
     leaders = {hit.chunk_id: chunks[hit.chunk_id] for hit in standing[:leading]}

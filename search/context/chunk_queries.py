@@ -27,23 +27,23 @@ class Place:
 
     @classmethod
     def of(cls, chunk: Chunk) -> "Place":
-        """Give where the chunk's document is."""
+        """Return where the chunk's document is."""
         return cls(source_id=chunk.document.source_id, version_id=chunk.document.version_id)
 
 
 def standing_chunks(scope: Scope) -> "QuerySet[Chunk]":
-    """Give the queryset of chunks that a search under `scope` could find."""
+    """Return the queryset of chunks that a search under `scope` could find."""
     return chunks_in(scope.workspace_id, scope.chunk_values)
 
 
 def standing_documents(scope: Scope) -> "QuerySet[Document]":
-    """Give the queryset of documents that a search under `scope` could find."""
+    """Return the queryset of documents that a search under `scope` could find."""
     documents: QuerySet[Document] = Document.objects.in_workspace(scope.workspace_id)
     return documents.filter(scope.document_conditions())
 
 
 def imported_documents(scope: Scope, place: Place, imports: Sequence[Import]) -> dict[str, int]:
-    """Give the documents in `place` at which the imports may point, ids by path; in order, and bounded."""
+    """Return the documents in `place` at which the imports may point, ids by path; in order, and bounded."""
     wanted = {
         "path": dict.fromkeys(path for each in imports for path in each.paths),
         "folder": dict.fromkeys(folder for each in imports for folder in each.folders),
@@ -68,7 +68,7 @@ def _without(pattern: str) -> Func:
 
 
 def read_chunks(scope: Scope, chunk_ids: Iterable[str]) -> dict[str, Chunk]:
-    """Give those of the chunks that stand, by id, with document, source and version."""
+    """Return those of the chunks that stand, by id, with document, source and version."""
     ids = [uuid.UUID(hex=chunk_id) for chunk_id in chunk_ids]
     rows = (
         standing_chunks(scope)

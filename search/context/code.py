@@ -40,7 +40,7 @@ class CodeRequest:
 
     @property
     def filters(self) -> SearchFilters:
-        """Give what the search is narrowed to. Raises InvalidFilter."""
+        """Return what the search is narrowed to. Raises InvalidFilter."""
         return SearchFilters(
             source=self.source,
             version=self.version,
@@ -53,7 +53,8 @@ class CodeRequest:
 def retrieve_code(
     workspace: Workspace, reader: Reader, request: CodeRequest, *, min_seq: int | None = None
 ) -> ContextPack:
-    """Give the pack of what `request` asks for, best file first, from what `reader` may read of `workspace`.
+    """Return the pack of what `request` asks for, best file first, from what `reader` may read of
+    `workspace`.
 
     `search.context.text_format.pack_text` writes it out, within the budget to the token. With `min_seq` it
     waits, within a limit, until this node shows that change. Raises InvalidQuery and InvalidFilter,

@@ -37,7 +37,8 @@ class _Link:
 
 
 def imports_from(scope: Scope, hits: Iterable[Chunk]) -> Follow:
-    """Give what leads from hits in code to the chunks of what they import: definitions, or the file's first.
+    """Return what leads from hits in code to the chunks of what they import: definitions, or the file's
+    first.
 
     Five files a hit and two chunks of each at most, those first whose names the hit has in its text. Files
     are of the hit's own source and version.
@@ -75,7 +76,7 @@ def _links(scope: Scope, hits: Sequence[Chunk]) -> dict[str, list[_Link]]:
 
 
 def _imports(hit: Chunk, head: str) -> list[Import]:
-    """Give what the hit's file imports, first that of which the hit has a name in its text."""
+    """Return what the hit's file imports, first that of which the hit has a name in its text."""
     found = imports_of(f"{head}\n{hit.text}", hit.document.path, hit.language)
     words = set(re.findall(r"\w+", hit.text))
     return sorted(found, key=lambda each: words.isdisjoint(each.names))
@@ -120,7 +121,7 @@ def _heads(scope: Scope, document_ids: Iterable[int]) -> Mapping[int, str]:
 
 
 def _texts(scope: Scope, document_ids: Iterable[int]) -> Mapping[int, list[tuple[str, str]]]:
-    """Give the first chunks of documents, each with its id and text, in order."""
+    """Return the first chunks of documents, each with its id and text, in order."""
     rows = (
         standing_chunks(scope)
         .filter(document__in=document_ids, ordinal__lt=_MAX_LOOKED_THROUGH)

@@ -22,7 +22,7 @@ class DocumentLines:
         self._lines = lines
 
     def text(self, start: int, end: int) -> str | None:
-        """Give the lines from `start` to `end`, joined by line feeds; None when one is missing."""
+        """Return the lines from `start` to `end`, joined by line feeds; None when one is missing."""
         # Both ends first: a range of a million lines that aren't there is not to be walked.
         if start not in self._lines or end not in self._lines:
             return None
@@ -32,7 +32,7 @@ class DocumentLines:
         return "\n".join(self._lines[number] for number in numbers)
 
     def is_blank(self, start: int, end: int) -> bool:
-        """Say whether all lines from `start` to `end` are there and blank; so are no lines at all."""
+        """Return whether all lines from `start` to `end` are there and blank; so are no lines at all."""
         return all(not self._lines.get(number, "?").strip() for number in range(start, end + 1))
 
 

@@ -32,7 +32,7 @@ class FoundFile:
 def outline_files(
     scope: Scope, found: Sequence[FoundFile], *, size_of_text: Callable[[str], int], room: int
 ) -> Overview:
-    """Give the overview of `found`, best first, of which the text measures no more than `room`.
+    """Return the overview of `found`, best first, of which the text measures no more than `room`.
 
     A file for whose symbols there is no room is listed with those that hold hits, else by its path.
     """
@@ -101,7 +101,7 @@ def _outlined(found: FoundFile, outline: _Outline) -> OutlinedFile:
 
 
 def _kept(lines: Mapping[Headings, tuple[int, int]], hits: Collection[Headings]) -> list[Headings]:
-    """Give those that are listed, in file order: with hits first chosen, then the outermost."""
+    """Return those that are listed, in file order: with hits first chosen, then the outermost."""
     by_place = sorted(lines, key=lambda each: (*lines[each][:1], len(each)))
     chosen = set(sorted(by_place, key=lambda each: (each not in hits, len(each)))[:MAX_SYMBOLS])
     return [each for each in by_place if each in chosen]

@@ -87,7 +87,7 @@ class ContextRequest:
         is_framed: bool = False,
         **channels: str,
     ) -> "ContextRequest":
-        """Give the request whose query asks each stage by its channel.
+        """Return the request whose query asks each stage by its channel.
 
         `channels` are those (`vector`, `lexical`, `rerank`) that the caller gives itself. Blank and
         repeated terms are dropped.

@@ -17,7 +17,7 @@ _BACKTICKS = re.compile("`{3,}")
 
 
 def pack_text(pack: ContextPack) -> str:
-    """Give the pack's overview and its segments, best file first, a blank line between two."""
+    """Return the pack's overview and its segments, best file first, a blank line between two."""
     outlined = pack.overview.files if pack.overview is not None else ()
     overview = [OVERVIEW_TITLE, *map(outline_text, outlined)] if outlined else []
     blocks = [packed_text(file, segment) for file in pack.files for segment in file.segments]
@@ -25,19 +25,19 @@ def pack_text(pack: ContextPack) -> str:
 
 
 def outline_text(file: OutlinedFile) -> str:
-    """Give the file's path with what it is of, and a line for each of its symbols."""
+    """Return the file's path with what it is of, and a line for each of its symbols."""
     what = " ".join(filter(None, (file.code_lang, f"in {file.source}", file.version)))
     more = [f"  … {file.symbols_left_out} more"] if file.symbols_left_out else []
     return "\n".join([f"{_line(file.doc_path)} ({what})", *map(_symbol_text, file.symbols), *more])
 
 
 def packed_text(file: PackedDocument, segment: PackedText) -> str:
-    """Give a segment as `block_text` writes it."""
+    """Return a segment as `block_text` writes it."""
     return block_text(segment.citation, segment.text, file.source, file.version, segment.code_lang)
 
 
 def block_text(citation: Citation, text: str, source: str, version: str | None, code_lang: str | None) -> str:
-    """Give cited text below its citation, in a fence that nothing in it closes."""
+    """Return cited text below its citation, in a fence that nothing in it closes."""
     longest = max((len(marks) for marks in _BACKTICKS.findall(text)), default=2)
     fence = "`" * (longest + 1)
     place = " ".join(filter(None, (source, version)))

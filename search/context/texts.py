@@ -21,7 +21,7 @@ class SegmentTexts:
         self._verbatim = {chunk_id for chunk_id, chunk in chunks.items() if self._is_in_its_lines(chunk)}
 
     def passage(self, reached: Reached) -> Passage:
-        """Give the chunk as it is packed; the heading lines right above its text belong to it."""
+        """Return the chunk as it is packed; the heading lines right above its text belong to it."""
         chunk = self._chunks[reached.chunk_id]
         citation = chunk.citation
         if reached.chunk_id in self._verbatim:
@@ -35,15 +35,15 @@ class SegmentTexts:
         )
 
     def is_blank(self, doc_id: str, start: int, end: int) -> bool:
-        """Say whether these lines of a document are blank; lines that are not known are not."""
+        """Return whether these lines of a document are blank; lines that are not known are not."""
         return self._lines[doc_id].is_blank(start, end)
 
     def is_verbatim(self, segment: Segment) -> bool:
-        """Say whether the segment's text is exactly the lines that it cites."""
+        """Return whether the segment's text is exactly the lines that it cites."""
         return self._sliced(segment) is not None
 
     def text(self, segment: Segment) -> str:
-        """Give the cited lines; of what isn't cited by line, or has too long a line, its chunks' texts."""
+        """Return the cited lines; of what isn't cited by line, or has too long a line, its chunks' texts."""
         sliced = self._sliced(segment)
         if sliced is not None:
             return sliced

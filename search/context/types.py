@@ -123,5 +123,5 @@ class ContextPack:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it has no text and lists no file."""
+        """Return whether it has no text and lists no file."""
         return not self.files and (self.overview is None or not self.overview.files)

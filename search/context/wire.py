@@ -32,7 +32,7 @@ _Part = (
 
 
 def pack_to_wire(pack: ContextPack) -> Wire:
-    """Give a `context_pack.v1`."""
+    """Return a `context_pack.v1`."""
     return {
         "schema_version": PACK_VERSION,
         **_flat(pack),

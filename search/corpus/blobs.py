@@ -25,7 +25,7 @@ _NAMES = 500
 
 
 def blob_name(workspace_id: uuid.UUID, hash_: str) -> str:
-    """Give the name under which a workspace keeps the bytes with this hash."""
+    """Return the name under which a workspace keeps the bytes with this hash."""
     return f"{workspace_id}/{hash_[:2]}/{hash_}"
 
 
@@ -128,7 +128,7 @@ def _write_file(target: str, content: BinaryIO) -> None:
 
 
 def has_blob(workspace_id: uuid.UUID, hash_: str) -> bool:
-    """Whether the bytes with this hash are kept."""
+    """Return whether the bytes with this hash are kept."""
     return default_storage.exists(blob_name(workspace_id, hash_))
 
 
@@ -138,7 +138,7 @@ def open_blob(workspace_id: uuid.UUID, hash_: str) -> BinaryIO:
 
 
 def read_blob(workspace_id: uuid.UUID, hash_: str) -> bytes:
-    """Give the bytes with this hash. Raises FileNotFoundError."""
+    """Return the bytes with this hash. Raises FileNotFoundError."""
     with open_blob(workspace_id, hash_) as blob:
         return blob.read()
 
@@ -163,7 +163,7 @@ def _drop_folder(name: str) -> None:
 
 
 def list_blobs(workspace_id: uuid.UUID) -> Iterator[set[str]]:
-    """Give the hashes of all that a workspace keeps, some hundred at a time.
+    """Return the hashes of all that a workspace keeps, some hundred at a time.
 
     What a killed writer left half written is among them under a name that is no hash.
     """
@@ -179,7 +179,7 @@ def list_blobs(workspace_id: uuid.UUID) -> Iterator[set[str]]:
 
 
 def blobs_before(workspace_id: uuid.UUID, hashes: Iterable[str], before: datetime) -> set[str]:
-    """Give those of `hashes` that are kept since before a time."""
+    """Return those of `hashes` that are kept since before a time."""
     return {hash_ for hash_ in hashes if _is_before(blob_name(workspace_id, hash_), before)}
 
 

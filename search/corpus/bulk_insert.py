@@ -76,6 +76,6 @@ def _as_text(vector: Any) -> str:
 
 @cache
 def _half_texts() -> np.ndarray:
-    """Give the shortest text that stands for each half-precision number, by its bits."""
+    """Return the shortest text that stands for each half-precision number, by its bits."""
     halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
     return np.array([str(half) for half in halves], dtype=object)

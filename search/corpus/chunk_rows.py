@@ -76,14 +76,15 @@ def _row(document: Document, chunk_id: uuid.UUID, chunk: ChunkDraft) -> Chunk:
 
 
 def _lock(workspace_id: uuid.UUID, documents: Sequence[Document]) -> dict[uuid.UUID, Chunk]:
-    """The chunks that documents have, locked in the order in which vectors are stored for them: else the two
-    could wait for each other."""
+    """Return the chunks that documents have, locked in the order in which vectors are stored for them: else
+    the two could wait for each other.
+    """
     chunks = Chunk.objects.in_workspace(workspace_id).filter(document__in=[one.pk for one in documents])
     return {chunk.chunk_id: chunk for chunk in chunks.select_for_update().order_by("chunk_id").defer("text")}
 
 
 def _has_moved(present: Chunk | None, wanted: Chunk) -> bool:
-    """Whether anything but the text, which its id stands for, is now different."""
+    """Return whether anything but the text, which its id stands for, is now different."""
     return present is not None and any(
         getattr(present, name) != getattr(wanted, name) for name in _MOVABLE_FIELDS
     )

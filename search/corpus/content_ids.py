@@ -21,12 +21,14 @@ def _digest(kind: str, *fields: bytes) -> uuid.UUID:
 
 
 def document_id(corpus_id: uuid.UUID, source_key: str, version_tag: str, path: str) -> uuid.UUID:
-    """Give the id of the document at `path` of a source's version; the default version's tag is empty."""
+    """Return the id of the document at `path` of a source's version; the default version's tag is empty."""
     return _digest("document", corpus_id.bytes, source_key.encode(), version_tag.encode(), path.encode())
 
 
 def chunk_ids(doc_id: uuid.UUID, chunker_version: str, texts: Iterable[str]) -> Iterator[uuid.UUID]:
-    """Give an id for each chunk text of a document; the n-th occurrence of a text tells equal ones apart."""
+    """Return an id for each chunk text of a document; the n-th occurrence of a text tells equal
+    ones apart.
+    """
     occurrences: Counter[str] = Counter()
     for text in texts:
         occurrences[text] += 1
@@ -35,28 +37,28 @@ def chunk_ids(doc_id: uuid.UUID, chunker_version: str, texts: Iterable[str]) -> 
 
 
 def embed_hash(breadcrumb: str, text: str) -> uuid.UUID:
-    """Give the hash of what is embedded for a chunk."""
+    """Return the hash of what is embedded for a chunk."""
     return _digest("embedded", breadcrumb.encode(), text.encode())
 
 
 def place_key(source_id: uuid.UUID | None, version_tag: str, path: str, fragment: str = "") -> uuid.UUID:
-    """Give a key of a place in a document, or of the document, of one source or of any."""
+    """Return a key of a place in a document, or of the document, of one source or of any."""
     source = b"" if source_id is None else source_id.bytes
     return _digest("place", source, version_tag.encode(), path.encode(), fragment.encode())
 
 
 def query_key(query: str) -> uuid.UUID:
-    """Give a key of a query as it is asked."""
+    """Return a key of a query as it is asked."""
     return _digest("query", query.encode())
 
 
 def content_hash(content: bytes) -> str:
-    """Give the hash of a document's bytes as 64 hex digits; also its blob's name."""
+    """Return the hash of a document's bytes as 64 hex digits; also its blob's name."""
     return blake3(content).hexdigest()
 
 
 def file_hash(file: BinaryIO) -> str:
-    """Give the same hash of what a file holds from its place on, a piece at a time."""
+    """Return the same hash of what a file holds from its place on, a piece at a time."""
     hasher = blake3()
     while piece := file.read(1_000_000):
         hasher.update(piece)

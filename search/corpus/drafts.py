@@ -45,7 +45,7 @@ class Place:
 
     @property
     def doc_id(self) -> uuid.UUID:
-        """The id that follows from the place."""
+        """Return the id that follows from the place."""
         return document_id(self.workspace.corpus_id, self.source.key, self.version.tag, self.path)
 
 

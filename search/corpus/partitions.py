@@ -60,7 +60,7 @@ class TableSize:
 
 
 def table_sizes() -> list[TableSize]:
-    """Give the tables as they are cut now."""
+    """Return the tables as they are cut now."""
     with connection.cursor() as cursor:
         return [
             TableSize(
@@ -74,7 +74,7 @@ def table_sizes() -> list[TableSize]:
 
 
 def room_needed(sizes: Sequence[TableSize]) -> int:
-    """Give how many bytes cutting these takes on the database's disk until it is done."""
+    """Return how many bytes cutting these takes on the database's disk until it is done."""
     return int(_ROOM * sum(each.size_bytes for each in sizes))
 
 

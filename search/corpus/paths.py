@@ -21,7 +21,7 @@ def has_unseen_character(name: str) -> bool:
 
 
 def normalise_path(path: str) -> str:
-    """Give `path` as documents carry it. Raises InvalidPath, naming what is wrong with it."""
+    """Return `path` as documents carry it. Raises InvalidPath, naming what is wrong with it."""
     normal = unicodedata.normalize("NFC", path.strip())
     shown = repr(path[:80])
     if not normal or normal.startswith("/"):

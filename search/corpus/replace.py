@@ -194,7 +194,7 @@ def _state(write: _Write, *names: str, **fields: Any) -> None:
 
 
 def _is_superseded(document: Document | None, draft: DocumentDraft) -> bool:
-    """Whether the document holds what a later request than the draft's asked for."""
+    """Return whether the document holds what a later request than the draft's asked for."""
     return (
         document is not None
         and draft.requested_at is not None

@@ -10,14 +10,14 @@ from search.models import Source, SourceVersion
 def ensure_source(
     workspace: Workspace, key: str, *, kind: str, config: dict[str, Any] | None = None
 ) -> Source:
-    """Give the source `key` of the workspace, made if it isn't there; see `find_or_make_source`."""
+    """Return the source `key` of the workspace, made if it isn't there; see `find_or_make_source`."""
     return find_or_make_source(workspace, key, kind=kind, config=config)[0]
 
 
 def find_or_make_source(
     workspace: Workspace, key: str, *, kind: str, config: dict[str, Any] | None = None
 ) -> tuple[Source, bool]:
-    """Give the source `key` of the workspace and whether it is new: of two at once one makes it.
+    """Return the source `key` of the workspace and whether it is new: of two at once one makes it.
 
     Raises SourceMismatch when it is there and reads something else.
     """
@@ -34,7 +34,7 @@ def find_or_make_source(
 
 
 def ensure_version(source: Source, tag: str = "") -> SourceVersion:
-    """Give the version `tag` of a source, made if it isn't there; '' is the default version."""
+    """Return the version `tag` of a source, made if it isn't there; '' is the default version."""
     versions = SourceVersion.objects.in_workspace(source.workspace_id)
     title = source.project.get("versions", {}).get(tag, "")
     version, _ = versions.get_or_create(

@@ -27,14 +27,14 @@ AND (reltuples < 0
 
 
 def outgrown_statistics() -> dict[str, int]:
-    """Give the ids of search tables, and of parts of them, that have outgrown their statistics, by name."""
+    """Return the ids of search tables, and of parts of them, that have outgrown their statistics, by name."""
     with connection.cursor() as cursor:
         cursor.execute(_OUTGROWN, {"tables": _TABLES})
         return {name: oid for oid, name in cursor.fetchall()}
 
 
 def check_statistics(repair: bool) -> CheckResult:
-    """Whether PostgreSQL knows how large the search tables are, as far as its plans depend on it."""
+    """Return whether PostgreSQL knows how large the search tables are, as far as its plans depend on it."""
     outgrown = outgrown_statistics()
     if not outgrown:
         return well("statistics", "fit the size of the tables")

@@ -43,7 +43,7 @@ EAST_ASIAN = frozenset(
 
 
 def charset_of(content: bytes) -> str:
-    """The codec to read `content` with; some bytes may still be none of its characters."""
+    """Return the codec to read `content` with; some bytes may still be none of its characters."""
     if (charset := marked_charset(content) or wide_charset(content)) is not None:
         return charset
     try:
@@ -74,7 +74,7 @@ def wide_charset(content: bytes) -> str | None:
 
 
 def _is_narrow(content: bytes) -> bool:
-    """Whether the bytes are UTF-8 without control characters: then NULs among them were stray ones."""
+    """Return whether the bytes are UTF-8 without control characters: then NULs among them were stray ones."""
     try:
         text = codecs.getincrementaldecoder("utf-8")().decode(content)
     except UnicodeDecodeError:
@@ -83,7 +83,9 @@ def _is_narrow(content: bytes) -> bool:
 
 
 def _is_text_of_a_script(text: str) -> bool:
-    """Whether it is nearly all ASCII, or nearly all else in it belongs to one script: numbers rarely do."""
+    """Return whether it is nearly all ASCII, or nearly all else in it belongs to one script: numbers rarely
+    do.
+    """
     plain = len(ASCII_TEXT.findall(text))
     if not plain or any(map(_is_odd, text)):
         return False
@@ -111,7 +113,7 @@ def is_damaged_utf8(text: str) -> bool:
 
 
 def likeliest_charset(content: bytes) -> str:
-    """The charset in which the bytes read most like a language, Western where others read no better.
+    """Return the charset in which the bytes read most like a language, Western where others read no better.
 
     Of 683 cuts of 120 to 3,000 characters out of documents in eleven languages 95.0 % came out to the
     letter; by the detector's own choice among all its charsets 76.4 % did.

@@ -54,7 +54,7 @@ def read_lines(
 
 
 def line_heads(content: BinaryIO, *, head_bytes: int = HEAD_BYTES) -> Iterator[tuple[bytes, int]]:
-    """Give of each line, in order, its first bytes and how many it has, its end apart.
+    """Return of each line, in order, its first bytes and how many it has, its end apart.
 
     What isn't read is not waited for: who has seen enough lines stops.
     """
@@ -96,7 +96,7 @@ class _Gathered:
         self.is_open = not block.endswith(b"\n")
 
     def raw_lines(self) -> list[bytes]:
-        """Give the lines; what comes after the last line's end is no line."""
+        """Return the lines; what comes after the last line's end is no line."""
         return [bytes(line) for line in self.kept[: max(0, self.total - self.first + 1)]]
 
     def _keep(self, number: int, piece: bytes) -> None:
@@ -110,7 +110,7 @@ class _Gathered:
 
 
 def _as_utf8(head: bytes, content: BinaryIO) -> Iterator[bytes]:
-    """Give the bytes in blocks, without a mark: UTF-16 and UTF-32 written as UTF-8, all else as it is."""
+    """Return the bytes in blocks, without a mark: UTF-16 and UTF-32 written as UTF-8, all else as it is."""
     charset = marked_charset(head) or wide_charset(head)
     if charset is not None:
         decoder = codecs.getincrementaldecoder(charset)(errors="replace")
@@ -121,7 +121,7 @@ def _as_utf8(head: bytes, content: BinaryIO) -> Iterator[bytes]:
 
 
 def _blocks(head: bytes, content: BinaryIO) -> Iterator[bytes]:
-    """Give all blocks, at last an empty one."""
+    """Return all blocks, at last an empty one."""
     yield head
     while block := content.read(_BLOCK_BYTES):
         yield block

@@ -128,7 +128,7 @@ def _drop_repeated(drafts: Sequence[_Draft]) -> None:
 
 
 def _cues(drafts: Sequence[_Draft]) -> Iterator[Cue]:
-    """The cues; one without readable times lies between the end before it and the start after it."""
+    """Return the cues; one without readable times lies between the end before it and the start after it."""
     following = [0] * len(drafts)
     start = drafts[-1].times[1] if drafts and drafts[-1].times else 0
     for place in range(len(drafts) - 1, -1, -1):
@@ -152,5 +152,5 @@ def _cue(draft: _Draft, times: tuple[int, int]) -> Cue:
 
 
 def _plain(text: str) -> str:
-    """The text without tags, as one line."""
+    """Return the text without tags, as one line."""
     return " ".join(html.unescape(_TAG.sub("", _WORD_TIME.sub("", text))).split())

@@ -29,7 +29,7 @@ class SpaceIdentity:
     languages: tuple[str, ...] = ()
 
     def speaks(self, lang: str) -> bool:
-        """Whether texts in `lang` (an ISO 639-1 code) get meaningful vectors."""
+        """Return whether texts in `lang` (an ISO 639-1 code) get meaningful vectors."""
         return ANY_LANGUAGE in self.languages or lang in self.languages
 
 
@@ -38,7 +38,7 @@ class Embedder(Protocol):
 
     @property
     def space(self) -> SpaceIdentity:
-        """The space of its vectors, known before the model is loaded."""
+        """Return the space of its vectors, known before the model is loaded."""
         ...
 
     @property
@@ -47,9 +47,11 @@ class Embedder(Protocol):
         ...
 
     def embed_query(self, text: str) -> np.ndarray:
-        """Give the vector of a query, (dim,) float32 of length 1. Raises: EmbedderUnavailable."""
+        """Return the vector of a query, (dim,) float32 of length 1. Raises: EmbedderUnavailable."""
         ...
 
     def embed_passages(self, texts: Sequence[str]) -> np.ndarray:
-        """Give the passages' vectors, (n, dim) float32 of length 1, in order. Raises: EmbedderUnavailable."""
+        """Return the passages' vectors, (n, dim) float32 of length 1, in order. Raises:
+        EmbedderUnavailable.
+        """
         ...

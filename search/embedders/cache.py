@@ -25,16 +25,18 @@ class CachedQueryEmbedder:
 
     @property
     def space(self) -> SpaceIdentity:
-        """The wrapped embedder's."""
+        """Return the wrapped embedder's."""
         return self._embedder.space
 
     @property
     def max_tokens(self) -> int:
-        """The wrapped embedder's."""
+        """Return the wrapped embedder's."""
         return self._embedder.max_tokens
 
     def embed_query(self, text: str) -> np.ndarray:
-        """Give the vector of a query, (dim,) float32 of length 1, read-only. Raises: EmbedderUnavailable."""
+        """Return the vector of a query, (dim,) float32 of length 1, read-only. Raises:
+        EmbedderUnavailable.
+        """
         key = (self.space, text)
         with self._lock:
             known = self._vectors.get(key)
@@ -49,7 +51,9 @@ class CachedQueryEmbedder:
         return vector
 
     def embed_passages(self, texts: Sequence[str]) -> np.ndarray:
-        """Give the vectors of passages, uncached, (n, dim) float32, in order. Raises: EmbedderUnavailable."""
+        """Return the vectors of passages, uncached, (n, dim) float32, in order. Raises:
+        EmbedderUnavailable.
+        """
         return self._embedder.embed_passages(texts)
 
     def _remember(self, key: tuple[SpaceIdentity, str], vector: np.ndarray) -> None:

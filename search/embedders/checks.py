@@ -20,7 +20,7 @@ _CHUNK_TOKENS = 256
 
 
 def check_settings(**_: Any) -> list[checks.CheckMessage]:
-    """Give an error for each embedder of the settings that is written wrong."""
+    """Return an error for each embedder of the settings that is written wrong."""
     try:
         allowed_embedders()
     except EmbedderUnavailable as error:

@@ -30,12 +30,12 @@ logger = logging.getLogger(__name__)
 
 
 def configured_embedder() -> Embedder | None:
-    """Give this process's embedder, None when `KEBAB_EMBEDDER` is `none`. Raises EmbedderUnavailable."""
+    """Return this process's embedder, None when `KEBAB_EMBEDDER` is `none`. Raises EmbedderUnavailable."""
     return _embedder(settings.KEBAB_EMBEDDER)
 
 
 def query_embedder() -> Embedder | None:
-    """Give the configured embedder for queries, which remembers the latest ones."""
+    """Return the configured embedder for queries, which remembers the latest ones."""
     return _query_embedder(settings.KEBAB_EMBEDDER)
 
 
@@ -53,7 +53,7 @@ def allowed_embedders() -> Mapping[str, str]:
 
 
 def wanted_name(workspace: Workspace) -> str:
-    """Give the name of the embedder that the workspace is to have: its own choice while that is allowed, or
+    """Return the name of the embedder that the workspace is to have: its own choice while that is allowed, or
     the operator's.
     """
     chosen: str | None = preference(workspace, "embedder")
@@ -61,7 +61,7 @@ def wanted_name(workspace: Workspace) -> str:
 
 
 def wanted_embedder(workspace: Workspace) -> Embedder | None:
-    """Give the embedder that the workspace is to have, None for none. Raises EmbedderUnavailable."""
+    """Return the embedder that the workspace is to have, None for none. Raises EmbedderUnavailable."""
     return embedder_named(wanted_name(workspace))
 
 
@@ -77,7 +77,7 @@ def embedder_named(name: str) -> Embedder | None:
 
 
 def maker_of(space: SpaceFields) -> tuple[str, Embedder] | None:
-    """Give name and embedder of what makes the space's vectors, None when no known embedder does."""
+    """Return name and embedder of what makes the space's vectors, None when no known embedder does."""
     for name, text in {**allowed_embedders(), DEFAULT: DEFAULT}.items():
         try:
             embedder = _embedder(text)
@@ -90,7 +90,7 @@ def maker_of(space: SpaceFields) -> tuple[str, Embedder] | None:
 
 
 def embedder_for_queries(workspace: Workspace, space: SpaceFields | None) -> Embedder | None:
-    """Give what embeds queries against `space`: what made its vectors, else what the workspace is to have.
+    """Return what embeds queries against `space`: what made its vectors, else what the workspace is to have.
 
     None when the workspace is to have none. It remembers the latest queries. One that can't be made is
     absent: it says why when it is asked.
@@ -107,7 +107,7 @@ def embedder_for_queries(workspace: Workspace, space: SpaceFields | None) -> Emb
 
 
 def embedded_text(breadcrumb: str, text: str) -> str:
-    """Give what is embedded for a chunk: breadcrumb and text."""
+    """Return what is embedded for a chunk: breadcrumb and text."""
     return f"{breadcrumb}\n{text}" if breadcrumb else text
 
 

@@ -56,7 +56,7 @@ class Endpoints:
     private_hosts: frozenset[str] = frozenset()
 
     def key_of(self, spec: EmbedderSpec) -> str:
-        """Give the key for `spec`, '' for none: another address never gets the default endpoint's.
+        """Return the key for `spec`, '' for none: another address never gets the default endpoint's.
 
         Raises: EmbedderUnavailable when a key is named that there is not, or can't be sent.
         """
@@ -75,7 +75,7 @@ class Endpoints:
 
 
 def make_endpoint_embedder(spec: EmbedderSpec, endpoints: Endpoints, *, threads: int) -> "EndpointEmbedder":
-    """Give what asks the endpoint that `spec` names. Raises: EmbedderUnavailable when it can't be right."""
+    """Return what asks the endpoint that `spec` names. Raises: EmbedderUnavailable when it can't be right."""
     url = spec.url or endpoints.url
     host = urlsplit(url).hostname or ""
     written = frozenset({host}) if host and names_its_address(host) else frozenset[str]()
@@ -90,7 +90,7 @@ def make_endpoint_embedder(spec: EmbedderSpec, endpoints: Endpoints, *, threads:
 
 
 def identity_of(spec: EmbedderSpec) -> SpaceIdentity:
-    """Give the space of an endpoint's vectors. Raises: EmbedderUnavailable when its dimension isn't known.
+    """Return the space of an endpoint's vectors. Raises: EmbedderUnavailable when its dimension isn't known.
 
     The address is no part of it: a model may move.
     """
@@ -142,7 +142,7 @@ class EndpointEmbedder:
         self._breaker = Breaker("the embedder", EmbedderUnavailable, clock=clock)
 
     def embed_query(self, text: str) -> np.ndarray:
-        """Give the vector of `text`, (dim,) float32 of length 1, in time. Raises: EmbedderUnavailable."""
+        """Return the vector of `text`, (dim,) float32 of length 1, in time. Raises: EmbedderUnavailable."""
         limit_s = self._spec.query_limit_s
         with self._breaker.attempt():
             # A thread of its own: the resolver keeps no deadline. It is not waited for.
@@ -156,7 +156,7 @@ class EndpointEmbedder:
                 asking.shutdown(wait=False, cancel_futures=True)
 
     def embed_passages(self, texts: Sequence[str]) -> np.ndarray:
-        """Give the texts' vectors, (n, dim) float32 of length 1, in order. Raises: EmbedderUnavailable."""
+        """Return the texts' vectors, (n, dim) float32 of length 1, in order. Raises: EmbedderUnavailable."""
         if not texts:
             return np.empty((0, self.space.dim), np.float32)
         self._check()
@@ -274,7 +274,7 @@ class _TextRefused(Exception):
 
 
 def _told(error: RequestFailed, spec: EmbedderSpec) -> Exception:
-    """Give the error to raise for a request that failed."""
+    """Return the error to raise for a request that failed."""
     if isinstance(error, AddressRefused):
         return EmbedderUnavailable(
             f"The embedder {error}. Name its host there if it is yours.", is_lasting=True

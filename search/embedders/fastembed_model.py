@@ -47,12 +47,12 @@ class FastEmbedder:
         self.max_tokens = spec.max_tokens or USUAL_MAX_TOKENS
 
     def embed_query(self, text: str) -> np.ndarray:
-        """Give the vector of `text`, (dim,) float32 of length 1. Raises: EmbedderUnavailable."""
+        """Return the vector of `text`, (dim,) float32 of length 1. Raises: EmbedderUnavailable."""
         model = self._loaded(wait_s=_QUERY_WAIT_S)
         return self._vector(model.query_embed, self.space.query_prefix + text)
 
     def embed_passages(self, texts: Sequence[str]) -> np.ndarray:
-        """Give the texts' vectors, (n, dim) float32 of length 1, in order. Raises: EmbedderUnavailable."""
+        """Return the texts' vectors, (n, dim) float32 of length 1, in order. Raises: EmbedderUnavailable."""
         vectors = np.empty((len(texts), self.space.dim), np.float32)
         if not texts:
             return vectors
@@ -80,7 +80,7 @@ class FastEmbedder:
         return vector / length
 
     def _loaded(self, *, wait_s: float = -1) -> "TextEmbedding":
-        """Give the model, loaded; -1 waits for whoever is at it. Raises: EmbedderUnavailable."""
+        """Return the model, loaded; -1 waits for whoever is at it. Raises: EmbedderUnavailable."""
         if self._model is not None:
             return self._model
         if not self._loading.acquire(timeout=wait_s):
@@ -128,7 +128,7 @@ def _why(folder: Path | None, error: Exception) -> str:
 
 
 def _description(spec: EmbedderSpec) -> dict[str, Any]:
-    """Give what fastembed says of the model, made known to it from its folder where it knows nothing."""
+    """Return what fastembed says of the model, made known to it from its folder where it knows nothing."""
     if find_spec("fastembed") is None:
         raise EmbedderUnavailable(f"fastembed is not installed. Run: {INSTALL}", is_lasting=True)
     known = _known(spec.model)

@@ -22,7 +22,9 @@ class HashEmbedder:
         )
 
     def embed_query(self, text: str) -> np.ndarray:
-        """Give the vector of `text`, (dim,) float32 of length 1; the first axis for a text without words."""
+        """Return the vector of `text`, (dim,) float32 of length 1; the first axis for a text
+        without words.
+        """
         vector = np.zeros(self.space.dim, np.float32)
         for word in _WORD.findall(text.casefold()):
             digest = hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=8).digest()
@@ -33,7 +35,7 @@ class HashEmbedder:
         return vector / np.linalg.norm(vector)
 
     def embed_passages(self, texts: Sequence[str]) -> np.ndarray:
-        """Give the vectors of `texts`, (n, dim) float32 of length 1, in order."""
+        """Return the vectors of `texts`, (n, dim) float32 of length 1, in order."""
         vectors = np.empty((len(texts), self.space.dim), np.float32)
         for row, text in enumerate(texts):
             vectors[row] = self.embed_query(text)

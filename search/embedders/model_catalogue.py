@@ -27,7 +27,7 @@ class Traits:
 
 
 def traits_of(model: str) -> Traits:
-    """Give what is known of `model`, written with or without its maker and tag."""
+    """Return what is known of `model`, written with or without its maker and tag."""
     name = model.rpartition("/")[2].partition(":")[0].lower()
     return next((traits for form, traits in _KNOWN if form.fullmatch(name)), Traits())
 

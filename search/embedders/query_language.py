@@ -59,7 +59,7 @@ _READ_CHARS = 1_000
 
 
 def knows_language(model: SpaceIdentity, text: str, known_share: float | None = None) -> bool:
-    """Whether `model` knows the language of `text`, as far as can be told from so little; else True.
+    """Return whether `model` knows the language of `text`, as far as can be told from so little; else True.
 
     `known_share`, in [0, 1], is the share of the workspace's documents whose language the model knows. The
     script decides; then function words and a detector where they are clear; then the workspace where it
@@ -88,7 +88,9 @@ def _is_in_foreign_script(model: SpaceIdentity, text: str) -> bool:
 
 
 def _leaning(model: SpaceIdentity, text: str) -> int:
-    """Say how far a text's words, and a detector, are for the model's languages, below 0 for another one."""
+    """Return how far a text's words, and a detector, are for the model's languages, below 0 for
+    another one.
+    """
     words = {word for word in words_of(text) if len(word) > 1}
     known = max(_counts(words, model.languages), default=0)
     other = max(_counts(words, STOP_WORDS.keys() - set(model.languages)), default=0)

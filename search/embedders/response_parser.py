@@ -23,7 +23,8 @@ class WrongDimension(BadAnswer):
 
 
 def vectors_of(answer: Any, *, count: int, dim: int) -> tuple[np.ndarray, bool]:
-    """Give the vectors in the order of the texts, (count, dim) float32 of length 1, and whether they came so.
+    """Return the vectors in the order of the texts, (count, dim) float32 of length 1, and whether they came
+    so.
 
     Raises BadAnswer unless each of `count` texts has one of `dim` finite numbers that are not all nought.
     """

@@ -63,7 +63,7 @@ class EmbedderSpec:
 
 
 def parse_spec(text: str) -> EmbedderSpec:
-    """Give what `text` says. Raises ValueError with what is wrong; it repeats no URL."""
+    """Return what `text` says. Raises ValueError with what is wrong; it repeats no URL."""
     name, _, query = text.strip().partition("?")
     kind, colon, model = name.partition(":")
     if name == MODEL:

@@ -20,13 +20,13 @@ class Problem:
 
 
 def literal_hosts(url: str) -> frozenset[str]:
-    """Give the URL's host where it is an address as such or `localhost`, which then may be private."""
+    """Return the URL's host where it is an address as such or `localhost`, which then may be private."""
     host = _parts(url)[1]
     return frozenset({host}) if host and names_its_address(host) else frozenset()
 
 
 def wrong_endpoint(prefix: str, url: str, api_key: str, *, examples: str) -> Iterator[Problem]:
-    """Give what is wrong with the settings `{prefix}_URL` and `{prefix}_API_KEY`."""
+    """Return what is wrong with the settings `{prefix}_URL` and `{prefix}_API_KEY`."""
     parts, host = _parts(url)
     # The URL isn't repeated: people put keys into it.
     if parts is None or host is None or parts.scheme not in {"http", "https"}:
@@ -50,7 +50,7 @@ def wrong_endpoint(prefix: str, url: str, api_key: str, *, examples: str) -> Ite
 
 
 def _parts(url: str) -> tuple[SplitResult | None, str | None]:
-    """Give the parts of a URL and its host; None for what can't be read."""
+    """Return the parts of a URL and its host; None for what can't be read."""
     try:
         parts = urlsplit(url)
         parts.port  # noqa: B018 - raises for one that is no port

@@ -25,11 +25,11 @@ class Attempt(Protocol):
 
     @property
     def has_lost(self) -> bool:
-        """Whether a candidate did not stand any more when it was read."""
+        """Return whether a candidate did not stand any more when it was read."""
 
     @property
     def seq(self) -> int:
-        """The change that its candidates were found at."""
+        """Return the change that its candidates were found at."""
 
 
 A = TypeVar("A", bound=Attempt)
@@ -58,7 +58,7 @@ def newest(scope: Scope, attempt: Callable[[Scope], A]) -> tuple[Scope, A]:
 
 
 def may_lack(scope: Scope, found: Attempt) -> bool:
-    """Whether an attempt that `newest` gave with this scope may lack what it should have found.
+    """Return whether an attempt that `newest` gave with this scope may lack what it should have found.
 
     So it is with each attempt from a mirror that is ahead of the log: it followed one that was restored over.
     """

@@ -42,7 +42,7 @@ class CursorStore:
         return bool(self._keeping.ask(partial(self._script, keys=keys, args=values)))
 
     def find(self, owner: str, name: str) -> bytes | None:
-        """Give what is kept, for another sixteen minutes; None when there is none. Raises RedisError."""
+        """Return what is kept, for another sixteen minutes; None when there is none. Raises RedisError."""
         find = partial(self._client.getex, f"kebab:cursor:{owner}:{name}", ex=KEEP_S)
         return self._finding.ask(find)  # type: ignore[return-value]
 
@@ -54,5 +54,5 @@ class CursorStore:
 
 @cache
 def cursor_store() -> CursorStore:
-    """Give this process's store."""
+    """Return this process's store."""
     return CursorStore(quick_redis(settings.REDIS_URL, connect_limit_s=_LIMIT_S, answer_limit_s=_LIMIT_S))

@@ -32,7 +32,7 @@ _TOKEN = struct.Struct(f">{_ID_BYTES}sH")
 def with_cursor(
     result: SearchResult, frozen: FrozenList, workspace_id: uuid.UUID, caller: str
 ) -> SearchResult:
-    """Give the first page with the cursor of the second, or with a warning that says why there is none."""
+    """Return the first page with the cursor of the second, or with a warning that says why there is none."""
     try:
         cursor = freeze(frozen, workspace_id, caller, place=frozen.query.k)
     except RedisError:
@@ -56,7 +56,7 @@ def freeze(frozen: FrozenList, workspace_id: uuid.UUID, caller: str, *, place: i
 
 
 def thaw(cursor: str, workspace_id: uuid.UUID, caller: str) -> tuple[FrozenList, int]:
-    """Give the list and the place, from 0, that the cursor names; the list is kept for as long again.
+    """Return the list and the place, from 0, that the cursor names; the list is kept for as long again.
 
     Raises StaleCursor for one that is over, lost, somebody else's, another workspace's or never was;
     RedisError.
@@ -72,7 +72,7 @@ def thaw(cursor: str, workspace_id: uuid.UUID, caller: str) -> tuple[FrozenList,
 
 
 def cursor_at(cursor: str, place: int) -> str:
-    """Give the cursor of another place in the same list. Raises StaleCursor."""
+    """Return the cursor of another place in the same list. Raises StaleCursor."""
     return _token(_opened(cursor)[0], place)
 
 

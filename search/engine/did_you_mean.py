@@ -34,7 +34,7 @@ class _Typed:
 
 
 def did_you_mean(reading: MirrorReading, text: str, read: ReadPassages = read_passages) -> str | None:
-    """Give the query as it was probably meant; None where the corpus suggests nothing else.
+    """Return the query as it was probably meant; None where the corpus suggests nothing else.
 
     To be asked when nothing matched. A word stands in for another only if a chunk in the scope of `reading`
     has it, as `read` says; without it Postgres does.

@@ -15,7 +15,7 @@ _READABLE = {0x1D: None, 0x1E: " ", 0x1F: "|"}
 def explanation(
     match: Match | None, ranked: Ranked, after: AfterFusion, *, weights: Mapping[str, float], k_rrf: int
 ) -> dict[str, object]:
-    """Give the explanation as JSON-ready values. Nothing in it is hidden from the caller."""
+    """Return the explanation as JSON-ready values. Nothing in it is hidden from the caller."""
     return {
         "match": None if match is None else _rule(match),
         "legs": {name: _listed(candidates) for name, candidates in ranked.lists.items()},
@@ -36,7 +36,7 @@ def _rule(match: Match) -> dict[str, object]:
 
 
 def _fused(found: Fused, ranked: Ranked, weights: Mapping[str, float], k_rrf: int) -> dict[str, object]:
-    """Give the terms of reciprocal rank fusion, or the scores that convex fusion scaled."""
+    """Return the terms of reciprocal rank fusion, or the scores that convex fusion scaled."""
     placed = {"chunk_id": found.chunk_id, "score": found.score, "ranks": dict(found.ranks)}
     if ranked.scores:
         known = {

@@ -71,7 +71,7 @@ def count_facets(
 
 
 def source_titles(workspace: Workspace, reader: Reader, named: Iterable[str]) -> dict[str, str]:
-    """Give the title, or the key, of those of the sources named by key or id that `reader` may know of."""
+    """Return the title, or the key, of those of the sources named by key or id that `reader` may know of."""
     names = list(named)
     ids = [id_ for id_ in map(as_uuid, names) if id_ is not None]
     rows = sources_of(workspace, reader).filter(Q(key__in=names) | Q(pk__in=ids))
@@ -82,7 +82,7 @@ def source_titles(workspace: Workspace, reader: Reader, named: Iterable[str]) ->
 
 
 def _given(counts: tuple[tuple[str, int], ...], chosen: object, name: str) -> list[FacetValue]:
-    """The commonest values and those that are chosen, whatever their counts."""
+    """Return the commonest values and those that are chosen, whatever their counts."""
     found = dict(counts)
     if name in ("version", "lang"):
         found.pop("", None)

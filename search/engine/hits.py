@@ -69,14 +69,14 @@ class HitBuilder:
         return frozenset("".join(words_of(term)) for term in ends)
 
     def build(self, entries: Sequence[RankedEntry]) -> tuple[SearchHit, ...]:
-        """Give a hit for each entry whose chunk still stands, ranks 1, 2, 3, …"""
+        """Return a hit for each entry whose chunk still stands, ranks 1, 2, 3, …"""
         hits = self.build_as_ranked(entries)
         if len(hits) == len(entries):
             return hits
         return tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1))
 
     def build_as_ranked(self, entries: Sequence[RankedEntry]) -> tuple[SearchHit, ...]:
-        """Give a hit for each entry whose chunk still stands, each with the rank that it has."""
+        """Return a hit for each entry whose chunk still stands, each with the rank that it has."""
         chunk_ids = [entry.chunk_id for entry in entries]
         standing = self._read(self._scope, chunk_ids) if chunk_ids else {}
         kept = [entry for entry in entries if entry.chunk_id in standing]

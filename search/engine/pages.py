@@ -18,7 +18,7 @@ from search.retrieval.types import SearchResult
 
 
 def next_page(workspace: Workspace, cursor: str, caller: str, *, reader: Reader, k: int = 0) -> SearchResult:
-    """Give the next `k` places of the cursor's list that still stand, 0: as many as its query asked for.
+    """Return the next `k` places of the cursor's list that still stand, 0: as many as its query asked for.
 
     A chunk that was deleted, or that `reader` may not read any more or the filters would not let through,
     is left out, and the others keep their ranks. What the page says besides, the first one said: the index
@@ -44,7 +44,9 @@ def next_page(workspace: Workspace, cursor: str, caller: str, *, reader: Reader,
 
 
 def _standing(scope: Scope, frozen: FrozenList, place: int, limit: int) -> list[RankedEntry]:
-    """The first `limit` places from `place` on that still stand, all of them looked up in one query."""
+    """Return the first `limit` places from `place` on that still stand, all of them looked up in
+    one query.
+    """
     chunk_ids = frozen.ranking.ids(place)
     standing = read_back(scope, chunk_ids).documents if chunk_ids else {}
     return list(islice((e for e in frozen.ranking.entries(place) if e.chunk_id in standing), limit))

@@ -36,7 +36,7 @@ class FrozenList:
     ranking: FrozenRanking
 
     def to_bytes(self) -> bytes:
-        """Give the list in few bytes: equal lists give equal bytes."""
+        """Return the list in few bytes: equal lists give equal bytes."""
         head = {
             **_query_to_json(self.query),
             **_result_to_json(self.result),

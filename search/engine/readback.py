@@ -62,7 +62,7 @@ class Standing:
 def read_back(
     scope: Scope, chunk_ids: Sequence[str], near: QueryPoint | None = None, strangers: Sequence[str] = ()
 ) -> Standing:
-    """Give those of `chunk_ids` that stand under the scope, and how near `strangers` of them are to `near`.
+    """Return those of `chunk_ids` that stand under the scope, and how near `strangers` of them are to `near`.
 
     The best of the strangers come first: so many as are placed are. One query.
     """
@@ -84,7 +84,7 @@ def read_back(
 
 
 def read_hits(scope: Scope, chunk_ids: Sequence[str]) -> dict[str, StandingChunk]:
-    """Give the chunks that hits are made of, by id, read under the scope once more."""
+    """Return the chunks that hits are made of, by id, read under the scope once more."""
     if failpoints.is_on("readback"):
         rows = _rows(_standing_hits, scope, chunk_ids)
     else:
@@ -93,7 +93,7 @@ def read_hits(scope: Scope, chunk_ids: Sequence[str]) -> dict[str, StandingChunk
 
 
 def read_passages(scope: Scope, chunk_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Give breadcrumb and text of those of `chunk_ids` that stand under the scope. One query."""
+    """Return breadcrumb and text of those of `chunk_ids` that stand under the scope. One query."""
     return {row[0]: (row[1], row[2]) for row in _rows(_standing_passages, scope, chunk_ids)}
 
 
@@ -170,7 +170,7 @@ def _standing(narrowing: frozenset[str]) -> "QuerySet[Chunk]":
 
 
 def _hex(column: str) -> Replace:
-    """Give a UUID as PostgreSQL writes it, without the hyphens: making UUID objects takes Python longer."""
+    """Return a UUID as PostgreSQL writes it, without the hyphens: making UUID objects takes Python longer."""
     return Replace(Cast(column, TextField()), Value("-"), Value(""), output_field=TextField())
 
 

@@ -32,7 +32,7 @@ class _WorkspaceRetriever:
         return list(search(self._workspace, replace(query, mode=self.mode), reader=self._reader).hits)
 
     def index_version(self, mode: Mode) -> str:
-        """Give the name of what produced the index, or both indexes, that answer in `mode`."""
+        """Return the name of what produced the index, or both indexes, that answer in `mode`."""
         return index_version(self._workspace, mode)
 
 

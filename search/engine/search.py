@@ -51,7 +51,7 @@ class Legs:
     exact: ExactLeg | None
 
     def used(self, mode: Mode) -> list[Leg]:
-        """Give the legs for the pipeline: the vector one in the calling thread, the others beside."""
+        """Return the legs for the pipeline: the vector one in the calling thread, the others beside."""
         legs = {
             Mode.LEXICAL: Leg(
                 name="lexical",
@@ -105,7 +105,7 @@ def search(
 
 
 def scope_from(workspace: Workspace, filters: SearchFilters, reader: Reader, min_seq: int | None) -> Scope:
-    """Give the scope of a search that begins once this node shows change `min_seq`, None: now.
+    """Return the scope of a search that begins once this node shows change `min_seq`, None: now.
 
     Raises NotSearchableYet, Workspace.DoesNotExist.
     """
@@ -201,7 +201,7 @@ def _attempt(
 
 
 def milliseconds_since(started: float) -> float:
-    """Give the time since `time.perf_counter` said `started`, to the microsecond."""
+    """Return the time since `time.perf_counter` said `started`, to the microsecond."""
     return round((time.perf_counter() - started) * 1000, 3)
 
 
@@ -262,13 +262,13 @@ def _version(workspace: Workspace, mode: Mode, space: LiveSpace | None, analysis
 
 
 def lexical_leg(workspace: Workspace, scope: Scope, text: str) -> LexicalLeg:
-    """Give the lexical leg of a query that is asked `text` under `scope`."""
+    """Return the lexical leg of a query that is asked `text` under `scope`."""
     weight = preference(workspace, "breadcrumb_weight")
     return LexicalLeg(mirror_reading(workspace, scope), text, breadcrumb_weight=weight)
 
 
 def mirror_reading(workspace: Workspace, scope: Scope) -> MirrorReading:
-    """Give what the legs of one query read this node's mirror by."""
+    """Return what the legs of one query read this node's mirror by."""
     limit_s = settings.KEBAB_LEG_LIMIT_MS / 1000
     return MirrorReading(
         local_mirrors.mirror_files(workspace.pk), local_mirrors.reader_pool(), scope, limit_s=limit_s

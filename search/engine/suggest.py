@@ -84,7 +84,7 @@ def suggest(workspace: Workspace, text: str, *, reader: Reader, limit: int = DEF
 
 
 def _titles(scope: Scope, typed: Typed, limit: int) -> list[Suggestion]:
-    """Give the titles that begin as typed, the shortest of them."""
+    """Return the titles that begin as typed, the shortest of them."""
     visible = Document.objects.in_workspace(scope.workspace_id).filter(scope.document_conditions())
     beginning = " ".join(typed.text.lower().split())
     found = (
@@ -99,7 +99,7 @@ def _titles(scope: Scope, typed: Typed, limit: int) -> list[Suggestion]:
 
 
 def _looked_up(reading: MirrorReading, typed: Typed, limit: int) -> tuple[list[str], list[str]]:
-    """Give the chunks whose title or heading fits best, and those to complete from. Raises MirrorError."""
+    """Return the chunks whose title or heading fits best, and those to complete from. Raises MirrorError."""
     with reading.connection() as connection:
         vocabulary = Vocabulary(reading, connection)
         found = outlines(vocabulary, typed.words) if limit else []
@@ -134,7 +134,7 @@ def _headings(typed: Typed, chunks: Iterable[StandingChunk]) -> Iterator[Suggest
 
 
 def _once(found: Iterable[Suggestion], typed: Typed) -> list[Suggestion]:
-    """Give each text once however it is written, in order; of equals the one with the first path."""
+    """Return each text once however it is written, in order; of equals the one with the first path."""
     once: dict[str, Suggestion] = {}
     for each in sorted(
         found, key=lambda one: (*_order(typed, (one.kind, one.text)), one.doc_path, one.chunk_id or "")
@@ -144,7 +144,7 @@ def _once(found: Iterable[Suggestion], typed: Typed) -> list[Suggestion]:
 
 
 def _words(typed: Typed, reading: MirrorReading, chunks: Iterable[StandingChunk]) -> list[Suggestion]:
-    """Give a completion for each term as most chunks write it, the commonest first. Raises MirrorError."""
+    """Return a completion for each term as most chunks write it, the commonest first. Raises MirrorError."""
     texts = (" ".join((chunk.title, *chunk.heading_path, chunk.text)) for chunk in chunks)
     completing = [word for text in texts for word in typed.completing(text)]
     if not completing:

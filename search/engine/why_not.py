@@ -53,7 +53,7 @@ class Verdict:
     ranks: Mapping[str, int] | None = None
 
     def as_json(self, target: str) -> dict[str, object]:
-        """Give the verdict on `target` as JSON-ready values."""
+        """Return the verdict on `target` as JSON-ready values."""
         return {
             "id": target,
             "gate": self.gate.name.lower(),
@@ -77,7 +77,7 @@ class Outcome:
 
 
 def why_not(target: str, outcome: Outcome) -> Verdict:
-    """Say what became of `target`, 32 hex digits of a chunk or a document.
+    """Return what became of `target`, 32 hex digits of a chunk or a document.
 
     One that the caller may not see is answered as one that does not exist. Of a document it is the chunk
     that came furthest.
@@ -125,7 +125,7 @@ def _unindexed(document: Document, outcome: Outcome) -> Verdict | None:
 
 
 def _furthest_found(chunks: Sequence[Chunk], outcome: Outcome) -> Verdict | None:
-    """Give the verdict on the one that came furthest of those a leg found; None where none did."""
+    """Return the verdict on the one that came furthest of those a leg found; None where none did."""
     left = {entry.chunk_id: entry.rank for entry in outcome.after.entries}
     wanted = {chunk.chunk_id.hex for chunk in chunks}
 
@@ -173,7 +173,7 @@ def _fall(chunk_id: str, rank: int, outcome: Outcome) -> tuple[Gate, str]:
 
 
 def _matching(chunks: Sequence[Chunk], outcome: Outcome) -> Set[str] | None:
-    """Give the ids of those that have query terms; None where no leg looked for any."""
+    """Return the ids of those that have query terms; None where no leg looked for any."""
     if "lexical" not in outcome.ranked.lists:
         return None
     return outcome.lexical.marked([chunk.chunk_id.hex for chunk in chunks], 1).keys()

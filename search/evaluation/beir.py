@@ -46,7 +46,7 @@ class JudgedSet:
     digests: Mapping[str, str]
 
     def sampled(self, number: int) -> "JudgedSet":
-        """Give the set with at most `number` of its queries, evenly spread over the file."""
+        """Return the set with at most `number` of its queries, evenly spread over the file."""
         ids = list(self.topics)
         kept = [ids[index * len(ids) // number] for index in range(number)] if number < len(ids) else ids
         return replace(
@@ -57,7 +57,7 @@ class JudgedSet:
 
 
 def judged_topics(judged: JudgedSet) -> list[JudgedTopic]:
-    """Give the set's queries as topics that are asked; their documents' ids stand for paths.
+    """Return the set's queries as topics that are asked; their documents' ids stand for paths.
 
     Raises InvalidJudgedSet.
     """
@@ -72,7 +72,7 @@ def judged_topics(judged: JudgedSet) -> list[JudgedTopic]:
 
 
 def read_judged_set(folder: Path) -> JudgedSet:
-    """Give the set in `folder`, called like it. Raises InvalidJudgedSet, naming file and line."""
+    """Return the set in `folder`, called like it. Raises InvalidJudgedSet, naming file and line."""
     qrels = qrels_in(_lines(folder / QRELS), str(folder / QRELS))
     asked = {topic_id: text for _, topic_id, text in queries_in(_lines(folder / QUERIES))}
     lacking = qrels.keys() - asked.keys()
@@ -89,7 +89,7 @@ def read_judged_set(folder: Path) -> JudgedSet:
 
 
 def read_documents(folder: Path) -> Iterator[JudgedDocument]:
-    """Give the set's documents in the order of the file. Raises InvalidJudgedSet, naming the line."""
+    """Return the set's documents in the order of the file. Raises InvalidJudgedSet, naming the line."""
     known: set[str] = set()
     for where, row in _rows(_lines(folder / CORPUS)):
         document = JudgedDocument(
@@ -104,13 +104,13 @@ def read_documents(folder: Path) -> Iterator[JudgedDocument]:
 
 
 def queries_in(lines: Lines) -> Iterator[tuple[str, str, str]]:
-    """Give where each query stands, its id and its text. Raises InvalidJudgedSet."""
+    """Return where each query stands, its id and its text. Raises InvalidJudgedSet."""
     for where, row in _rows(lines):
         yield where, _text(row, "_id", where), _text(row, "text", where)
 
 
 def qrels_in(lines: Lines, name: str) -> dict[str, dict[str, int]]:
-    """Give query, document, grade of each line of the file `name`; a first line without grade is a header.
+    """Return query, document, grade of each line of the file `name`; a first line without grade is a header.
 
     Raises InvalidJudgedSet.
     """

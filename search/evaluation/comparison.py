@@ -135,7 +135,7 @@ def compare_values(
 
 
 def randomisation_test(differences: _Floats) -> float:
-    """Give the two-sided p-value of Fisher's paired randomisation test of a mean difference of 0.
+    """Return the two-sided p-value of Fisher's paired randomisation test of a mean difference of 0.
 
     If the runs were equally good, each topic's two values could as well be exchanged: the p-value is the
     share of the 2ⁿ ways to choose signs whose |Σ ±dᵢ| reaches |Σ dᵢ|; above 16 topics that differ that of
@@ -162,7 +162,8 @@ def randomisation_test(differences: _Floats) -> float:
 
 
 def bootstrap_interval(differences: _Floats) -> tuple[float, float]:
-    """Give the 95 % percentile interval of the mean over 2,000 resamples of topics, drawn with a fixed seed.
+    """Return the 95 % percentile interval of the mean over 2,000 resamples of topics, drawn with a fixed
+    seed.
 
     (B. Efron, R. J. Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13; T. Sakai, "Evaluating
     Evaluation Metrics Based on the Bootstrap", SIGIR 2006.)

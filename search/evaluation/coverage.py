@@ -20,7 +20,7 @@ class Cited:
 
 
 def citation_coverage(qrels: Sequence[Qrel], cited: Sequence[Cited]) -> float | None:
-    """Give the share of the relevant places that the first 10 of `cited` cite, in [0, 1].
+    """Return the share of the relevant places that the first 10 of `cited` cite, in [0, 1].
 
     A place is cited by a citation of its document that overlaps it, a whole document by any citation of it.
     None where nothing is relevant.
@@ -33,13 +33,13 @@ def citation_coverage(qrels: Sequence[Qrel], cited: Sequence[Cited]) -> float | 
 
 
 def is_of(judged: DocumentName, found: DocumentName) -> bool:
-    """Whether a judgement of `judged` is about `found`, whose source is known."""
+    """Return whether a judgement of `judged` is about `found`, whose source is known."""
     same = (judged.path, judged.version) == (found.path, found.version)
     return same and judged.source in (None, found.source)
 
 
 def overlaps(one: Citation, other: Citation) -> bool:
-    """Whether two places of one document have lines, a page, an area or a moment in common."""
+    """Return whether two places of one document have lines, a page, an area or a moment in common."""
     if "page" in (one.kind, other.kind):
         return one.page is not None and one.page == other.page
     if one.kind != other.kind:

@@ -70,7 +70,7 @@ def give_feedback(
 
 
 def own_feedback(access: Access, query: str) -> dict[tuple[str, str, str], bool]:
-    """Give what the caller said of the hits of `query`, by (source, version tag, citation)."""
+    """Return what the caller said of the hits of `query`, by (source, version tag, citation)."""
     try:
         key = query_key(_folded(_checked_query(query)))
     except InvalidQuery:  # of which nothing can have been said
@@ -82,7 +82,7 @@ def own_feedback(access: Access, query: str) -> dict[tuple[str, str, str], bool]
 
 
 def visible_feedback(access: Access) -> "QuerySet[Feedback]":
-    """Give the feedback that there is for the caller, newest first.
+    """Return the feedback that there is for the caller, newest first.
 
     Who reads every source has all, others their own, of sources that they may read.
     """
@@ -118,7 +118,7 @@ class PendingFeedback:
 def pending_feedback(
     access: Access, topic_set: str = FEEDBACK_SET, *, newest: int = NEWEST
 ) -> list[PendingFeedback]:
-    """Give the queries whose feedback is not judged so yet: decided ones first, and the one last spoken of.
+    """Return the queries whose feedback is not judged so yet: decided ones first, and the one last spoken of.
 
     The queries of the `newest` feedback that there is for the caller are looked at, each with all of its own.
     """
@@ -155,7 +155,7 @@ def topics_from_feedback(
 
 
 def _said(feedback: Iterable[Feedback]) -> dict[uuid.UUID, list[Feedback]]:
-    """Give the feedback by the key of its query, in its order."""
+    """Return the feedback by the key of its query, in its order."""
     said: dict[uuid.UUID, list[Feedback]] = defaultdict(list)
     for each in feedback:
         said[each.query_key].append(each)

@@ -13,7 +13,7 @@ _ONE_VALUE = ("trust_min", "ingested_after")
 
 
 def filters_of(given: Mapping[str, Any]) -> SearchFilters:
-    """Give the filters of a search from their JSON. Raises InvalidFilter, naming filter and value."""
+    """Return the filters of a search from their JSON. Raises InvalidFilter, naming filter and value."""
     if not isinstance(given, Mapping):
         raise InvalidFilter(f"The filters are {shown(given)}; give names with their values.")
     return SearchFilters(**{_known(name): _value(name, value) for name, value in given.items()})

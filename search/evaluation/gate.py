@@ -69,12 +69,14 @@ class Verdict:
 
     @property
     def passes(self) -> bool:
-        """Whether the golden queries don't get worse."""
+        """Return whether the golden queries don't get worse."""
         return self.compared is None or self.compared.difference >= -TOLERANCE
 
     @property
     def figures(self) -> dict[str, Any]:
-        """What the audit log and the command line have of it, JSON-ready; {} where nothing was asked."""
+        """Return what the audit log and the command line have of it, JSON-ready; {} where nothing
+        was asked.
+        """
         found = self.compared
         if found is None:
             return {}
@@ -93,7 +95,7 @@ class Verdict:
 
     @property
     def sentence(self) -> str:
-        """What people are told of it."""
+        """Return what people are told of it."""
         found = self.compared
         if found is None:
             return "There are no judged golden queries, so nothing was asked."
@@ -104,7 +106,7 @@ class Verdict:
         )
 
     def differences(self, most: int) -> list[tuple[str, str, float]]:
-        """Give topic id, text and difference of up to `most` queries that changed, the worst first."""
+        """Return topic id, text and difference of up to `most` queries that changed, the worst first."""
         if self.compared is None:
             return []
         changed = sorted((gain, topic) for topic, gain in self.compared.per_topic.items() if gain)
@@ -112,7 +114,7 @@ class Verdict:
 
 
 def golden_topics(workspace: Workspace) -> list[JudgedTopic]:
-    """Give the golden queries that the gate asks: those with a relevant document, MAX_TOPICS at most."""
+    """Return the golden queries that the gate asks: those with a relevant document, MAX_TOPICS at most."""
     asked = judged_topics(_access(workspace), GOLDEN)
     judged = [topic for topic in asked if any(qrel.grade > 0 for qrel in topic.qrels)]
     if len(judged) <= MAX_TOPICS:
@@ -157,7 +159,7 @@ def _within_limit(topics: int) -> Advance:
 
 
 def settings_state(workspace: Workspace, name: str, *, rerank: bool = False) -> State:
-    """Give the state in which this workspace, or a copy with other settings, answers, reranked if asked."""
+    """Return the state in which this workspace, or a copy with other settings, answers, reranked if asked."""
 
     def ask(_: Workspace, query: SearchQuery, *, reader: Reader = OPERATOR) -> SearchResult:
         with acting_in(workspace.pk):  # which may be a copy of another than whose run it is
@@ -167,7 +169,7 @@ def settings_state(workspace: Workspace, name: str, *, rerank: bool = False) -> 
 
 
 def space_state(workspace: Workspace, space: EmbeddingSpace, name: str) -> State:
-    """Give the state in which the vectors of `space`, whether it is live or not, are searched."""
+    """Return the state in which the vectors of `space`, whether it is live or not, are searched."""
 
     def ask(_: Workspace, query: SearchQuery, *, reader: Reader = OPERATOR) -> SearchResult:
         scope = scope_from(workspace, query.filters, reader, None)

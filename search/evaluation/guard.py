@@ -56,7 +56,7 @@ def settings_verdict(
 
 
 def passed(access: Access, verdict: Callable[[], Verdict], *, is_forced: bool) -> dict[str, Any]:
-    """Give what the audit log is to hold of a change that is let pass, by its verdict or by force.
+    """Return what the audit log is to hold of a change that is let pass, by its verdict or by force.
 
     Raises GoldenQueriesWorse, GateOutOfTime.
     """
@@ -72,7 +72,7 @@ def passed(access: Access, verdict: Callable[[], Verdict], *, is_forced: bool) -
 
 
 def refusal(access: Access, verdict: Verdict) -> GoldenQueriesWorse:
-    """Give the error for a change that makes the golden queries worse.
+    """Return the error for a change that makes the golden queries worse.
 
     Figures are of all sources, so they are told to who reads them all.
     """

@@ -32,7 +32,7 @@ class DocumentName:
     version: str = ""
 
     def __str__(self) -> str:
-        """Give `source@version:path` without spaces, each part only where there is one.
+        """Return `source@version:path` without spaces, each part only where there is one.
 
         Percent-encoded are spaces, what isn't printable, `%` and what separates the parts.
         """
@@ -42,7 +42,7 @@ class DocumentName:
 
     @classmethod
     def parse(cls, text: str) -> "DocumentName":
-        """Give the document that is written so. The inverse of `str`."""
+        """Return the document that is written so. The inverse of `str`."""
         before, separator, path = text.partition(":")
         if not separator:
             return cls(path=unquote(text))
@@ -51,7 +51,7 @@ class DocumentName:
 
 
 def encoded_id(topic_id: str) -> str:
-    """Give a topic's id without spaces, as TREC's files have it; `unquote` is the inverse."""
+    """Return a topic's id without spaces, as TREC's files have it; `unquote` is the inverse."""
     return _encoded(topic_id, "")
 
 
@@ -99,17 +99,17 @@ class Qrel:
 
     @property
     def document(self) -> DocumentName:
-        """Give the document that it is about."""
+        """Return the document that it is about."""
         return DocumentName(path=self.path, source=self.source, version=self.version)
 
     @property
     def citation(self) -> str:
-        """Give `path#fragment`, or the path for the whole document."""
+        """Return `path#fragment`, or the path for the whole document."""
         return f"{self.path}#{self.fragment}" if self.fragment else self.path
 
     @property
     def place(self) -> Citation | None:
-        """Give the place that it is about; None: the whole document."""
+        """Return the place that it is about; None: the whole document."""
         return parse_uri(self.citation) if self.fragment else None
 
 
@@ -164,12 +164,12 @@ class JudgedTopic:
 
     @property
     def is_judged(self) -> bool:
-        """Whether measures of its ranking mean anything."""
+        """Return whether measures of its ranking mean anything."""
         return bool(self.qrels) and not self.is_unanswerable
 
     @cached_property
     def grades(self) -> dict[DocumentName, int]:
-        """Give the best grade of each judged document."""
+        """Return the best grade of each judged document."""
         grades: dict[DocumentName, int] = {}
         for qrel in self.qrels:
             grades[qrel.document] = max(qrel.grade, grades.get(qrel.document, qrel.grade))
@@ -206,7 +206,7 @@ class TopicCollection:
 
 
 def check_set_name(name: str) -> str:
-    """Give the name of a set as it is. Raises InvalidJudgedSet for one that no set can have."""
+    """Return the name of a set as it is. Raises InvalidJudgedSet for one that no set can have."""
     _check_text("name of the set", name, MAX_SET_CHARS)
     if name != unicodedata.normalize("NFC", name) or name != name.strip() or not name.isprintable():
         raise InvalidJudgedSet(f"The name of a set {shown(name)} is not printable, in NFC and without edges.")

@@ -15,12 +15,12 @@ class Latencies:
 
     @classmethod
     def of(cls, seconds: Sequence[float]) -> "Latencies":
-        """Give the percentiles of at least one duration."""
+        """Return the percentiles of at least one duration."""
         p50, p95, p99 = (percentile(seconds, each) * 1000 for each in (50, 95, 99))
         return cls(p50_ms=p50, p95_ms=p95, p99_ms=p99)
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """Give the smallest of `values` that at least `percent` of them don't exceed (nearest rank)."""
+    """Return the smallest of `values` that at least `percent` of them don't exceed (nearest rank)."""
     ranked = sorted(values)
     return ranked[max(0, math.ceil(len(ranked) * percent / 100) - 1)]

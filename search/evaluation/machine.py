@@ -21,7 +21,7 @@ _MB = 1_000_000
 
 
 def machine() -> dict[str, Any]:
-    """Give the machine and the versions of what runs on it, JSON-ready; no name of a host or a person."""
+    """Return the machine and the versions of what runs on it, JSON-ready; no name of a host or a person."""
     vector = pgvector_version()
     return {
         "kebab": kebab.__version__,

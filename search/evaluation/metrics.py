@@ -31,7 +31,7 @@ _PROVIDER = FallbackProvider(
 
 
 def check_measures(names: Iterable[str]) -> tuple[str, ...]:
-    """Give the measures as ir-measures prints them, each once, Kebab's own left as they are.
+    """Return the measures as ir-measures prints them, each once, Kebab's own left as they are.
 
     Raises InvalidMeasure, naming value and remedy.
     """
@@ -46,7 +46,7 @@ def measure_each(
     qrels: Mapping[str, Mapping[str, int]],
     rankings: Mapping[str, Sequence[str]],
 ) -> dict[str, dict[str, float]]:
-    """Give the value of each measure by query and name; Kebab's own are not among them.
+    """Return the value of each measure by query and name; Kebab's own are not among them.
 
     `rankings` holds document ids by query, best first, each once; a query without one counts as nothing
     found. A grade below 0 is what trec_eval takes it for. A value that isn't defined is left out.
@@ -69,7 +69,7 @@ def measure_each(
 
 
 def means(values: Iterable[Mapping[str, float]], names: Iterable[str]) -> dict[str, float | None]:
-    """Give for each name the mean of the values that there are, None without one.
+    """Return for each name the mean of the values that there are, None without one.
 
     Counts, like NumRet, are added up, as trec_eval does it.
     """

@@ -20,7 +20,7 @@ from search.vectors.spaces import live_space
 
 
 def run_record(workspace: Workspace, judged: JudgedSet) -> dict[str, Any]:
-    """Give code, settings, space, topics and judgements of a judged set's run, JSON-ready."""
+    """Return code, settings, space, topics and judgements of a judged set's run, JSON-ready."""
     return {
         **_asked_of(workspace),
         "set": {
@@ -33,7 +33,7 @@ def run_record(workspace: Workspace, judged: JudgedSet) -> dict[str, Any]:
 
 
 def topics_record(workspace: Workspace, topics: Iterable[JudgedTopic]) -> dict[str, Any]:
-    """Give the same, and the machine, of a run over topics of a workspace, which has the run's settings."""
+    """Return the same, and the machine, of a run over topics of a workspace, which has the run's settings."""
     listed = list(topics)
     chunks = Chunk.objects.in_workspace(workspace)
     return {
@@ -69,12 +69,12 @@ def _judged(topic: JudgedTopic) -> list[Any]:
 
 
 def _digest(value: Mapping[str, Any]) -> str:
-    """Give the SHA-256 of `value` as JSON, keys in order; the order of topics makes no difference."""
+    """Return the SHA-256 of `value` as JSON, keys in order; the order of topics makes no difference."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def _commit() -> str | None:
-    """Give the commit that the code is of, `-dirty` behind it if changed since; None outside a checkout."""
+    """Return the commit that the code is of, `-dirty` behind it if changed since; None outside a checkout."""
     git = shutil.which("git")
     if git is None or not (settings.BASE_DIR / ".git").exists():
         return None

@@ -51,27 +51,27 @@ class RunResult:
 
     @property
     def means(self) -> dict[str, float | None]:
-        """Give the mean of each measure over the topics that have it; None: none has."""
+        """Return the mean of each measure over the topics that have it; None: none has."""
         return means((each.measures for each in self.topics), self.measures)
 
     @property
     def latencies(self) -> Latencies:
-        """Give the percentiles of what the topics took."""
+        """Return the percentiles of what the topics took."""
         return Latencies.of([each.ms / 1000 for each in self.topics])
 
     @property
     def degraded(self) -> dict[str, int]:
-        """Give for how many topics each leg was stopped or took no part."""
+        """Return for how many topics each leg was stopped or took no part."""
         return dict(Counter(leg for each in self.topics for leg in each.degraded))
 
     @property
     def index_version(self) -> str:
-        """Give what answered the last topic."""
+        """Return what answered the last topic."""
         return self.topics[-1].index_version
 
     @property
     def figures(self) -> dict[str, Any]:
-        """Give what a run is summed up by, JSON-ready."""
+        """Return what a run is summed up by, JSON-ready."""
         latencies = self.latencies
         return {
             "topics": len(self.topics),
@@ -87,7 +87,7 @@ class RunResult:
 
 
 def ranked_names(topic: JudgedTopic, ranking: Iterable[DocumentName]) -> list[str]:
-    """Give the ranking as measures compare it with the topic's judgements: each name once.
+    """Return the ranking as measures compare it with the topic's judgements: each name once.
 
     A document that is judged without a source goes by that judgement's name; of several the first counts.
     """

@@ -25,12 +25,12 @@ class Asker(Protocol):
     """Answers a query as `search.engine.search.search` does."""
 
     def __call__(self, workspace: Workspace, query: SearchQuery, *, reader: Reader) -> SearchResult:
-        """Give the answer from what `reader` may read. Raises SearchError."""
+        """Return the answer from what `reader` may read. Raises SearchError."""
         ...
 
 
 def named_by_place(hit: SearchHit) -> DocumentName:
-    """Give the name of a hit's document: its source, version and path."""
+    """Return the name of a hit's document: its source, version and path."""
     return DocumentName(path=hit.doc_path, source=hit.source, version=hit.version or "")
 
 
@@ -159,5 +159,5 @@ def _hits_wanted(workspace: Workspace, depth: int) -> int:
 
 
 def hits_for(depth: int, *, chunks: int, documents: int) -> int:
-    """Give how many of so many chunks to ask for so that, on average, `depth` documents are among them."""
+    """Return how many of so many chunks to ask for so that, on average, `depth` documents are among them."""
     return min(MAX_K, depth * math.ceil(chunks / max(1, documents)))

@@ -39,7 +39,7 @@ _OPEN = (RunState.QUEUED, RunState.RUNNING)
 
 
 def visible_runs(access: Access) -> "QuerySet[Run]":
-    """Give the runs that there are for the caller, newest first."""
+    """Return the runs that there are for the caller, newest first."""
     runs: QuerySet[Run] = Run.objects.in_workspace(access.workspace)
     if not hidden_from(access.workspace, access.reader).exists():
         return runs
@@ -48,7 +48,7 @@ def visible_runs(access: Access) -> "QuerySet[Run]":
 
 
 def run_of(access: Access, run_pk: uuid.UUID) -> Run:
-    """Give a run by its id. Raises NotFound."""
+    """Return a run by its id. Raises NotFound."""
     found = visible_runs(access).filter(pk=run_pk).first()
     if found is None:
         raise NotFound
@@ -65,7 +65,7 @@ def open_run(
     name: str = "",
     job_id: uuid.UUID | None = None,
 ) -> Run:
-    """Give a new queued run with its topics. Raises InvalidJudgedSet without one, InvalidMeasure."""
+    """Return a new queued run with its topics. Raises InvalidJudgedSet without one, InvalidMeasure."""
     asked = TopicCollection(topics=tuple(topics)).topics
     if not asked:
         raise InvalidJudgedSet(f"The set {topic_set!r} has no topic; import some, or judge a query.")
@@ -87,7 +87,7 @@ def open_run(
 
 
 def repeat_run(access: Access, run: Run, *, name: str = "", job_id: uuid.UUID | None = None) -> Run:
-    """Give a new queued run that asks the same topics under the same settings, by the same measures."""
+    """Return a new queued run that asks the same topics under the same settings, by the same measures."""
     return open_run(
         access,
         topics_of(run),
@@ -150,22 +150,22 @@ def delete_run(access: Access, run_pk: uuid.UUID) -> None:
 
 
 def topics_of(run: Run) -> list[JudgedTopic]:
-    """Give the topics that the run asks, in its order."""
+    """Return the topics that the run asks, in its order."""
     return [_topic(row) for row in _rows(run)]
 
 
 def values_of(run: Run) -> dict[str, dict[str, float]]:
-    """Give the value of each measure by topic id and name, in the run's order."""
+    """Return the value of each measure by topic id and name, in the run's order."""
     return {row.topic_id: dict(row.measures) for row in _rows(run)}
 
 
 def topic_texts(run: Run) -> dict[str, str]:
-    """Give what the run asks, by topic id, in its order."""
+    """Return what the run asks, by topic id, in its order."""
     return dict(_rows(run).values_list("topic_id", "text"))
 
 
 def trec_run(run: Run) -> str:
-    """Give the run as trec_eval reads it; documents are called as `write_qrels` calls them."""
+    """Return the run as trec_eval reads it; documents are called as `write_qrels` calls them."""
     rankings = {
         row.topic_id: ranked_names(_topic(row), (_ranked(entry) for entry in row.ranking or ()))
         for row in _rows(run)
@@ -232,7 +232,7 @@ def _ranked(entry: Sequence[Any]) -> DocumentName:
 
 
 def _sources_of(access: Access, topics: Iterable[JudgedTopic]) -> list[str]:
-    """Give the keys of the sources that the topics' judgements and filters name."""
+    """Return the keys of the sources that the topics' judgements and filters name."""
     names = dict(sources_of(access.workspace, access.reader).values_list("pk", "key"))
     keys = {**{key: key for key in names.values()}, **{str(pk): key for pk, key in names.items()}}
     found: set[str] = set()
@@ -278,7 +278,7 @@ def _conclude(run: Run, asking: Asking) -> None:
 
 
 def _result(row: RunTopic) -> TopicResult:
-    """Give what came of a topic, as its figures need it."""
+    """Return what came of a topic, as its figures need it."""
     return TopicResult(
         topic=_topic(row),
         ranking=(),

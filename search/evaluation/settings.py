@@ -34,7 +34,7 @@ class RunSettings:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "RunSettings":
-        """Give the settings by their names; None is as good as left out. Raises InvalidRunSetting."""
+        """Return the settings by their names; None is as good as left out. Raises InvalidRunSetting."""
         stated = {name: value for name, value in given.items() if value is not None}
         parameters = {name: _parameter(name, stated.pop(name)) for name in _PARAMETERS if name in stated}
         unknown = stated.keys() - ranking_preferences()
@@ -50,16 +50,16 @@ class RunSettings:
         return cls(**parameters, preferences=clean)
 
     def as_json(self) -> dict[str, Any]:
-        """Give the settings by their names, as `of` takes them."""
+        """Return the settings by their names, as `of` takes them."""
         parameters = {name: getattr(self, name) for name in _PARAMETERS}
         return {**parameters, "mode": self.mode.value, **self.preferences}
 
     def applied_to(self, workspace: Workspace) -> Workspace:
-        """Give a copy of the workspace that has the run's settings; it is never to be saved."""
+        """Return a copy of the workspace that has the run's settings; it is never to be saved."""
         return proposed_workspace(workspace, self.preferences)
 
     def query(self, topic: JudgedTopic, hits: int) -> SearchQuery:
-        """Give the query that asks `topic` for so many hits."""
+        """Return the query that asks `topic` for so many hits."""
         return SearchQuery(
             text=topic.text,
             mode=self.mode,

@@ -49,7 +49,7 @@ class Kept:
 
 
 def visible_topics(access: Access, topic_set: str | None = None) -> "QuerySet[Topic]":
-    """Give the topics that there are for the caller, of one set or of all."""
+    """Return the topics that there are for the caller, of one set or of all."""
     topics: QuerySet[Topic] = Topic.objects.in_workspace(access.workspace)
     if topic_set is not None:
         topics = topics.filter(topic_set=topic_set)
@@ -66,7 +66,7 @@ def visible_topics(access: Access, topic_set: str | None = None) -> "QuerySet[To
 
 
 def topic_of(access: Access, topic_pk: uuid.UUID) -> Topic:
-    """Give a topic by the id of its row. Raises NotFound."""
+    """Return a topic by the id of its row. Raises NotFound."""
     found = visible_topics(access).filter(pk=topic_pk).first()
     if found is None:
         raise NotFound
@@ -74,7 +74,7 @@ def topic_of(access: Access, topic_pk: uuid.UUID) -> Topic:
 
 
 def topic_named(access: Access, topic_set: str, topic_id: str) -> Topic:
-    """Give a topic by its set and its id in it. Raises NotFound."""
+    """Return a topic by its set and its id in it. Raises NotFound."""
     found = visible_topics(access, topic_set).filter(topic_id=topic_id).first()
     if found is None:
         raise NotFound
@@ -82,7 +82,7 @@ def topic_named(access: Access, topic_set: str, topic_id: str) -> Topic:
 
 
 def sets_of(access: Access) -> list[SetSummary]:
-    """Give the sets that have a topic for the caller, by name."""
+    """Return the sets that have a topic for the caller, by name."""
     judged = Judgement.objects.filter(workspace=OuterRef("workspace"), topic=OuterRef("pk"))
     counted = (
         visible_topics(access)
@@ -98,12 +98,14 @@ def sets_of(access: Access) -> list[SetSummary]:
 
 
 def judged_topics(access: Access, topic_set: str = GOLDEN) -> list[JudgedTopic]:
-    """Give the set's topics with their judgements, by topic id; an empty list for a set that isn't there."""
+    """Return the set's topics with their judgements, by topic id; an empty list for a set that
+    isn't there.
+    """
     return with_judgements(access, visible_topics(access, topic_set).order_by("topic_id"))
 
 
 def with_judgements(access: Access, topics: Iterable[Topic]) -> list[JudgedTopic]:
-    """Give these topics of the workspace as values, with their judgements, in the order given."""
+    """Return these topics of the workspace as values, with their judgements, in the order given."""
     listed = list(topics)
     qrels = _qrels_of(access, [topic.pk for topic in listed])
     return [
@@ -166,13 +168,13 @@ def keep_topics(
 
 
 def id_of_query(text: str) -> str:
-    """Give the id of a topic that is known by its query alone, whatever its case and spaces."""
+    """Return the id of a topic that is known by its query alone, whatever its case and spaces."""
     folded = unicodedata.normalize("NFC", " ".join(text.split()).casefold())
     return f"query-{query_key(folded).hex[:16]}"
 
 
 def missing_places(access: Access, topic: JudgedTopic) -> list[str]:
-    """Give the paths of the topic's judgements that no document has which the caller may read."""
+    """Return the paths of the topic's judgements that no document has which the caller may read."""
     paths = {_normal(qrel.path): qrel.path for qrel in topic.qrels}
     documents = documents_of(access.workspace, access.reader).filter(path__in=paths)
     found = set(documents.order_by().values_list("path", flat=True))
@@ -198,7 +200,7 @@ def delete_topics(access: Access, topic_set: str) -> int:
 
 
 def _located(access: Access, topics: Sequence[JudgedTopic]) -> list[JudgedTopic]:
-    """Give the topics, each judgement with the key of its source where that can be told."""
+    """Return the topics, each judgement with the key of its source where that can be told."""
     keys = set(sources_of(access.workspace, access.reader).values_list("key", flat=True))
     unnamed = {qrel.path for topic in topics for qrel in topic.qrels if qrel.source is None}
     holders = _holders(access, {_normal(path) for path in unnamed})
@@ -222,7 +224,7 @@ def _located(access: Access, topics: Sequence[JudgedTopic]) -> list[JudgedTopic]
 
 
 def _holders(access: Access, paths: Iterable[str]) -> Mapping[tuple[str, str], set[str]]:
-    """Give the keys of the sources that have a document, by its version tag and path."""
+    """Return the keys of the sources that have a document, by its version tag and path."""
     readable = sources_of(access.workspace, access.reader).order_by().values("pk")
     documents = Document.objects.in_workspace(access.workspace).filter(path__in=paths, source__in=readable)
     found: dict[tuple[str, str], set[str]] = defaultdict(set)
@@ -282,7 +284,7 @@ def _is_same(wanted: JudgedTopic, found: JudgedTopic) -> bool:
 
 
 def _change(access: Access, topics: Sequence[tuple[Topic, JudgedTopic]]) -> None:
-    """Give each row the topic's query and filters, and take its judgements."""
+    """Return each row the topic's query and filters, and take its judgements."""
     for row, topic in topics:
         row.text, row.filters, row.is_unanswerable = topic.text, dict(topic.filters), topic.is_unanswerable
     rows = [row for row, _ in topics]
@@ -299,7 +301,7 @@ def _change(access: Access, topics: Sequence[tuple[Topic, JudgedTopic]]) -> None
 
 
 def _judge(access: Access, topics: Sequence[tuple[Topic, JudgedTopic]]) -> None:
-    """Give each row the topic's judgements."""
+    """Return each row the topic's judgements."""
     keys = dict(sources_of(access.workspace, access.reader).values_list("key", "pk"))
     judgements = [
         _judgement(row, qrel, None if qrel.source is None else keys[qrel.source])

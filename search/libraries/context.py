@@ -35,7 +35,7 @@ class LibraryContext:
 def gather_context(
     workspace: Workspace, reader: Reader, library: ChosenLibrary, query: str, *, tokens: int
 ) -> LibraryContext:
-    """Give rules, then snippets by hybrid search in the library, up to the first that exceeds `tokens`.
+    """Return rules, then snippets by hybrid search in the library, up to the first that exceeds `tokens`.
 
     Tokens are the default model's, an estimate where its tokenizer isn't installed; they are counted on the
     text form, headings and separators included. Raises InvalidQuery.
@@ -70,7 +70,7 @@ class _Budget:
         self.used = 0
 
     def rules(self, rules: tuple[str, ...]) -> tuple[str, ...]:
-        """Give the rules that fit, the first ones."""
+        """Return the rules that fit, the first ones."""
         for kept, rule in enumerate(rules):
             above = rules[kept - 1 : kept]
             cost = self._counter.count(rules_text((*above, rule))) - self._counter.count(rules_text(above))
@@ -80,7 +80,7 @@ class _Budget:
         return rules
 
     def snippets(self, snippets: tuple[LibrarySnippet, ...]) -> tuple[LibrarySnippet, ...]:
-        """Give the snippets up to the first that doesn't fit."""
+        """Return the snippets up to the first that doesn't fit."""
         for kept, snippet in enumerate(snippets):
             cost = self._counter.count(snippet_text(snippet))
             cost += self._counter.count(SEPARATOR) if self.used else 0

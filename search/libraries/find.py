@@ -53,7 +53,7 @@ class FoundLibraries:
 def find_libraries(
     workspace: Workspace, reader: Reader, name: str, *, query: str = "", limit: int = DEFAULT_LIMIT
 ) -> FoundLibraries:
-    """Give the libraries whose title, id, description or content has `name`, best first.
+    """Return the libraries whose title, id, description or content has `name`, best first.
 
     `100 if the title equals it + 50 if the title starts with it + 20 if the description contains it +
     snippets / 100 + trust score × 10`; content adds no points. Where scores are equal, the best snippet for
@@ -81,7 +81,8 @@ class _Content:
         self.degraded: set[str] = set()
 
     def first_hits(self, text: str, keys: Iterable[str], *, with_every_term: bool) -> dict[str, float]:
-        """Give those of the sources `keys` that hold all or some words of `text`, and their best hit's score.
+        """Return those of the sources `keys` that hold all or some words of `text`, and their best hit's
+        score.
 
         Each search asks those that the ones before didn't show, so that one big source hides no other.
         """
@@ -132,7 +133,7 @@ def _if(condition: Q, points: float) -> Case:
 
 
 def _with_ties(candidates: Any, limit: int) -> list[Any]:
-    """The best `limit` candidates, and those that tie with the last of them."""
+    """Return the best `limit` candidates, and those that tie with the last of them."""
     best = list(candidates.order_by("-points", "library_id")[:limit])
     if len(best) < limit:
         return best

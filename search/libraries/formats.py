@@ -17,25 +17,25 @@ _FENCE = re.compile(r"^ {0,3}(?P<marks>`{3,}|~{3,})(?P<info>.*)$", re.MULTILINE)
 
 
 def libraries_text(found: Sequence[FoundLibrary]) -> str:
-    """Give the libraries numbered from 1, a blank line between two."""
+    """Return the libraries numbered from 1, a blank line between two."""
     if not found:
         return NO_LIBRARIES
     return "\n\n".join(_library_text(number, each) for number, each in enumerate(found, start=1))
 
 
 def snippets_text(rules: Sequence[str], snippets: Sequence[LibrarySnippet]) -> str:
-    """Give the rules, then the snippets; '' when there is neither."""
+    """Return the rules, then the snippets; '' when there is neither."""
     parts = [rules_text(rules), *map(snippet_text, snippets)]
     return SEPARATOR.join(part for part in parts if part)
 
 
 def rules_text(rules: Sequence[str]) -> str:
-    """Give the rules under their heading; '' without any."""
+    """Return the rules under their heading; '' without any."""
     return "\n".join(["## Library Rules", *(f"- {_line(rule)}" for rule in rules)]) if rules else ""
 
 
 def snippet_text(snippet: LibrarySnippet) -> str:
-    """Give title and breadcrumb where it has them, then its text, code in a fence."""
+    """Return title and breadcrumb where it has them, then its text, code in a fence."""
     head = [
         f"### {_line(snippet.title)}" if snippet.title else "",
         f"*{_line(snippet.breadcrumb)}*" if snippet.breadcrumb else "",
@@ -58,7 +58,7 @@ def _library_text(number: int, found: FoundLibrary) -> str:
 
 
 def _body(snippet: LibrarySnippet) -> str:
-    """The text, so that no fence of its own swallows what follows.
+    """Return the text, so that no fence of its own swallows what follows.
 
     Code from Markdown comes with its fences, unless it is a part of a longer block.
     """
@@ -76,7 +76,9 @@ def _fenced(text: str, language: str) -> str:
 
 
 def _fences(text: str) -> list[str]:
-    """The marks of the fences in order, each opening one followed by its closing one if there is any."""
+    """Return the marks of the fences in order, each opening one followed by its closing one if
+    there is any.
+    """
     fences: list[str] = []
     for match in _FENCE.finditer(text):
         marks, info = match["marks"], match["info"]

@@ -34,12 +34,14 @@ class Reference:
 
 
 def library_id_of(*, url: str, title: str, key: str) -> str:
-    """Give the id that a source wants: by the repository's address, else by its title or its key."""
+    """Return the id that a source wants: by the repository's address, else by its title or its key."""
     return git_library_id(url) or local_library_id(title, key)
 
 
 def git_library_id(url: str) -> str | None:
-    """Give `/owner/repo` of a repository on a git host, deeper groups joined with `-`; None for any other."""
+    """Return `/owner/repo` of a repository on a git host, deeper groups joined with `-`; None for
+    any other.
+    """
     parts = [part for part in map(_part, _repository_path(url).split("/")) if part]
     if len(parts) < 2:
         return None
@@ -48,25 +50,27 @@ def git_library_id(url: str) -> str | None:
 
 
 def local_library_id(title: str, key: str) -> str:
-    """Give `/local/<slug>` of a title, or of the source's key where a title has no Latin letter or digit."""
+    """Return `/local/<slug>` of a title, or of the source's key where a title has no Latin letter
+    or digit.
+    """
     slug = slugify(title).replace("_", "-")[:_MAX_SLUG_CHARS].strip("-")
     return f"/{LOCAL}/{slug or key}"
 
 
 def first_free(wanted: str, taken: Collection[str]) -> str:
-    """Give `wanted`, or the first of `wanted-2`, `wanted-3`, … that isn't taken."""
+    """Return `wanted`, or the first of `wanted-2`, `wanted-3`, … that isn't taken."""
     if wanted not in taken:
         return wanted
     return next(numbered for n in count(2) if (numbered := f"{wanted}-{n}") not in taken)
 
 
 def write_reference(reference: Reference) -> str:
-    """Give `/owner/repo`, or `/owner/repo@v1.2`."""
+    """Return `/owner/repo`, or `/owner/repo@v1.2`."""
     return f"{reference.library_id}@{reference.version}" if reference.version else reference.library_id
 
 
 def read_references(text: str) -> tuple[Reference, ...]:
-    """Give the ways to read an id, the likeliest first; which one holds depends on what there is.
+    """Return the ways to read an id, the likeliest first; which one holds depends on what there is.
 
     `/a/b/c` is the version `c` of `/a/b`, or the deeper group's `/a-b/c`. What `write_reference` writes has
     one reading. Raises InvalidLibraryId.
@@ -113,6 +117,6 @@ def _repository_path(url: str) -> str:
 
 
 def _part(name: str) -> str:
-    """Give a part of a path as an id has it; nothing of `.` and `..`, nor of signs alone."""
+    """Return a part of a path as an id has it; nothing of `.` and `..`, nor of signs alone."""
     kept = _FOREIGN.sub("-", unicodedata.normalize("NFC", name)).strip("-")[:_MAX_PART_CHARS]
     return kept if kept.strip(".") else ""

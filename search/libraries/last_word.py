@@ -28,7 +28,9 @@ class BegunWord:
     words: tuple[str, ...]
 
     def begins_words_of(self, text: str) -> bool:
-        """Say whether each of the words is the beginning of a word of `text`, or of an identifier's part."""
+        """Return whether each of the words is the beginning of a word of `text`, or of an
+        identifier's part.
+        """
         runs = set(RUN.findall(text))
         return all(
             any(word in fold(run) and Typed(word).begins_words_of(run) for run in runs) for word in self.words
@@ -36,7 +38,7 @@ class BegunWord:
 
 
 def begun_word(text: str) -> BegunWord | None:
-    """Give the last word of plain terms; None where it is too short, or the text has syntax of its own."""
+    """Return the last word of plain terms; None where it is too short, or the text has syntax of its own."""
     *before, last = as_typed(text).split() or [""]
     word = last.removesuffix("*")
     if last == word or any(_is_syntax(term) for term in (*before, word)):

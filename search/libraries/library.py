@@ -33,12 +33,12 @@ class ChosenLibrary:
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """What its owner wants heeded."""
+        """Return what its owner wants heeded."""
         return tuple(self.source.rules)
 
 
 def choose_library(workspace: Workspace, reader: Reader, text: str, version: str = "") -> ChosenLibrary:
-    """Give the library and version that an id means, the version perhaps named beside it. Two queries.
+    """Return the library and version that an id means, the version perhaps named beside it. Two queries.
 
     Raises InvalidLibraryId, and NotFound alike for a library or version that isn't there or isn't readable.
     """
@@ -58,7 +58,7 @@ def choose_library(workspace: Workspace, reader: Reader, text: str, version: str
 
 
 def versions_of(workspace: Workspace, sources: Sequence[Source]) -> dict[Any, tuple[Version, ...]]:
-    """Give each source's versions that hold documents, by the source's key, the newest first. One query."""
+    """Return each source's versions that hold documents, by the source's key, the newest first. One query."""
     documents = Document.objects.in_workspace(workspace).filter(version=OuterRef("pk"))
     versions = SourceVersion.objects.in_workspace(workspace).filter(Exists(documents), source__in=sources)
     by_source: dict[Any, list[Version]] = {source.pk: [] for source in sources}

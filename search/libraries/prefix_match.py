@@ -25,7 +25,7 @@ class _Word:
 
 
 def as_typed(text: str) -> str:
-    """Give the query with parentheses and runs of white space as one space, and `*` behind a last term.
+    """Return the query with parentheses and runs of white space as one space, and `*` behind a last term.
 
     `how to use hooks` → `how to use hooks*`; `ab` → `ab`; `react*` → `react*`; `foo (bar)` → `foo bar*`.
     """
@@ -36,7 +36,7 @@ def as_typed(text: str) -> str:
 
 
 def typed_expression(text: str) -> str:
-    """Give the expression of what is being typed; '' when there is nothing to look for.
+    """Return the expression of what is being typed; '' when there is nothing to look for.
 
     Balanced "phrases", well-placed AND, OR and NOT, and a trailing `*` mean what they mean to FTS5; every
     other term is quoted: `how to use hooks` → `"how" "to" "use" "hooks"*`. A lone sign of a script without
@@ -47,12 +47,12 @@ def typed_expression(text: str) -> str:
 
 
 def is_operator(term: str) -> bool:
-    """Say whether `term` is one of FTS5's, were it well-placed."""
+    """Return whether `term` is one of FTS5's, were it well-placed."""
     return term in _OPERATORS
 
 
 def plain_terms(text: str) -> str:
-    """Give the terms alone, without any syntax: as a plain query the engine quotes each of them."""
+    """Return the terms alone, without any syntax: as a plain query the engine quotes each of them."""
     terms = " ".join(text.translate(_PARENTHESES).replace("*", " ").split())
     return terms if parse_query(terms).raw is None else terms.replace("'", " ")
 
@@ -75,7 +75,7 @@ def _looked_for(term: str, *, is_begun: bool) -> str:
 
 
 def _placed(words: Sequence[_Word]) -> list[str]:
-    """Give the words in order; an operator is one only between two terms, else it is a term itself."""
+    """Return the words in order; an operator is one only between two terms, else it is a term itself."""
     placed: list[str] = []
     follows_term = False
     for nth, word in enumerate(words):

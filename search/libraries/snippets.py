@@ -90,7 +90,7 @@ def search_snippets(
 def _looked_through(
     workspace: Workspace, reader: Reader, query: SearchQuery, typed: str, page: SnippetPage
 ) -> FoundSnippets | None:
-    """Give what has a word that begins as the last typed one; None where that can't be asked."""
+    """Return what has a word that begins as the last typed one; None where that can't be asked."""
     word = begun_word(typed)
     if word is None:
         return None
@@ -109,18 +109,20 @@ def _raw(expression: str) -> str:
 
 
 def has_every_term(hit: SearchHit) -> bool:
-    """Whether the chunk has all that was asked for: a plain query is filled up with those that have some."""
+    """Return whether the chunk has all that was asked for: a plain query is filled up with those that have
+    some.
+    """
     return hit.retrieval.tier != "some"
 
 
 def filters_of(library: ChosenLibrary, kinds: tuple[ChunkKind, ...] = ()) -> SearchFilters:
-    """Give the filters that keep to one version of a library; naming none keeps to the default branch."""
+    """Return the filters that keep to one version of a library; naming none keeps to the default branch."""
     version = (library.version,) if library.version else ()
     return SearchFilters(source=(library.source.key,), version=version, kind=kinds)
 
 
 def found_snippets(workspace: Workspace, result: SearchResult, hits: Sequence[SearchHit]) -> FoundSnippets:
-    """Give the hits' chunks, read whole in one query; one that went meanwhile is left out."""
+    """Return the hits' chunks, read whole in one query; one that went meanwhile is left out."""
     chunks = _chunks(workspace, hits)
     return FoundSnippets(
         snippets=tuple(_snippet(hit, chunks[hit.chunk_id]) for hit in hits if hit.chunk_id in chunks),

@@ -25,7 +25,7 @@ class Standing:
 
 
 def trust_score(standing: Standing) -> float:
-    """Give `min(4, log10(stars + 1)) + min(3, snippets / 500) + host + indexed + described`, at most 10.
+    """Return `min(4, log10(stars + 1)) + min(3, snippets / 500) + host + indexed + described`, at most 10.
 
     It ranks libraries; it is another thing than a document's trust level, and weighs on no hit's score.
     """

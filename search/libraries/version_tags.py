@@ -12,7 +12,7 @@ _LETTERS, _END, _NUMBER = 0, 1, 2
 
 
 def newest_first(items: Iterable[T], *, tag_of: Callable[[T], str]) -> list[T]:
-    """Give the items by their tags' numbers, the highest first: v18, v17.2, v17, v17-beta, v9."""
+    """Return the items by their tags' numbers, the highest first: v18, v17.2, v17, v17-beta, v9."""
     return sorted(items, key=lambda item: (_parts(tag_of(item)), tag_of(item)), reverse=True)
 
 

@@ -12,7 +12,7 @@ CONTEXT_VERSION = "context.v1"
 
 
 def libraries_to_wire(name: str, query: str, found: FoundLibraries) -> Wire:
-    """Give a `library_search.v1`."""
+    """Return a `library_search.v1`."""
     return {
         "schema_version": LIBRARIES_VERSION,
         "library_name": name,
@@ -23,7 +23,7 @@ def libraries_to_wire(name: str, query: str, found: FoundLibraries) -> Wire:
 
 
 def snippets_to_wire(library: ChosenLibrary, query: str, found: FoundSnippets) -> Wire:
-    """Give a `snippet_search.v1`."""
+    """Return a `snippet_search.v1`."""
     return {
         "schema_version": SNIPPETS_VERSION,
         "library": _library_to_wire(library),
@@ -35,7 +35,7 @@ def snippets_to_wire(library: ChosenLibrary, query: str, found: FoundSnippets) -
 
 
 def context_to_wire(context: LibraryContext) -> Wire:
-    """Give a `context.v1`."""
+    """Return a `context.v1`."""
     return {
         "schema_version": CONTEXT_VERSION,
         "library": _library_to_wire(context.library),

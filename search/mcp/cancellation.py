@@ -43,7 +43,7 @@ class GivenUp:
         self._ask(lambda: self._client.set(f"{_KEY}:{call}", 1, ex=_KEPT_S))
 
     def is_noted(self, call: str) -> bool:
-        """Whether nobody waits for the call."""
+        """Return whether nobody waits for the call."""
         return bool(self._ask(lambda: self._client.exists(f"{_KEY}:{call}")))
 
     def _ask(self, question: Any) -> Any:
@@ -55,18 +55,18 @@ class GivenUp:
 
 @cache
 def given_up() -> GivenUp:
-    """Give this process's."""
+    """Return this process's."""
     client = quick_redis(settings.REDIS_URL, connect_limit_s=_CONNECT_LIMIT_S, answer_limit_s=_ANSWER_LIMIT_S)
     return GivenUp(client)
 
 
 def name_of_call(caller: str, session: str, request_id: object) -> str:
-    """Give the name of a call that `caller`, whose name no other has, made in one of their sessions."""
+    """Return the name of a call that `caller`, whose name no other has, made in one of their sessions."""
     return hashlib.sha256(json.dumps([caller, session, request_id]).encode()).hexdigest()
 
 
 async def unless_given_up(call: str, answering: Awaitable[Answer]) -> Answer:
-    """Give the answer; when the call is given up meanwhile, stop. Raises MCPError then."""
+    """Return the answer; when the call is given up meanwhile, stop. Raises MCPError then."""
     task = asyncio.ensure_future(answering)
     try:
         while not (await asyncio.wait({task}, timeout=_BETWEEN_LOOKS_S))[0]:

@@ -26,7 +26,7 @@ class Lanes:
         self._quick, self._long = _turns(wait_s=5.0), _turns(wait_s=30.0)
 
     def of(self, workspace_id: UUID, *, is_long: bool) -> Lane:
-        """Give the lane of a workspace's calls."""
+        """Return the lane of a workspace's calls."""
         return Lane(turns=self._long if is_long else self._quick, name=str(workspace_id))
 
 

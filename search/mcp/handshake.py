@@ -25,23 +25,25 @@ Receive = Callable[[], Awaitable[Message]]
 
 
 def has_handshake(headers: Headers) -> bool:
-    """Whether a request is of a version with a handshake, as one is that names none."""
+    """Return whether a request is of a version with a handshake, as one is that names none."""
     return headers.get(_VERSION_HEADER, HANDSHAKE_PROTOCOL_VERSIONS[0]) in HANDSHAKE_PROTOCOL_VERSIONS
 
 
 def session_of(headers: Headers) -> str | None:
-    """Give the name of the session that a request says it is of; None where it has none."""
+    """Return the name of the session that a request says it is of; None where it has none."""
     return headers.get(SESSION_HEADER) if has_handshake(headers) else None
 
 
 def new_session(headers: Headers) -> dict[str, str]:
-    """Give the header that names a session to a client which has none yet."""
+    """Return the header that names a session to a client which has none yet."""
     is_new = has_handshake(headers) and SESSION_HEADER not in headers
     return {SESSION_HEADER: secrets.token_hex(16)} if is_new else {}
 
 
 async def given_up_by(headers: Headers, receive: Receive) -> tuple[object, Receive]:
-    """Give the id of the call that a request gives up, None of other requests, and its body to read again."""
+    """Return the id of the call that a request gives up, None of other requests, and its body to
+    read again.
+    """
     size_bytes = stated_bytes(headers.get("Content-Length", ""))
     if size_bytes is None or size_bytes > _LOOKED_AT_BYTES:
         return None, receive

@@ -104,7 +104,7 @@ def _admitted(context: Context) -> Access:
 
 
 def _name_of(context: Context) -> str | None:
-    """Give the name of a call that may be given up by another request."""
+    """Return the name of a call that may be given up by another request."""
     session = session_of(context.request.headers)
     if session is None:
         return None
@@ -116,7 +116,7 @@ def _lane_of(lanes: Lanes, context: Context, is_long: bool) -> Lane:
 
 
 def admit_request(request: HttpRequest) -> Access:
-    """Give the access of the token that a request came with, and count it.
+    """Return the access of the token that a request came with, and count it.
 
     Raises AuthenticationFailed, NotAuthenticated, RateLimited, and what is told to who comes by a wrong name.
     """

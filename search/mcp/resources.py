@@ -44,7 +44,7 @@ class DocumentPage:
 
 
 def list_resources(access: Access, cursor: str | None) -> DocumentPage:
-    """Give a page of the documents that the caller may read. Raises Forbidden, InvalidCursor."""
+    """Return a page of the documents that the caller may read. Raises Forbidden, InvalidCursor."""
     READ.check(access)
     with acting_in(access.workspace.pk):
         documents, next_cursor = listed_documents(access, cursor)
@@ -52,7 +52,7 @@ def list_resources(access: Access, cursor: str | None) -> DocumentPage:
 
 
 def read_resource(access: Access, uri: str) -> str:
-    """Give the text that an address names. Raises Forbidden, NotFound, InvalidRequest, InvalidCitation."""
+    """Return the text that an address names. Raises Forbidden, NotFound, InvalidRequest, InvalidCitation."""
     READ.check(access)
     with acting_in(access.workspace.pk):
         named = named_by_uri(access, uri)

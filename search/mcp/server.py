@@ -64,7 +64,7 @@ LaneOf = Callable[[Context, bool], Lane | None]
 def mcp_server(
     admit: Admit, name_of: NameOf = lambda context: None, lane_of: LaneOf = lambda context, is_long: None
 ) -> Server[Any]:
-    """Give a server that asks `admit`, in a thread, for whom each request is answered.
+    """Return a server that asks `admit`, in a thread, for whom each request is answered.
 
     `name_of` names the calls that may be given up by another request, `lane_of` says where a call waits.
     """
@@ -159,7 +159,7 @@ class _Answers:
 
 
 def _refusal(error: Exception) -> MCPError:
-    """Give what a client is told outside of a tool's result."""
+    """Return what a client is told outside of a tool's result."""
     return _error(logged_problem(error, "MCP"))
 
 

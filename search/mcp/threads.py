@@ -26,7 +26,7 @@ Report = Callable[[float, float, str], Awaitable[None]]
 
 
 async def in_thread(work: Callable[[], Answer]) -> Answer:
-    """Give what `work` gives, run in a thread that then lets its database connection go.
+    """Return what `work` gives, run in a thread that then lets its database connection go.
 
     Calls have other threads: whose token is good, and what is given up, is found out whatever they wait for.
     """
@@ -41,7 +41,7 @@ async def answer_in_thread(
     is_long: bool = False,
     lane: Lane | None = None,
 ) -> Answer:
-    """Give what `work` answers whom `admit` lets in. It is told to stop when nobody waits any more.
+    """Return what `work` answers whom `admit` lets in. It is told to stop when nobody waits any more.
 
     What waits for others, models for example, `is_long`, and has threads of its own. In a `lane` it waits its
     turn first, which ends when the thread is done, whoever still waits for it. Raises Refused.
@@ -97,7 +97,7 @@ def _letting_go(work: Callable[[], Answer]) -> Answer:
 
 @cache
 def _threads(is_long: bool) -> ThreadPoolExecutor:
-    """Give the threads: a call that was given up before it began is never run."""
+    """Return the threads: a call that was given up before it began is never run."""
     name = "mcp-long" if is_long else "mcp"
     return ThreadPoolExecutor(settings.KEBAB_WEB_THREADS, thread_name_prefix=name)
 

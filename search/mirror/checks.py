@@ -78,7 +78,7 @@ def _compare(workspace: Workspace) -> str:
 
 
 def check_models(repair: bool) -> Iterator[CheckResult]:
-    """Say where the vectors are another model's than queries are embedded with, or than was asked for."""
+    """Return where the vectors are another model's than queries are embedded with, or than was asked for."""
     live = EmbeddingSpace.objects.filter(state=SpaceState.LIVE)
     spaces = {space.workspace_id: live_form(space) for space in live}
     for workspace in Workspace.objects.filter(pk__in=spaces.keys()):
@@ -106,7 +106,7 @@ def _model_of(workspace: Workspace, space: LiveSpace, wrong: str | None) -> Chec
 
 
 def mirror_rows() -> list[Mapping[str, object]]:
-    """Give how far each mirror of this node has followed; of very many, those that were used last."""
+    """Return how far each mirror of this node has followed; of very many, those that were used last."""
     ids = workspaces_on_this_node(settings.KEBAB_MIRROR_DIR)
     if len(ids) > _MOST_ROWS:
         ids = nlargest(_MOST_ROWS, ids, key=lambda id_: local_mirrors.mirror_files(id_).last_used())

@@ -74,7 +74,7 @@ def create_file(path: Path, analysis: Analysis = STEMMED) -> apsw.Connection:
 
 @contextmanager
 def empty_mirror() -> Iterator[apsw.Connection]:
-    """Give a mirror with nothing in it, which lies in memory alone; made in a millisecond."""
+    """Return a mirror with nothing in it, which lies in memory alone; made in a millisecond."""
     connection = create_file(Path(":memory:"))
     try:
         register_bm25(connection)

@@ -41,11 +41,11 @@ class MirrorFiles:
 
     @classmethod
     def of(cls, root: Path, workspace_id: uuid.UUID) -> "MirrorFiles":
-        """Give the files of `workspace_id` below `root`."""
+        """Return the files of `workspace_id` below `root`."""
         return cls(root / str(workspace_id))
 
     def current(self) -> Path:
-        """Give the published generation. Raises MirrorAbsent."""
+        """Return the published generation. Raises MirrorAbsent."""
         try:
             name = _read(f"{self.directory}/CURRENT").decode().strip()
         except (FileNotFoundError, NotADirectoryError) as error:
@@ -83,7 +83,7 @@ class MirrorFiles:
             yield
 
     def unpublished(self) -> Path:
-        """Give the path for a rebuild. Left-overs of one that was killed are removed; hold the lock."""
+        """Return the path for a rebuild. Left-overs of one that was killed are removed; hold the lock."""
         self.remove_unpublished()
         return self.directory / f"{uuid.uuid4().hex}.tmp"
 
@@ -137,7 +137,7 @@ class MirrorFiles:
         self._note("USED")
 
     def last_used(self) -> float:
-        """Give when a search last used it, else when it was made, in epoch seconds; 0: there is none."""
+        """Return when a search last used it, else when it was made, in epoch seconds; 0: there is none."""
         return self._noted("USED")
 
     def note_check(self) -> None:
@@ -150,7 +150,7 @@ class MirrorFiles:
             (self.directory / "CHECKED").unlink()
 
     def last_checked(self) -> float:
-        """Give when it was last checked, else when it was made, in epoch seconds; 0: there is none."""
+        """Return when it was last checked, else when it was made, in epoch seconds; 0: there is none."""
         return self._noted("CHECKED")
 
     def _note(self, name: str) -> None:
@@ -164,7 +164,7 @@ class MirrorFiles:
         return 0.0
 
     def size_bytes(self) -> int:
-        """Give what its files take."""
+        """Return what its files take."""
         with contextlib.suppress(OSError), os.scandir(self.directory) as entries:
             return sum(entry.stat().st_size for entry in entries)
         return 0
@@ -186,7 +186,7 @@ class MirrorFiles:
 
     @property
     def is_cold(self) -> bool:
-        """Whether it was dropped, and no search has asked for it since."""
+        """Return whether it was dropped, and no search has asked for it since."""
         return self._cold_mark.exists()
 
     @property
@@ -195,22 +195,22 @@ class MirrorFiles:
 
 
 def cold_marks(root: Path) -> Path:
-    """Give the folder of the marks of mirrors below `root` that were dropped."""
+    """Return the folder of the marks of mirrors below `root` that were dropped."""
     return root / ".cold"
 
 
 def workspaces_on_this_node(root: Path) -> list[uuid.UUID]:
-    """Give the workspaces that have a mirror below `root`."""
+    """Return the workspaces that have a mirror below `root`."""
     return _workspaces(root, os.DirEntry.is_dir)
 
 
 def workspaces_marked(marks: Path) -> list[uuid.UUID]:
-    """Give the workspaces that have a mark in the folder `marks`."""
+    """Return the workspaces that have a mark in the folder `marks`."""
     return _workspaces(marks, os.DirEntry.is_file)
 
 
 def workspaces_with_files(root: Path) -> set[uuid.UUID]:
-    """Give the workspaces that have anything below `root`, a mirror or only the mark of one."""
+    """Return the workspaces that have anything below `root`, a mirror or only the mark of one."""
     return {*workspaces_on_this_node(root), *workspaces_marked(cold_marks(root))}
 
 

@@ -68,7 +68,7 @@ class _Lags:
         self._applied: dict[uuid.UUID, int] = {}
 
     def now(self) -> Iterator[Sample]:
-        """Give the lags."""
+        """Return the lags."""
         present = workspaces_on_this_node(settings.KEBAB_MIRROR_DIR)
         heads = dict(Workspace.objects.filter(pk__in=present).values_list("pk", "head_seq"))
         lags = sorted(self._lags(heads), key=lambda lag: lag.changes, reverse=True)
@@ -93,7 +93,7 @@ class _Lags:
 
 
 def _ages_s(lags: Sequence[_Lag]) -> dict[uuid.UUID, float]:
-    """Give how long ago the first change was made that each mirror lacks; one that is pruned is as old."""
+    """Return how long ago the first change was made that each mirror lacks; one that is pruned is as old."""
     known = {lag.workspace_id: _PRUNED_AFTER_S for lag in lags}
     lacked = [Q(workspace=lag.workspace_id, seq=lag.applied_seq + 1) for lag in lags]
     if not lacked:
@@ -122,7 +122,7 @@ class _Coverage:
         self._counts: dict[uuid.UUID, _Count] = {}
 
     def now(self) -> Iterator[Sample]:
-        """Give the coverage of live embedding spaces."""
+        """Return the coverage of live embedding spaces."""
         self._count()
         counts = self._counts
         yield Sample(family=WORKSPACES, amount=Workspace.objects.count())

@@ -39,19 +39,19 @@ _SYNCS_AT_ONCE = 3
 
 @cache
 def reader_pool() -> ReaderPool:
-    """Give this process's readers."""
+    """Return this process's readers."""
     return ReaderPool()
 
 
 @cache
 def recent_use() -> RecentUse:
-    """Give what this process knows of the mirrors that it used."""
+    """Return what this process knows of the mirrors that it used."""
     return RecentUse(mirror_files)
 
 
 @cache
 def leg_executor() -> ContextThreads:
-    """Give the threads in which lexical legs run beside the vector legs of their requests."""
+    """Return the threads in which lexical legs run beside the vector legs of their requests."""
     return ContextThreads(settings.KEBAB_WEB_THREADS, thread_name_prefix="lexical")
 
 
@@ -65,7 +65,7 @@ _starting_syncs = Lock()
 
 @contextlib.contextmanager
 def legs_beside() -> Iterator[ContextThreads | None]:
-    """Give threads for the legs of one search; none while the process answers others, which keep it busy.
+    """Return threads for the legs of one search; none while the process answers others, which keep it busy.
 
     One search takes 0.8 of the time with them, but eight clients get a tenth fewer answers.
     """
@@ -87,17 +87,17 @@ def _sync_executor() -> ContextThreads:
 
 
 def mirror_files(workspace_id: uuid.UUID) -> MirrorFiles:
-    """Give the files of a workspace's mirror on this node."""
+    """Return the files of a workspace's mirror on this node."""
     return MirrorFiles.of(settings.KEBAB_MIRROR_DIR, workspace_id)
 
 
 def mirror_seq(workspace_id: uuid.UUID) -> int:
-    """Give the number that this node's mirror has come to, 0 when there is none."""
+    """Return the number that this node's mirror has come to, 0 when there is none."""
     return _place(workspace_id)[0]
 
 
 def _place(workspace_id: uuid.UUID) -> tuple[int, int]:
-    """Give the number that the mirror has come to, and the token of its change; 0 and 0: there is none."""
+    """Return the number that the mirror has come to, and the token of its change; 0 and 0: there is none."""
     try:
         with reader_pool().reader(mirror_files(workspace_id).current()) as reader:
             return applied_seq(reader), applied_token(reader)
@@ -143,7 +143,7 @@ def build_mirror(workspace_id: uuid.UUID, *, limit_s: float) -> bool:
 
 
 def _sync_beside(workspace_id: uuid.UUID, wait_s: float = 0.0) -> Future[bool]:
-    """Give the sync under way: each search would else have one of the few threads wait for the first."""
+    """Return the sync under way: each search would else have one of the few threads wait for the first."""
     with _starting_syncs:
         sync = _syncs.get(workspace_id)
         if sync is None or sync.done():
@@ -182,7 +182,7 @@ def _sync_until(workspace_id: uuid.UUID, deadline: float) -> bool:
 
 
 def _shows(workspace_id: uuid.UUID, seq: int) -> bool:
-    """Whether this node's mirror shows change `seq` of the log that there is now.
+    """Return whether this node's mirror shows change `seq` of the log that there is now.
 
     One that outlived a restore may have come further in a log that is no more.
     """

@@ -38,7 +38,9 @@ SELECT max(seq) FROM (
 
 
 def check_log(repair: bool) -> Iterator[CheckResult]:
-    """Whether every workspace's changes are numbered without a hole, up to the number it has come to."""
+    """Return whether every workspace's changes are numbered without a hole, up to the number it has
+    come to.
+    """
     broken = ask(_BROKEN)
     for workspace_id, slug, head_seq, first, last, count in broken:
         name = f"change log of {slug}"

@@ -80,13 +80,13 @@ CREATE TABLE blocks (
 
 
 def create(analysis: Analysis = STEMMED) -> str:
-    """Give the statements that make the tables of a mirror whose text is indexed by `analysis`."""
+    """Return the statements that make the tables of a mirror whose text is indexed by `analysis`."""
     number = f"PRAGMA application_id = {ANALYSES.index(analysis)};"
     return number + _CREATE.format(tokenizer=analysis.tokenizer)
 
 
 def analysis_of(connection: apsw.Connection) -> Analysis:
-    """Give the analysis by which the text of a mirror, or of a bundle with its tables, is indexed."""
+    """Return the analysis by which the text of a mirror, or of a bundle with its tables, is indexed."""
     return ANALYSES[int(connection.pragma("application_id")) & _ANALYSIS_BITS]
 
 

@@ -42,5 +42,5 @@ class Chunk(models.Model):
 
     @property
     def citation(self) -> Citation:
-        """Where it lies in its document, which is to be loaded."""
+        """Return where it lies in its document, which is to be loaded."""
         return citation_of(self.document.path, self.section_label, self.source_spans)

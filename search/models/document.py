@@ -98,5 +98,5 @@ class Document(models.Model):
 
     @property
     def is_read_verbatim(self) -> bool:
-        """Whether what is read of it stands in its lines; of HTML it doesn't."""
+        """Return whether what is read of it stands in its lines; of HTML it doesn't."""
         return self.mime not in _RENDERED

@@ -145,7 +145,7 @@ class Run(models.Model):
 
     @property
     def is_finished(self) -> bool:
-        """Whether it has come to its one end."""
+        """Return whether it has come to its one end."""
         return self.state not in (RunState.QUEUED, RunState.RUNNING)
 
 

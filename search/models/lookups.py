@@ -17,7 +17,7 @@ class _AnyOf(Lookup):  # type: ignore[type-arg]
         return self.rhs
 
     def as_postgresql(self, compiler: SQLCompiler, connection: Any) -> tuple[str, list[Any]]:
-        """Give the SQL and its values."""
+        """Return the SQL and its values."""
         column, values = self.process_lhs(compiler, connection)
         if hasattr(self.rhs, "resolve_expression"):
             list_sql, list_values = compiler.compile(self.rhs)

@@ -125,12 +125,12 @@ class Source(models.Model):
 
     @property
     def is_on_git_host(self) -> bool:
-        """Whether it reads a repository on a git host."""
+        """Return whether it reads a repository on a git host."""
         return git_library_id(self._url) is not None
 
     @property
     def standing(self) -> Standing:
-        """What its trust score is made of."""
+        """Return what its trust score is made of."""
         return Standing(
             stars=self.stars,
             total_snippets=self.total_snippets,
@@ -181,7 +181,7 @@ class SourceReader(models.Model):
 
 
 def is_readable(groups: list[uuid.UUID] | models.Expression) -> models.Q:
-    """Give the condition that members of `groups`, who don't read all, may know of a source.
+    """Return the condition that members of `groups`, who don't read all, may know of a source.
 
     The one place that says so; `groups` may be a slot of a statement.
     """

@@ -20,7 +20,7 @@ class TransactionNumber(models.BigIntegerField):
     """A transaction's, which unlike a 32-bit one is never used again."""
 
     def db_type(self, connection: Any) -> str:
-        """Give PostgreSQL's type."""
+        """Return PostgreSQL's type."""
         return "xid8"
 
 

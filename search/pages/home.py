@@ -65,7 +65,7 @@ class WorkspacesPage(Page):
     form: NewWorkspaceForm | None = None
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Give the page. Raises InvalidCursor."""
+        """Return the page. Raises InvalidCursor."""
         return self.page(request, self._cards(request))
 
     def post(self, request: HttpRequest) -> HttpResponse:
@@ -87,7 +87,7 @@ class WorkspacesPage(Page):
         return told(self.page(request, self._cards(request)), problem)
 
     def page(self, request: HttpRequest, cards: list[Card], *, status: int = 200) -> HttpResponse:
-        """Give the page with these workspaces."""
+        """Return the page with these workspaces."""
         form = NewWorkspaceForm() if self.form is None else self.form
         context = {"cards": cards, "form": form, "next_cursor": self.next_cursor}
         return render(request, "search/home.html", context, status=status)
@@ -115,7 +115,7 @@ class HomePage(WorkspacesPage):
     http_method_names = ("get", "head")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Give the page, or the way to the only workspace."""
+        """Return the page, or the way to the only workspace."""
         listed = self._listed(request)
         if len(listed) == 1 and "cursor" not in request.GET:
             return redirect("search", listed[0].workspace.slug)

@@ -41,7 +41,7 @@ class InsightPage(WorkspacePage):
     tab = "insight"
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Give the page. Raises Forbidden, InvalidRequest for days that can't be chosen."""
+        """Return the page. Raises Forbidden, InvalidRequest for days that can't be chosen."""
         days = _chosen(request)
         found = analytics(self.access, days=days)
         context = {

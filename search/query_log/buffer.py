@@ -59,7 +59,7 @@ class QueryLog:
 
     @property
     def waiting(self) -> tuple[NotedQuery, ...]:
-        """What is not written yet, the oldest first."""
+        """Return what is not written yet, the oldest first."""
         with self._lock:
             return tuple(self._waiting)
 

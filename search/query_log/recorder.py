@@ -20,7 +20,7 @@ from search.retrieval.types import SearchResult
 
 @cache
 def query_log() -> QueryLog:
-    """Give this process's log, which is written every few seconds, at the latest when the process ends."""
+    """Return this process's log, which is written every few seconds, at the latest when the process ends."""
     log = QueryLog(keep_queries, every_s=settings.KEBAB_QUERY_LOG_EVERY_S)
     atexit.register(log.close)
     return log

@@ -73,7 +73,7 @@ class Analytics:
 
 
 def analytics(access: Access, *, days: int = DEFAULT_DAYS, limit: int = DEFAULT_LISTED) -> Analytics:
-    """Give the figures of the last `days`, with lists of `limit` queries at most. Raises Forbidden."""
+    """Return the figures of the last `days`, with lists of `limit` queries at most. Raises Forbidden."""
     queries = visible_queries(access)
     since = _since(queries, days)
     asked = queries.filter(asked_at__gte=since)

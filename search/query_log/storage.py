@@ -60,7 +60,7 @@ def keep_queries(workspace_id: uuid.UUID, queries: Sequence[NotedQuery]) -> None
 
 
 def visible_queries(access: Access) -> "QuerySet[AskedQuery]":
-    """Give the queries that were asked, to who manages the workspace and reads all of it. Raises Forbidden.
+    """Return the queries that were asked, to who manages the workspace and reads all of it. Raises Forbidden.
 
     What others ask tells of what they may read.
     """
@@ -76,7 +76,7 @@ def prune_queries() -> int:
 
 
 def _with_old_queries() -> "QuerySet[Workspace]":
-    """Give the workspaces that keep a query too long, or who typed it: found by one statement."""
+    """Return the workspaces that keep a query too long, or who typed it: found by one statement."""
     days = Coalesce(Cast(KeyTextTransform(KEPT_DAYS, "settings"), IntegerField()), default_of(KEPT_DAYS))
     kept = ExpressionWrapper(days * Value(timedelta(days=1)), DurationField())
     asked = AskedQuery.objects.filter(workspace=OuterRef("pk"))
@@ -86,7 +86,9 @@ def _with_old_queries() -> "QuerySet[Workspace]":
 
 
 def folded(text: str) -> str:
-    """Give the text as queries are told apart: their case, and how many spaces they have, is one to them."""
+    """Return the text as queries are told apart: their case, and how many spaces they have, is one
+    to them.
+    """
     return unicodedata.normalize("NFC", " ".join(text.split()).casefold())[:MAX_ASKED_CHARS]
 
 
@@ -109,7 +111,7 @@ def _row(query: NotedQuery) -> AskedQuery:
 
 
 def _typist(query: NotedQuery) -> str:
-    """Give a name that nobody can be found by."""
+    """Return a name that nobody can be found by."""
     named = f"typist:{query.workspace_id}:{query.caller}".encode()
     return hmac.new(settings.SECRET_KEY.encode(), named, hashlib.sha256).hexdigest()[:32]
 

@@ -9,7 +9,7 @@ VERSION = "analytics.v1"
 
 
 def analytics_to_wire(slug: str, found: Analytics) -> Wire:
-    """Give an `analytics.v1` of the workspace that is called so."""
+    """Return an `analytics.v1` of the workspace that is called so."""
     return {
         "schema_version": VERSION,
         "workspace": slug,

@@ -16,7 +16,7 @@ _LIMIT_S = 30.0
 
 
 def check_settings(**_: Any) -> list[checks.CheckMessage]:
-    """Give an error for each setting of the reranker that can't be right."""
+    """Return an error for each setting of the reranker that can't be right."""
     return [
         checks.Error(found.message, hint=found.remedy, obj=found.setting, id="search.E001")
         for found in problems(RerankOptions.from_settings())

@@ -18,7 +18,7 @@ from search.retrieval.fusion.rerank import Reranker
 
 @cache
 def configured_reranker() -> Reranker | None:
-    """Give this process's reranker, None when `KEBAB_RERANKER` is `none`.
+    """Return this process's reranker, None when `KEBAB_RERANKER` is `none`.
 
     With settings that can't be right it gives one that always fails and says so: a search must survive it.
     """
@@ -32,7 +32,7 @@ def configured_reranker() -> Reranker | None:
 
 
 def make_scorer(options: RerankOptions) -> Scorer:
-    """Give what computes the scores: a local model, an endpoint, or one that says what is wrong."""
+    """Return what computes the scores: a local model, an endpoint, or one that says what is wrong."""
     if problems(options):
         return _Misconfigured()
     if options.kind == LOCAL:

@@ -15,7 +15,7 @@ _ABOUT_THE_REQUEST = frozenset({400, 413, 422})
 
 
 def make_endpoint_scorer(options: RerankOptions) -> "EndpointScorer":
-    """Give what asks the endpoint that `options`, which have no problems, name."""
+    """Return what asks the endpoint that `options`, which have no problems, name."""
     headers = {"Authorization": f"Bearer {options.api_key}"} if options.api_key else {}
     return EndpointScorer(
         JsonEndpoint(options.endpoint_url, headers=headers, private_hosts=options.private_hosts),
@@ -45,16 +45,16 @@ class EndpointScorer:
 
     @property
     def name(self) -> str:
-        """The shape's name."""
+        """Return the shape's name."""
         return self._name
 
     @property
     def gives_logits(self) -> bool:
-        """Whether the shape gives logits."""
+        """Return whether the shape gives logits."""
         return self._shape.gives_logits
 
     def score(self, query: str, passages: Sequence[str], *, limit_s: float) -> list[float]:
-        """Give the passages' scores, asked in as many requests as the shape needs.
+        """Return the passages' scores, asked in as many requests as the shape needs.
 
         Raises: RerankerUnavailable.
         """

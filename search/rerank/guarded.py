@@ -27,16 +27,18 @@ class GuardedReranker:
 
     @property
     def name(self) -> str:
-        """The scorer's."""
+        """Return the scorer's."""
         return self._scorer.name
 
     @property
     def gives_logits(self) -> bool:
-        """Whether the scorer's scores are logits."""
+        """Return whether the scorer's scores are logits."""
         return self._scorer.gives_logits
 
     def rerank(self, query: str, passages: Sequence[str]) -> list[float]:
-        """Give the passages' scores, checked, in order. Raises: RerankerUnavailable, at the limit at last."""
+        """Return the passages' scores, checked, in order. Raises: RerankerUnavailable, at the limit
+        at last.
+        """
         read = [passage[:MAX_PASSAGE_CHARS] for passage in passages]
         with tracing.span("search.rerank", passages=len(read)), self._breaker.attempt():
             scores = self._within_limit(query[:MAX_QUERY_CHARS], read)

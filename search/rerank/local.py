@@ -34,11 +34,11 @@ class LocalScorer:
 
     @property
     def name(self) -> str:
-        """The folder's name."""
+        """Return the folder's name."""
         return self._folder.name
 
     def score(self, query: str, passages: Sequence[str], *, limit_s: float) -> list[float]:
-        """Give the passages' logits. Raises: RerankerUnavailable, past the limit after a batch of eight."""
+        """Return the passages' logits. Raises: RerankerUnavailable, past the limit after a batch of eight."""
         ends_at = self._clock() + limit_s
         scores: list[float] = []
         for score in self._loaded(limit_s).rerank(query, passages, batch_size=_BATCH):
@@ -64,7 +64,7 @@ class LocalScorer:
 
 
 def load_cross_encoder(folder: Path, *, threads: int) -> "TextCrossEncoder":
-    """Give the model in `folder`, read without the network. Raises: RerankerUnavailable with the remedy."""
+    """Return the model in `folder`, read without the network. Raises: RerankerUnavailable with the remedy."""
     graph = graph_in(folder)
     try:
         from fastembed.common.model_description import ModelSource
@@ -86,7 +86,7 @@ def load_cross_encoder(folder: Path, *, threads: int) -> "TextCrossEncoder":
 
 
 def graph_in(folder: Path) -> str:
-    """Give the model's graph, relative to `folder`. Raises: RerankerUnavailable with what is missing."""
+    """Return the model's graph, relative to `folder`. Raises: RerankerUnavailable with what is missing."""
     missing = [name for name in _TOKENIZER_FILES if not (folder / name).is_file()]
     graph = next((name for name in _GRAPHS if (folder / name).is_file()), None)
     if graph is None or missing:

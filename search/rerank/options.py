@@ -32,7 +32,7 @@ class RerankOptions:
 
     @classmethod
     def from_settings(cls) -> "RerankOptions":
-        """Give what the settings say, right or wrong."""
+        """Return what the settings say, right or wrong."""
         return cls(
             kind=settings.KEBAB_RERANKER,
             url=settings.KEBAB_RERANK_URL,
@@ -44,14 +44,14 @@ class RerankOptions:
 
     @property
     def endpoint_url(self) -> str:
-        """The URL with `/rerank` at its end: it may be given with or without."""
+        """Return the URL with `/rerank` at its end: it may be given with or without."""
         parts = urlsplit(self.url)
         path = parts.path.rstrip("/")
         return parts._replace(path=path if path.endswith("/rerank") else f"{path}/rerank").geturl()
 
 
 def problems(options: RerankOptions) -> list[Problem]:
-    """Give what is wrong with the settings, as far as that can be said without a model or a network."""
+    """Return what is wrong with the settings, as far as that can be said without a model or a network."""
     if options.kind not in KINDS:
         return [
             Problem(

@@ -27,7 +27,7 @@ class Shape:
     max_passages: int
 
     def scores(self, answer: Any, n_passages: int) -> list[float]:
-        """Give the scores in the order of the passages. Raises: RerankerUnavailable unless each has one."""
+        """Return the scores in the order of the passages. Raises: RerankerUnavailable unless each has one."""
         items = answer
         if self.list_key is not None:
             items = answer.get(self.list_key) if isinstance(answer, dict) else None

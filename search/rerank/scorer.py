@@ -11,16 +11,16 @@ class Scorer(Protocol):
 
     @property
     def name(self) -> str:
-        """How the log names it."""
+        """Return how the log names it."""
         ...
 
     @property
     def gives_logits(self) -> bool:
-        """Whether its scores are logits, of any size; else they lie in [0, 1]."""
+        """Return whether its scores are logits, of any size; else they lie in [0, 1]."""
         ...
 
     def score(self, query: str, passages: Sequence[str], *, limit_s: float) -> list[float]:
-        """Give the passages' scores, in order, higher is better; it stops soon after `limit_s` seconds.
+        """Return the passages' scores, in order, higher is better; it stops soon after `limit_s` seconds.
 
         Raises: RerankerUnavailable.
         """
@@ -32,7 +32,7 @@ class Scorer(Protocol):
 
 
 def out_of_time(limit_s: float) -> RerankerUnavailable:
-    """Give the error for scores that did not come within the limit."""
+    """Return the error for scores that did not come within the limit."""
     return RerankerUnavailable(
         f"the reranker did not answer within {limit_s:g} s",
         remedy="A higher KEBAB_RERANK_LIMIT_MS gives it longer.",

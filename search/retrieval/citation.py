@@ -56,7 +56,7 @@ class Citation:
 
     @property
     def uri(self) -> str:
-        """Give the URI; `parse_uri` is its strict inverse, section aside."""
+        """Return the URI; `parse_uri` is its strict inverse, section aside."""
         return f"{self.path}#{_fragment(self)}"
 
 
@@ -116,7 +116,7 @@ _TIMES = re.compile(f"t={_T},{_T}")
 
 
 def parse_uri(uri: str) -> Citation:
-    """Give the citation, without section, whose URI is exactly `uri`.
+    """Return the citation, without section, whose URI is exactly `uri`.
 
     Raises: InvalidCitation for anything that writing a citation does not give, `#L7-L7` and `#L07` included.
     """
@@ -145,12 +145,12 @@ def _read_fragment(path: str, fragment: str) -> Citation | None:
 
 
 def citation_of(path: str, section_label: str, spans: Sequence[Mapping[str, object]]) -> Citation:
-    """Give where a chunk with these spans lies in the document at `path`; '' for no section."""
+    """Return where a chunk with these spans lies in the document at `path`; '' for no section."""
     return citation_from_span(path, section_label or None, spans[0] if spans else None)
 
 
 def citation_from_span(path: str, section: str | None, span: Mapping[str, object] | None) -> Citation:
-    """Give the citation of a chunk's first span.
+    """Return the citation of a chunk's first span.
 
     A byte span, none, or a broken one gives line 1 and a logged warning, so that a hit is never lost to it.
     """

@@ -7,7 +7,7 @@ from search.retrieval.types import SearchResult
 
 
 def shortcomings(result: SearchResult) -> Iterator[str]:
-    """Give what was missing when the result was made, a sentence each."""
+    """Return what was missing when the result was made, a sentence each."""
     for leg in result.degraded:
         yield without_leg(leg)
     if result.rerank is not None and result.rerank.status == "fallback":

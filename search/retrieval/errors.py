@@ -27,7 +27,7 @@ _SHOWN_CHARS = 60
 
 
 def shown(value: object) -> str:
-    """Give `value` as an error message shows it: quoted, escaped, at most some 60 characters of it."""
+    """Return `value` as an error message shows it: quoted, escaped, at most some 60 characters of it."""
     text = str(value)
     return ascii(text) if len(text) <= _SHOWN_CHARS else ascii(text[:_SHOWN_CHARS]) + "…"
 

@@ -45,7 +45,7 @@ class Expansion:
 def expand(
     hits: Sequence[Reached], expansions: Iterable[Expansion], *, max_added: int = MAX_ADDED
 ) -> list[Reached]:
-    """Give the hits and the best `max_added` chunks that are reached from them, best first.
+    """Return the hits and the best `max_added` chunks that are reached from them, best first.
 
     Only hits lead on. A chunk reached twice has its best score; a hit stays a hit and is never lowered.
     Ties: hits, neighbours, siblings, imports, then by chunk id.

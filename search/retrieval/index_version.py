@@ -37,7 +37,7 @@ def vector_version(space: str, epoch: int) -> str:
 
 
 def parse_index_version(text: str) -> IndexVersion:
-    """Give the version that `str()` writes as `text`. Raises: ValueError for any other text."""
+    """Return the version that `str()` writes as `text`. Raises: ValueError for any other text."""
     if text.startswith("hybrid:"):
         lexical, plus, vector = text.removeprefix("hybrid:").partition("+")
         if plus:

@@ -133,7 +133,7 @@ class _Filling:
 
     @property
     def files(self) -> Iterator[Sequence[Segment]]:
-        """The segments of each file, in file order."""
+        """Return the segments of each file, in file order."""
         return iter(self._files.values())
 
     def fill(self, passages: Sequence[Passage]) -> None:

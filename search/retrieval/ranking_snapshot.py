@@ -48,7 +48,7 @@ class FrozenRanking:
     columns: Mapping[str, _Column]
 
     def __len__(self) -> int:
-        """Give the number of places."""
+        """Return the number of places."""
         return len(self.chunk_ids) // _ID_BYTES
 
     @classmethod
@@ -75,18 +75,18 @@ class FrozenRanking:
         return cls(method=mode, chunk_ids=_packed(entry.chunk_id for entry in kept), columns=_columns(given))
 
     def ids(self, start: int) -> list[str]:
-        """Give the chunk ids from place `start` on, counted from 0."""
+        """Return the chunk ids from place `start` on, counted from 0."""
         digits = self.chunk_ids[_ID_BYTES * start :].hex()
         return [digits[at : at + 2 * _ID_BYTES] for at in range(0, len(digits), 2 * _ID_BYTES)]
 
     def entries(self, start: int) -> Iterator[RankedEntry]:
-        """Give the places from `start` on, counted from 0, as they were ranked."""
+        """Return the places from `start` on, counted from 0, as they were ranked."""
         for place, chunk_id in enumerate(self.ids(start), start=start):
             detail = self._detail(place)
             yield RankedEntry(rank=place + 1, chunk_id=chunk_id, score=detail.score, retrieval=detail)
 
     def to_bytes(self) -> bytes:
-        """Give the ids and behind them the columns, in the order of `columns`."""
+        """Return the ids and behind them the columns, in the order of `columns`."""
         return self.chunk_ids + b"".join(column.tobytes() for column in self.columns.values())
 
     @classmethod

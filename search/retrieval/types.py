@@ -89,7 +89,7 @@ class SearchQuery:
 
     @property
     def asked(self) -> QueryChannels:
-        """Give the query as each stage is asked it."""
+        """Return the query as each stage is asked it."""
         return self.channels or QueryChannels(vector=self.text, lexical=self.text, rerank=self.text)
 
 
@@ -122,7 +122,7 @@ class RetrievalDetail:
 
     @property
     def score(self) -> float:
-        """Give the key that orders the list: the rerank score where rerank ran, else the fusion score."""
+        """Return the key that orders the list: the rerank score where rerank ran, else the fusion score."""
         return self.fusion_score if self.rerank_score is None else self.rerank_score
 
 
@@ -218,5 +218,5 @@ class Retriever(Protocol):
         ...
 
     def index_version(self, mode: Mode) -> str:
-        """Give the name of what produced the index, or both indexes, that answer in `mode`."""
+        """Return the name of what produced the index, or both indexes, that answer in `mode`."""
         ...

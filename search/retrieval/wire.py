@@ -21,12 +21,12 @@ BULK_VERSION = "bulk_response.v1"
 
 
 def citation_to_wire(citation: Citation) -> Wire:
-    """Give the citation's fields, then its `uri`."""
+    """Return the citation's fields, then its `uri`."""
     return _flat(citation) | {"uri": citation.uri}
 
 
 def hit_to_wire(hit: SearchHit) -> Wire:
-    """Give a `search_hit.v1`."""
+    """Return a `search_hit.v1`."""
     return {
         "schema_version": HIT_VERSION,
         **_flat(hit),
@@ -41,7 +41,7 @@ def hit_to_wire(hit: SearchHit) -> Wire:
 
 
 def result_to_wire(result: SearchResult) -> Wire:
-    """Give a `search_response.v1`."""
+    """Return a `search_response.v1`."""
     return {
         "schema_version": RESPONSE_VERSION,
         **_flat(result),
@@ -57,7 +57,7 @@ def result_to_wire(result: SearchResult) -> Wire:
 
 
 def time_to_wire(moment: datetime) -> str:
-    """Give `moment`, which has a time zone, in UTC by ISO 8601 with a final `Z`.
+    """Return `moment`, which has a time zone, in UTC by ISO 8601 with a final `Z`.
 
     Raises: ValueError for a moment without a time zone.
     """

@@ -16,7 +16,7 @@ def chunks_without_vector(space: EmbeddingSpace, *, after: uuid.UUID, limit: int
 
 
 def count_without_vector(space: EmbeddingSpace) -> int:
-    """Give how many chunks of the workspace have no vector in `space` yet."""
+    """Return how many chunks of the workspace have no vector in `space` yet."""
     return _missing(space).count()
 
 
@@ -32,7 +32,7 @@ def _missing(space: EmbeddingSpace) -> models.QuerySet[Chunk]:
 
 
 def known_vectors(space: EmbeddingSpace, hashes: Sequence[uuid.UUID]) -> dict[uuid.UUID, object]:
-    """Give the vectors that equal text already has in the space, by hash."""
+    """Return the vectors that equal text already has in the space, by hash."""
     rows = ChunkVector.objects.in_workspace(space.workspace_id).filter(space=space.pk, embed_hash__in=hashes)
     return dict(rows.order_by("embed_hash").distinct("embed_hash").values_list("embed_hash", "embedding"))
 

@@ -75,7 +75,7 @@ class SpaceCount:
 
     @property
     def name(self) -> str:
-        """What the check of it is called."""
+        """Return what the check of it is called."""
         place = "" if self.state == SpaceState.LIVE else f" ({self.state} space {self.space_id})"
         return f"vectors of {self.slug}{place}"
 
@@ -89,7 +89,8 @@ class SpaceCount:
 def check_coverage(
     repair: bool, request: Callable[[uuid.UUID], object] | None = None
 ) -> Iterator[CheckResult]:
-    """Whether each chunk has its vector in each space that is kept full, and no vector is another text's.
+    """Return whether each chunk has its vector in each space that is kept full, and no vector is another
+    text's.
 
     `request` asks for a workspace's missing vectors.
     """
@@ -123,7 +124,7 @@ def _without_space(repair: bool, request: Callable[[uuid.UUID], object] | None) 
 
 
 def space_counts() -> list[SpaceCount]:
-    """Give all spaces of all workspaces with what is in them."""
+    """Return all spaces of all workspaces with what is in them."""
     fields = SpaceCount.__dataclass_fields__
     return sorted(
         (SpaceCount(**dict(zip(fields, row, strict=True))) for row in ask(_SPACES)), key=lambda c: c.place

@@ -37,7 +37,7 @@ _IS_VALID = "SELECT i.indisvalid FROM pg_index i WHERE i.indexrelid = to_regclas
 
 
 def index_name(space: EmbeddingSpace) -> str:
-    """Give the name of the space's index; the space's number is unique in the database."""
+    """Return the name of the space's index; the space's number is unique in the database."""
     return f"vector_hnsw_{space.pk}"
 
 
@@ -95,7 +95,9 @@ def drop_index_beside(space: EmbeddingSpace) -> None:
 
 
 def build_memory_bytes(vectors: int, dim: int) -> int:
-    """Give what building the index of so many vectors may take: what its graph needs, within the setting."""
+    """Return what building the index of so many vectors may take: what its graph needs, within the
+    setting.
+    """
     needed = vectors * (2 * dim + _NODE_BYTES)
     return max(_LEAST_MEMORY_BYTES, min(needed, settings.KEBAB_INDEX_MEMORY_BYTES))
 

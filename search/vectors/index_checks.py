@@ -26,7 +26,9 @@ SELECT space_id FROM search_chunkvector GROUP BY space_id HAVING count(*) >= %s
 
 
 def check_vector_indexes(repair: bool) -> Iterator[CheckResult]:
-    """Whether each large space has its index, whole, and whether one is left of a space that is gone."""
+    """Return whether each large space has its index, whole, and whether one is left of a space that
+    is gone.
+    """
     found = [(int(name.rpartition("_")[2]), schema, is_valid) for name, schema, is_valid in ask(_INDEXES)]
     schemas = {number: schema for number, schema, _ in found}
     indexes = {number: is_valid for number, _, is_valid in found}

@@ -60,7 +60,7 @@ class VectorLeg:
 
     @cached_property
     def off_because(self) -> str | None:
-        """Say why the leg takes no part in this query, which it finds out without asking anything."""
+        """Return why the leg takes no part in this query, which it finds out without asking anything."""
         if self._embedder is None:
             return "No embedder is configured; set KEBAB_EMBEDDER."
         if self.mismatch is not None:
@@ -89,15 +89,15 @@ class VectorLeg:
         self._places.update(places)
 
     def without_place(self, chunk_ids: Sequence[str]) -> list[str]:
-        """Give those of which it isn't known where they lie."""
+        """Return those of which it isn't known where they lie."""
         return [id_ for id_ in chunk_ids if id_ not in self._places]
 
     def score(self, chunk_ids: Sequence[str]) -> dict[str, float]:
-        """Give the leg's score of those of `chunk_ids` that were noted."""
+        """Return the leg's score of those of `chunk_ids` that were noted."""
         return {id_: vector_score(self._noted[id_]) for id_ in chunk_ids if id_ in self._noted}
 
     def vectors(self, chunk_ids: Sequence[str]) -> dict[str, np.ndarray]:
-        """Give the vectors, `(dim,)` each, of those of `chunk_ids` whose places were noted."""
+        """Return the vectors, `(dim,)` each, of those of `chunk_ids` whose places were noted."""
         return vectors_of({id_: self._places[id_] for id_ in chunk_ids if id_ in self._places})
 
     def _query_vector(self) -> np.ndarray | None:

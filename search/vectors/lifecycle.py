@@ -26,33 +26,36 @@ logger = logging.getLogger(__name__)
 
 
 def filled_spaces(workspace: Workspace) -> "list[EmbeddingSpace]":
-    """Give the spaces that chunks get vectors in: first the live one, then the one built, then those kept."""
+    """Return the spaces that chunks get vectors in: first the live one, then the one built, then
+    those kept.
+    """
     spaces = EmbeddingSpace.objects.in_workspace(workspace).filter(not_ended()).order_by("-live_until", "pk")
     order = [SpaceState.LIVE, SpaceState.BUILDING, SpaceState.RETIRED]
     return sorted(spaces, key=lambda space: order.index(SpaceState(space.state)))
 
 
 def ended_spaces(workspace: Workspace) -> "QuerySet[EmbeddingSpace]":
-    """Give the spaces whose time is over, the longest first."""
+    """Return the spaces whose time is over, the longest first."""
     spaces = EmbeddingSpace.objects.in_workspace(workspace)
     return spaces.filter(state=SpaceState.RETIRED, retire_at__lte=Now()).order_by("retire_at", "pk")
 
 
 def workspaces_with_ended_spaces() -> list[uuid.UUID]:
-    """Give the workspaces that have a space whose time is over."""
+    """Return the workspaces that have a space whose time is over."""
     ended = EmbeddingSpace.objects.filter(state=SpaceState.RETIRED, retire_at__lte=Now())
     return list(ended.order_by("workspace_id").values_list("workspace_id", flat=True).distinct())
 
 
 def not_ended() -> Q:
-    """Give the condition that a space is live, being built, or kept."""
+    """Return the condition that a space is live, being built, or kept."""
     return ~Q(state=SpaceState.RETIRED) | Q(retire_at__gt=Now())
 
 
 def begin_build(
     workspace: Workspace, identity: SpaceIdentity, *, switches_by_itself: bool = True
 ) -> EmbeddingSpace:
-    """Give the space that is built for `identity` from now on; vectors of an earlier one are taken up again.
+    """Return the space that is built for `identity` from now on; vectors of an earlier one are taken up
+    again.
 
     Raises SpaceConflict when vectors of it are live, or another space is being built.
     """
@@ -75,7 +78,7 @@ def begin_build(
 
 
 def why_held(building: EmbeddingSpace) -> str | None:
-    """Say why a complete space does not go live by itself, None: it does."""
+    """Return why a complete space does not go live by itself, None: it does."""
     if building.held_because:
         return building.held_because
     return None if building.switches_by_itself else "It was asked to wait; run: kebab reembed switch"
@@ -88,7 +91,9 @@ def hold(building: EmbeddingSpace, reason: str) -> None:
 
 
 def complete_build(workspace: Workspace) -> EmbeddingSpace:
-    """Give the space that is being built. Raises SpaceConflict when there is none, or it is not complete."""
+    """Return the space that is being built. Raises SpaceConflict when there is none, or it is not
+    complete.
+    """
     spaces = EmbeddingSpace.objects.in_workspace(workspace)
     return _complete(list(spaces.filter(state=SpaceState.BUILDING)))
 

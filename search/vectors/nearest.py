@@ -63,7 +63,7 @@ class QueryPoint:
 
     @cached_property
     def values(self) -> dict[str, Any]:
-        """Give what fills the slots of a statement that measures distances from it."""
+        """Return what fills the slots of a statement that measures distances from it."""
         numbers = self.vector.astype(np.float16).tolist()
         text = ",".join([_HALF_DIGITS] * len(numbers)) % tuple(numbers)
         return {"space": self.space.space_id, "vector": f"[{text}]"}
@@ -111,7 +111,7 @@ def _exactly(asked: _Asked) -> list[tuple[Any, ...]]:
 
 
 def _by_codes(asked: _Asked) -> list[tuple[Any, ...]] | None:
-    """Give the nearest, found by their codes; None: there are none, or too few pass the filters."""
+    """Return the nearest, found by their codes; None: there are none, or too few pass the filters."""
     codes = codes_of_spaces().codes(asked.scope, asked.point.space)
     if codes is None:
         return None
@@ -138,7 +138,7 @@ def _borne_out(rows: list[tuple[Any, ...]], chosen: Chosen) -> list[tuple[Any, .
 
 
 def _by_index(asked: _Asked) -> list[tuple[Any, ...]] | None:
-    """Give the nearest, as HNSW finds them; None: too few pass the filters."""
+    """Return the nearest, as HNSW finds them; None: too few pass the filters."""
     ef_search = min(_MOST_EF_SEARCH, max(_EF_SEARCH, asked.limit + asked.limit // 2))
     options = {"hnsw.ef_search": str(ef_search), "hnsw.iterative_scan": "strict_order"}
     statement = _index_scanned(asked.narrowing, asked.point.space.dim, asked.with_places)
@@ -232,7 +232,7 @@ def _time_limit() -> dict[str, str]:
 
 
 def _near(rows: Iterable[tuple[Any, ...]]) -> list[Near]:
-    """Give cosine similarities in the place of distances; a vector without a direction has none."""
+    """Return cosine similarities in the place of distances; a vector without a direction has none."""
     return [
         Near(chunk_id.hex, 1.0 - distance, place[0] if place else None)
         for chunk_id, distance, *place in rows

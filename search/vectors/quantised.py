@@ -57,7 +57,7 @@ class CodeTable:
         return cls(ids, scales, codes.sum(axis=1, dtype=np.int32), blocks, residual)
 
     def codes(self) -> np.ndarray:
-        """Give the codes, (n, dim) int8."""
+        """Return the codes, (n, dim) int8."""
         return self.blocks.transpose(0, 2, 1).reshape(-1, self.blocks.shape[1])[: len(self)]
 
 
@@ -72,7 +72,7 @@ class Approximation:
     error: float
 
     def best(self, count: int) -> "Chosen":
-        """Give all that may be among the best `count`."""
+        """Return all that may be among the best `count`."""
         least = -np.inf
         if count < len(self.values):
             least = float(np.partition(self.values, -count)[-count]) - 2 * self.error
@@ -92,7 +92,7 @@ class Chosen:
     bound: float
 
     def is_borne_out_by(self, similarities: Mapping[str, float]) -> bool:
-        """Whether some of them, compared exactly, are as near as was thought.
+        """Return whether some of them, compared exactly, are as near as was thought.
 
         Else rounding is not random here. A few that were written anew may be elsewhere.
         """
@@ -128,14 +128,14 @@ class Codes:
 
 
 def code_table(ids: np.ndarray, vectors: np.ndarray) -> CodeTable:
-    """Give vectors, (n, dim) of any kind of float, as bytes; `ids` is (n, 16) uint8."""
+    """Return vectors, (n, dim) of any kind of float, as bytes; `ids` is (n, 16) uint8."""
     starts = range(0, len(vectors), BLOCK)
     codes, scales, residuals = zip(*(_coded(vectors[start : start + BLOCK]) for start in starts), strict=True)
     return CodeTable.packed(ids, _joined(codes), _joined(scales), max(residuals))
 
 
 def stacked_tables(tables: Sequence[CodeTable]) -> CodeTable:
-    """Give several tables as one, all but the last of whole blocks, which stay as they are."""
+    """Return several tables as one, all but the last of whole blocks, which stay as they are."""
     return CodeTable(
         _joined([table.ids for table in tables]),
         _joined([table.scales for table in tables]),
@@ -146,7 +146,7 @@ def stacked_tables(tables: Sequence[CodeTable]) -> CodeTable:
 
 
 def joined_tables(tables: Sequence[CodeTable]) -> CodeTable:
-    """Give several tables of any size as one, their codes as they are."""
+    """Return several tables of any size as one, their codes as they are."""
     return CodeTable.packed(
         _joined([table.ids for table in tables]),
         _joined([table.codes() for table in tables]),
@@ -156,7 +156,7 @@ def joined_tables(tables: Sequence[CodeTable]) -> CodeTable:
 
 
 def _coded(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Give the codes of vectors, what a code of 1 stands for in each, and the longest rest."""
+    """Return the codes of vectors, what a code of 1 stands for in each, and the longest rest."""
     numbers = vectors.astype(np.float32)
     lengths = np.linalg.norm(numbers, axis=1, keepdims=True)
     numbers /= np.where(lengths > 0, lengths, 1)
@@ -184,7 +184,7 @@ class _Query:
         return cls((codes + _ZERO).astype(np.uint8)[None, :], scale, residual)
 
     def similarities(self, table: CodeTable) -> np.ndarray:
-        """Give the cosine of each vector of a table, about; (n,) float32."""
+        """Return the cosine of each vector of a table, about; (n,) float32."""
         products = _joined([_product(self.codes, block) for block in table.blocks])[: len(table)]
         return (products - _ZERO * table.sums) * (table.scales * np.float32(self.scale))
 
@@ -194,7 +194,7 @@ def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _product(query: np.ndarray, block: np.ndarray) -> np.ndarray:
-    """Give (1, dim) uint8 times (dim, n) int8, (n,) int32."""
+    """Return (1, dim) uint8 times (dim, n) int8, (n,) int32."""
     return _session().run(None, {"query": query, "block": block})[0][0]
 
 

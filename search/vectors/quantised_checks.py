@@ -20,12 +20,12 @@ _ALL = 2**31
 
 
 def check_codes(repair: bool) -> Iterator[CheckResult]:
-    """Whether each file is what was written."""
+    """Return whether each file is what was written."""
     yield from _checked(repair, lambda space, table, place: None)
 
 
 def check_all_codes(repair: bool) -> Iterator[CheckResult]:
-    """Whether besides each vector is found that PostgreSQL has."""
+    """Return whether besides each vector is found that PostgreSQL has."""
     yield from _checked(repair, _compare)
 
 

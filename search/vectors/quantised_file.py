@@ -70,7 +70,7 @@ def remove_drafts(folder: Path) -> None:
 
 
 def read_codes(path: Path) -> tuple[CodeTable, dict[str, Any]] | None:
-    """Give a file's table, mapped, and where it was read; None: there is none, or none that is sound."""
+    """Return a file's table, mapped, and where it was read; None: there is none, or none that is sound."""
     try:
         return codes_of(path)
     except FileNotFoundError:
@@ -86,7 +86,7 @@ _ARRAYS = ("ids", "scales", "sums", "blocks")
 
 
 def codes_of(path: Path) -> tuple[CodeTable, dict[str, Any]]:
-    """Give what `read_codes` does. Raises CodesDamaged, OSError."""
+    """Return what `read_codes` does. Raises CodesDamaged, OSError."""
     try:
         return _mapped(path)
     except (ValueError, KeyError, TypeError, struct.error) as error:

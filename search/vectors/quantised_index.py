@@ -60,12 +60,12 @@ class Held:
 
     @property
     def codes(self) -> Codes:
-        """What to scan."""
+        """Return what to scan."""
         return Codes((self.base, *self.since))
 
     @property
     def is_outgrown(self) -> bool:
-        """Whether its file should be made anew."""
+        """Return whether its file should be made anew."""
         return sum(map(len, self.since)) > max(_NEW_LEAST, _NEW_SHARE * len(self.base))
 
     def add(self, rows: Rows) -> None:
@@ -91,7 +91,7 @@ class CodesOfSpaces:
         self._threads = ContextThreads(1, thread_name_prefix="codes")
 
     def codes(self, scope: Scope, space: LiveSpace) -> Codes | None:
-        """Give the codes of a space with all that was written before the search; None: it has none now."""
+        """Return the codes of a space with all that was written before the search; None: it has none now."""
         held = self._take(space.space_id)
         if held is None or held.file_mark != _mark(self._path(scope.workspace_id, space)):
             self._forget(space.space_id)  # its workspace is gone, its file removed, or made anew by another
@@ -246,7 +246,7 @@ def prepare_codes(space: EmbeddingSpace) -> None:
 
 @cache
 def codes_of_spaces() -> CodesOfSpaces:
-    """Give this process's codes."""
+    """Return this process's codes."""
     return CodesOfSpaces(lambda workspace_id: local_mirrors.mirror_files(workspace_id).directory)
 
 
@@ -258,7 +258,7 @@ def _write(path: Path, workspace_id: uuid.UUID, space: LiveSpace) -> None:
 
 
 def _mark(path: Path) -> tuple[int, int] | None:
-    """Give what tells a file from the one that it replaces."""
+    """Return what tells a file from the one that it replaces."""
     try:
         status = path.stat()
     except FileNotFoundError:

@@ -68,7 +68,7 @@ class Place:
         return asdict(self)
 
     def is_before(self, later: "Place") -> bool:
-        """Whether what was written between the two can be told."""
+        """Return whether what was written between the two can be told."""
         return (self.started, self.table) == (later.started, later.table)
 
 
@@ -81,7 +81,7 @@ class Rows:
 
 
 def present_place() -> Place:
-    """Give where the database is now."""
+    """Return where the database is now."""
     return _place(*_asked(_PLACE, {})[0])
 
 
@@ -90,13 +90,13 @@ def _place(started: str, table: str, snapshot: str) -> Place:
 
 
 def has_at_least(workspace_id: uuid.UUID, space: LiveSpace, count: int) -> bool:
-    """Whether a space has so many vectors."""
+    """Return whether a space has so many vectors."""
     values = {"workspace": workspace_id, "space": space.space_id, "limit": count}
     return bool(_asked(_COUNT, values)[0][0] >= count)
 
 
 def all_rows(workspace_id: uuid.UUID, space: LiveSpace) -> Iterator[Rows]:
-    """Give all vectors of a space in the order of their ids, two whole blocks at a time."""
+    """Return all vectors of a space in the order of their ids, two whole blocks at a time."""
     after, is_more = uuid.UUID(int=0), True
     while is_more:
         values = {"workspace": workspace_id, "space": space.space_id, "after": after, "limit": _BATCH}

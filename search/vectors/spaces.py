@@ -29,12 +29,12 @@ class SpaceFields(Protocol):
 
     @property
     def model(self) -> str:
-        """The model's published name."""
+        """Return the model's published name."""
         ...
 
     @property
     def revision(self) -> str:
-        """Its weights."""
+        """Return its weights."""
         ...
 
     @property
@@ -54,7 +54,7 @@ class SpaceFields(Protocol):
 
 
 def is_made_by(space: SpaceFields, identity: SpaceFields) -> bool:
-    """Whether vectors of the embedder `identity` may be compared with those of `space`."""
+    """Return whether vectors of the embedder `identity` may be compared with those of `space`."""
     return all(getattr(space, name) == getattr(identity, name) for name in _IDENTITY)
 
 
@@ -102,24 +102,24 @@ SPACE_AS_JSON = JSONObject(
 
 
 def live_spaces(workspace_id: object) -> "QuerySet[EmbeddingSpace]":
-    """Give the live spaces, one at most, of the workspace with this id, which may be an expression."""
+    """Return the live spaces, one at most, of the workspace with this id, which may be an expression."""
     return EmbeddingSpace.objects.filter(workspace_id=workspace_id, state=SpaceState.LIVE)
 
 
 def live_form(space: EmbeddingSpace) -> LiveSpace:
-    """Give a space as searches take it, whatever its state is."""
+    """Return a space as searches take it, whatever its state is."""
     names = [field.name for field in fields(LiveSpace) if field.name != "space_id"]
     return LiveSpace(space_id=space.pk, **{name: getattr(space, name) for name in names})
 
 
 def live_space(workspace: Workspace) -> LiveSpace | None:
-    """Give the workspace's live space, None before its first vector."""
+    """Return the workspace's live space, None before its first vector."""
     row = live_spaces(workspace.pk).values_list(SPACE_AS_JSON, flat=True).first()
     return None if row is None else LiveSpace(**row)
 
 
 def ensure_live_space(workspace: Workspace, identity: SpaceIdentity) -> EmbeddingSpace:
-    """Give the workspace's live space, made from `identity` when it has none, or taken up again."""
+    """Return the workspace's live space, made from `identity` when it has none, or taken up again."""
     spaces = EmbeddingSpace.objects.in_workspace(workspace).filter(state=SpaceState.LIVE)
     space = spaces.first()
     if space is not None:
@@ -140,7 +140,7 @@ def ensure_live_space(workspace: Workspace, identity: SpaceIdentity) -> Embeddin
 
 
 def identity_fields(identity: SpaceIdentity) -> dict[str, Any]:
-    """Give what a space says of the embedder that makes its vectors."""
+    """Return what a space says of the embedder that makes its vectors."""
     return {**{name: getattr(identity, name) for name in _IDENTITY}, "languages": list(identity.languages)}
 
 

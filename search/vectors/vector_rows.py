@@ -37,7 +37,7 @@ class Place(_Distance):
 
 
 def placed(chunk_id: Any, *, with_vector: bool) -> "QuerySet[ChunkVector, dict[str, Any]]":
-    """Give the query for where one chunk lies, for use within another; its slots are `QueryPoint.values`.
+    """Return the query for where one chunk lies, for use within another; its slots are `QueryPoint.values`.
 
     Without the vector it gives the distance alone.
     """
@@ -51,7 +51,7 @@ def placed(chunk_id: Any, *, with_vector: bool) -> "QuerySet[ChunkVector, dict[s
 
 
 def similarities_of(places: Mapping[str, bytes]) -> dict[str, float]:
-    """Give the cosine similarity of each to the query's vector; one without a direction has none."""
+    """Return the cosine similarity of each to the query's vector; one without a direction has none."""
     distances = {
         id_: _DISTANCE.unpack_from(place, len(place) - _DISTANCE.size)[0] for id_, place in places.items()
     }
@@ -59,7 +59,7 @@ def similarities_of(places: Mapping[str, bytes]) -> dict[str, float]:
 
 
 def vectors_of(places: Mapping[str, bytes]) -> dict[str, np.ndarray]:
-    """Give the vectors, `(dim,)` float32 each."""
+    """Return the vectors, `(dim,)` float32 each."""
     if not places:
         return {}
     rows = np.frombuffer(b"".join(places.values()), np.uint8).reshape(len(places), -1)

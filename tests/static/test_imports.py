@@ -48,7 +48,7 @@ def is_within(name: str, package: str) -> bool:
 
 
 def forbidden(module: str, imported: str) -> bool:
-    """Whether `module` may not import `imported`."""
+    """Return whether `module` may not import `imported`."""
     if top(imported) == "tests":
         return True
     if is_within(module, "search.retrieval"):

@@ -31,7 +31,7 @@ USED_BY_NAME = {
 
 
 def pins(name):
-    """Give the requirements of a file, by name, which all name one version."""
+    """Return the requirements of a file, by name, which all name one version."""
     found = {}
     for line in (ROOT / name).read_text().splitlines():
         text = line.partition("#")[0].strip().removesuffix("\\")

@@ -29,7 +29,7 @@ def default_tier(tree):
 
 
 def marks(body):
-    """Whether a module or a class names another tier in its `pytestmark`."""
+    """Return whether a module or a class names another tier in its `pytestmark`."""
     assigned = [node for node in body if isinstance(node, ast.Assign)]
     return any(
         other_tier(node.value)

@@ -30,7 +30,7 @@ MARKDOWN = "# Install\n\nRun the installer.\n\n## Linux\n\nUse the package manag
 
 
 def address(workspace: Any, tail: str) -> str:
-    """Give the address of `tail` below a workspace."""
+    """Return the address of `tail` below a workspace."""
     return f"/api/v1/workspaces/{workspace.slug}{tail}"
 
 
@@ -65,7 +65,7 @@ def upload(client: Any, workspace: Any, path: str = "guides/install.md", **body:
 
 
 def embed(workspace: Any) -> None:
-    """Give all chunks their vectors."""
+    """Return all chunks their vectors."""
     embedder = configured_embedder()
     space = ensure_live_space(workspace, embedder.space)
     chunks = chunks_without_vector(space, after=uuid.UUID(int=0), limit=1_000)
@@ -76,7 +76,7 @@ def embed(workspace: Any) -> None:
 
 @contextmanager
 def committed(blocker: Any, mirrors: Path, write: Callable[[Workspace], object]) -> Iterator[Workspace]:
-    """Give a workspace that `write` has filled, embedded and mirrored once for many tests.
+    """Return a workspace that `write` has filled, embedded and mirrored once for many tests.
 
     A mirror is made from what is committed, so the tests' own transactions can't hold it.
     """
@@ -118,13 +118,13 @@ class Dying:
     """A pool of parsers that all fail."""
 
     def digest_groups(self, submissions: Iterator[Any], while_waiting: Any) -> Iterator[list[Any]]:
-        """Give each submission as one that every parser died of."""
+        """Return each submission as one that every parser died of."""
         for submission in submissions:
             yield [(submission.key, Quarantined("every parser failed on it: again"))]
 
 
 def hits_bytes(response: Any) -> bytes:
-    """Give the bytes of the hits in a search's answer."""
+    """Return the bytes of the hits in a search's answer."""
     assert response.status_code == 200, response.content
     start = response.content.index(b'"hits":')
     hits = json.loads(response.content)["hits"]

@@ -14,7 +14,7 @@ _numbers = count(1)
 
 
 def make_workspace(**fields: Any) -> Workspace:
-    """Give a new workspace."""
+    """Return a new workspace."""
     slug = f"corpus-{next(_numbers)}"
     return Workspace.objects.create(**{"slug": slug, "name": slug, **fields})
 
@@ -22,13 +22,13 @@ def make_workspace(**fields: Any) -> Workspace:
 def make_place(
     workspace: Workspace, path: str = "guide.md", *, source: str = "docs", version: str = ""
 ) -> Place:
-    """Give a place for a document in an upload source."""
+    """Return a place for a document in an upload source."""
     found = ensure_source(workspace, source, kind="upload")
     return Place(workspace=workspace, source=found, version=ensure_version(found, version), path=path)
 
 
 def chunk(text: str, ordinal: int = 0, *, heading: str = "Guide", **fields: Any) -> ChunkDraft:
-    """Give a chunk's draft under a heading."""
+    """Return a chunk's draft under a heading."""
     values: dict[str, Any] = {
         "ordinal": ordinal,
         "kind": "info",
@@ -45,7 +45,7 @@ def chunk(text: str, ordinal: int = 0, *, heading: str = "Guide", **fields: Any)
 
 
 def draft(*chunks: ChunkDraft | str, **fields: Any) -> DocumentDraft:
-    """Give a document's draft; texts become chunks in order, and the hash follows from all of it."""
+    """Return a document's draft; texts become chunks in order, and the hash follows from all of it."""
     drafts = [chunk(each, ordinal) if isinstance(each, str) else each for ordinal, each in enumerate(chunks)]
     values: dict[str, Any] = {
         "title": "Guide",

@@ -26,7 +26,7 @@ class Copy:
 
 
 def copies(text: str) -> list[Copy]:
-    """Give the COPY instructions of a build file. Raises ValueError for one that isn't read here."""
+    """Return the COPY instructions of a build file. Raises ValueError for one that isn't read here."""
     stage, found = "", []
     for line in text.replace("\\\n", " ").splitlines():
         word, *rest = line.split() or [""]
@@ -101,7 +101,7 @@ class Ignored:
         ]
 
     def holds(self, path: str) -> bool:
-        """Whether a path, relative to the context, is left out."""
+        """Return whether a path, relative to the context, is left out."""
         names = [path, *map(str, PurePosixPath(path).parents)]
         fitting = [
             is_out for is_out, pattern in self._rules if any(pattern.fullmatch(name) for name in names)

@@ -100,13 +100,13 @@ def drop_embedding_jobs() -> None:
 
 
 def counts(report: Mapping[str, Any]) -> dict[str, int]:
-    """Give the report's numbers that are not nought."""
+    """Return the report's numbers that are not nought."""
     names = ("seen", "new", "updated", "unchanged", "skipped", "failed", "deleted", "parser_calls")
     return {name: report[name] for name in names if report[name]}
 
 
 def indexed(workspace: Any) -> dict[str, list[str]]:
-    """Give the texts of every document, by path."""
+    """Return the texts of every document, by path."""
     documents = Document.objects.in_workspace(workspace)
     return {
         document.path: [
@@ -118,6 +118,6 @@ def indexed(workspace: Any) -> dict[str, list[str]]:
 
 
 def identities(workspace: Any) -> set[tuple[str, str, str]]:
-    """Give (path, chunk id, text) of every chunk."""
+    """Return (path, chunk id, text) of every chunk."""
     chunks = Chunk.objects.in_workspace(workspace).select_related("document")
     return {(chunk.document.path, chunk.chunk_id.hex, chunk.text) for chunk in chunks}

@@ -54,5 +54,5 @@ def ask(workspace: Workspace, text: str, mode: Mode = Mode.LEXICAL, **options: A
 
 
 def paths(result: SearchResult) -> list[str]:
-    """Give the documents of the hits, in order."""
+    """Return the documents of the hits, in order."""
     return [hit.doc_path for hit in result.hits]

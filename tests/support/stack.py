@@ -84,7 +84,7 @@ class Stack:
 
     @property
     def is_ended(self) -> bool:
-        """Whether `kebab up` is not running, though it was started."""
+        """Return whether `kebab up` is not running, though it was started."""
         return self._up is not None and self._up.poll() is not None
 
     def spawn(self) -> None:
@@ -117,12 +117,12 @@ class Stack:
         return running_state(self.data_dir)
 
     def is_ready(self) -> bool:
-        """Whether it says that it serves."""
+        """Return whether it says that it serves."""
         state = self.state()
         return state is not None and state.is_ready
 
     def answers(self) -> bool:
-        """Whether its web process answers within a second."""
+        """Return whether its web process answers within a second."""
         return serves(self.url)
 
     def pids(self) -> dict[str, int]:

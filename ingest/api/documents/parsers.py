@@ -28,7 +28,7 @@ class UploadParser(StrictMultiPartParser):
         media_type: str | None = None,
         parser_context: dict[str, Any] | None = None,
     ) -> DataAndFiles:
-        """Give fields and files. Raises TooLarge before or while it is read, ParseError, InvalidRequest."""
+        """Return fields and files. Raises TooLarge before or while it is read, ParseError, InvalidRequest."""
         limit = limit_upload((parser_context or {})["request"])
         try:
             parsed = super().parse(stream, media_type, parser_context)
@@ -94,7 +94,7 @@ class UploadLimit(TemporaryFileUploadHandler):
 
 
 def check_size(content: bytes) -> bytes:
-    """Give `content` if it may be uploaded. Raises TooLarge."""
+    """Return `content` if it may be uploaded. Raises TooLarge."""
     if len(content) > settings.KEBAB_UPLOAD_LIMIT_BYTES:
         raise _too_large(settings.KEBAB_UPLOAD_LIMIT_BYTES)
     return content

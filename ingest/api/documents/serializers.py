@@ -114,7 +114,7 @@ class PlacedDocumentSerializer(serializers.Serializer[Place]):
     version = serializers.SerializerMethodField(help_text="The version's tag; null: the default version.")
 
     def get_version(self, place: Place) -> str | None:
-        """Give the version's tag."""
+        """Return the version's tag."""
         return place.version.tag or None
 
 
@@ -131,7 +131,9 @@ class AcceptedSerializer(serializers.Serializer[Any]):
 
 
 def read_upload(request: Request) -> Upload | ArchiveUpload:
-    """Give the upload that a form or a JSON body holds. Raises ValidationError, InvalidRequest, TooLarge."""
+    """Return the upload that a form or a JSON body holds. Raises ValidationError, InvalidRequest,
+    TooLarge.
+    """
     if isinstance(request.data, QueryDict):
         _check_repeats(request.data)
         return upload_of(strict_body(request, NewFile))
@@ -140,7 +142,7 @@ def read_upload(request: Request) -> Upload | ArchiveUpload:
 
 
 def upload_of(fields: Mapping[str, Any]) -> Upload | ArchiveUpload:
-    """Give the upload that the clean fields of a `NewFile` say. Raises InvalidRequest, TooLarge."""
+    """Return the upload that the clean fields of a `NewFile` say. Raises InvalidRequest, TooLarge."""
     if is_archive(fields["file"].name) or is_archive(fields.get("path", "")):
         return _archive(fields)
     _refuse("unpack", "This is no archive.", fields)

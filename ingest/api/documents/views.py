@@ -53,7 +53,7 @@ class DocumentsView(WorkspaceView):
 
     @property
     def body_limit_bytes(self) -> int:  # type: ignore[override]  # the limit is a setting
-        """The most bytes a JSON body may have."""
+        """Return the most bytes a JSON body may have."""
         return settings.KEBAB_UPLOAD_LIMIT_BYTES + FORM_OVERHEAD_BYTES
 
     @extend_schema(responses=page_of(DocumentSerializer))

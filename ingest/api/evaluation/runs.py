@@ -92,7 +92,7 @@ class OneEvalRunView(WorkspaceView):
 
     @extend_schema(responses=RecordedRunSerializer)
     def get(self, request: Request, ws: str, run_id: uuid.UUID) -> Response:
-        """Give the run with its figures and with what it takes to repeat it."""
+        """Return the run with its figures and with what it takes to repeat it."""
         return Response(RecordedRunSerializer(run_of(self.access, run_id)).data)
 
     @extend_schema(responses={204: None})
@@ -123,7 +123,7 @@ class EvalRunTrecView(WorkspaceView):
 
     @extend_schema(responses={(200, "text/plain"): OpenApiTypes.STR})
     def get(self, request: Request, ws: str, run_id: uuid.UUID) -> HttpResponse:
-        """Give the rankings as a run file, which trec_eval reads; 409 until the run has succeeded."""
+        """Return the rankings as a run file, which trec_eval reads; 409 until the run has succeeded."""
         run = run_of(self.access, run_id)
         if run.state != RunState.SUCCEEDED:
             raise Conflict(f"The run is {run.state}; only one that has succeeded has its rankings.")

@@ -56,7 +56,7 @@ class NewRun(StrictSerializer):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Give the fields. Raises ValidationError."""
+        """Return the fields. Raises ValidationError."""
         beside = [name for name in _BESIDE_REPEAT if name in attrs]
         if "repeat" in attrs and beside:
             raise serializers.ValidationError(
@@ -102,7 +102,7 @@ class RunSerializer(serializers.Serializer[Run]):
     finished_at = serializers.DateTimeField(allow_null=True)
 
     def get_error(self, run: Run) -> str | None:
-        """Give what went wrong."""
+        """Return what went wrong."""
         return run.error or None
 
 
@@ -145,14 +145,14 @@ class RunTopicSerializer(serializers.Serializer[RunTopic]):
 
     @extend_schema_field(JudgementSerializer(many=True))
     def get_judgements(self, topic: RunTopic) -> list[Any]:
-        """Give its judgements."""
+        """Return its judgements."""
         names = ("source", "version", "path", "fragment", "grade")
         qrels = [Qrel(**dict(zip(names, each, strict=True))) for each in topic.judgements]
         return list(JudgementSerializer(qrels, many=True).data)
 
     @extend_schema_field(RankedDocumentSerializer(many=True, allow_null=True))
     def get_ranking(self, topic: RunTopic) -> list[dict[str, Any]] | None:
-        """Give the documents."""
+        """Return the documents."""
         names = ("source", "version", "path", "fragment", "score")
         return topic.ranking and [dict(zip(names, each, strict=True)) for each in topic.ranking]
 

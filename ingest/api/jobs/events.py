@@ -46,7 +46,7 @@ class _Look:
 
 
 async def job_events(access: Access, job_id: uuid.UUID) -> AsyncIterator[Event]:
-    """Give a `progress` event at first and at every change, and an `end` event last.
+    """Return a `progress` event at first and at every change, and an `end` event last.
 
     Ends without one when the job is gone, or the caller's right to see it, or the database.
     """

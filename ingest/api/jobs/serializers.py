@@ -37,23 +37,23 @@ class JobSerializer(serializers.Serializer[Job]):
     finished_at = serializers.DateTimeField(allow_null=True)
 
     def get_path(self, job: Job) -> str | None:
-        """Give the path of an upload."""
+        """Return the path of an upload."""
         return job.payload.get("path", job.payload.get("archive"))
 
     def get_items_listed(self, job: Job) -> int:
-        """Give how far the listing has come."""
+        """Return how far the listing has come."""
         return int(job.counts.get("listed", 0))
 
     def get_items_per_s(self, job: Job) -> float | None:
-        """Give the rate."""
+        """Return the rate."""
         return items_per_s(job)
 
     def get_eta_s(self, job: Job) -> float | None:
-        """Give the seconds it may still take."""
+        """Return the seconds it may still take."""
         return eta_s(job)
 
     def get_error(self, job: Job) -> str | None:
-        """Give what went wrong."""
+        """Return what went wrong."""
         return job.error or None
 
 
@@ -64,7 +64,7 @@ class ReportedJobSerializer(JobSerializer):
 
     @extend_schema_field({"anyOf": [inlined_schema("ingest_report.v1"), {"type": "null"}]})
     def get_report(self, job: Job) -> dict[str, Any] | None:
-        """Give the report as far as it goes."""
+        """Return the report as far as it goes."""
         return ingest_report(job) if job.kind in READS_DOCUMENTS else None
 
 
@@ -87,15 +87,15 @@ class JobItemSerializer(serializers.Serializer[JobItem]):
     detail = serializers.SerializerMethodField()
 
     def get_outcome(self, item: JobItem) -> str | None:
-        """Give what became of it."""
+        """Return what became of it."""
         return item.outcome or None
 
     def get_reason(self, item: JobItem) -> str | None:
-        """Give the reason's name."""
+        """Return the reason's name."""
         return item.reason or None
 
     def get_detail(self, item: JobItem) -> str | None:
-        """Give the reason in words, and of a document that was read its parsers' warnings."""
+        """Return the reason in words, and of a document that was read its parsers' warnings."""
         return item.detail or None
 
 

@@ -54,7 +54,7 @@ class OneJobView(WorkspaceView):
 
     @extend_schema(responses=ReportedJobSerializer)
     def get(self, request: Request, ws: str, job_id: uuid.UUID) -> Response:
-        """Give the job with its progress and report."""
+        """Return the job with its progress and report."""
         return Response(ReportedJobSerializer(one_job(self.access, job_id)).data)
 
 

@@ -37,7 +37,7 @@ class GitCredentials(StrictSerializer):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Give them. Raises ValidationError."""
+        """Return them. Raises ValidationError."""
         if len({"password", "token", "private_key"} & attrs.keys()) != 1:
             raise serializers.ValidationError("Give one of password, token and private_key.")
         return attrs
@@ -62,7 +62,7 @@ class GitConfig(StrictSerializer):
     credentials = GitCredentials(required=False, allow_null=True)
 
     def validate_tags(self, patterns: list[str]) -> list[str]:
-        """Give them. Raises ValidationError."""
+        """Return them. Raises ValidationError."""
         return _checked_patterns(patterns)
 
 
@@ -106,15 +106,15 @@ class SiteConfig(StrictSerializer):
     )
 
     def validate_include(self, patterns: list[str]) -> list[str]:
-        """Give them. Raises ValidationError."""
+        """Return them. Raises ValidationError."""
         return _checked_patterns(patterns)
 
     def validate_exclude(self, patterns: list[str]) -> list[str]:
-        """Give them. Raises ValidationError."""
+        """Return them. Raises ValidationError."""
         return _checked_patterns(patterns)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Give them. Raises ValidationError."""
+        """Return them. Raises ValidationError."""
         try:
             WebConfig.read(attrs)
         except ValueError as error:
@@ -160,7 +160,7 @@ class ConfigField(serializers.Field[dict[str, Any], Any, Any, Any]):
 
 
 def checked_config(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the clean fields of a config of this kind. Raises ValidationError."""
+    """Return the clean fields of a config of this kind. Raises ValidationError."""
     if kind in _HAVE_NO_CONFIG:
         if config:
             raise serializers.ValidationError({"config": f"A source of kind {kind} has no config."})
@@ -174,7 +174,7 @@ def checked_config(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def shown_config(source: Source) -> dict[str, Any]:
-    """Give what a source reads, and of its credentials only whether it has any."""
+    """Return what a source reads, and of its credentials only whether it has any."""
     if source.kind == SourceKind.GIT:
         return {**source.config, "has_credentials": bool(source.sealed_credentials)}
     return dict(source.config)

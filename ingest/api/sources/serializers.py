@@ -78,7 +78,7 @@ class NewSource(UpkeepFields):
     readers = ReadersField(required=False, allow_null=True, help_text=_READERS_HELP)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Give the fields of the source. Raises ValidationError."""
+        """Return the fields of the source. Raises ValidationError."""
         name = attrs.pop("name", "")
         if "key" not in attrs:
             attrs["key"] = _key_from(name)
@@ -162,20 +162,20 @@ class SourceSerializer(serializers.Serializer[Source]):
 
     @extend_schema_field(ReadersField(allow_null=True))
     def get_readers(self, source: Source) -> list[str] | None:
-        """Give the groups that it is restricted to."""
+        """Return the groups that it is restricted to."""
         groups = readers_of(source)
         return None if groups is None else [str(group) for group in groups]
 
     def get_is_sync_paused(self, source: Source) -> bool:
-        """Say whether its schedule is paused."""
+        """Return whether its schedule is paused."""
         return is_paused(source)
 
     def get_config(self, source: Source) -> dict[str, Any]:
-        """Give what it reads, without any secret."""
+        """Return what it reads, without any secret."""
         return shown_config(source)
 
     def get_offered_versions(self, source: Source) -> dict[str, str]:
-        """Give what its project file offers."""
+        """Return what its project file offers."""
         return dict(source.project.get("versions", {}))
 
 
@@ -189,7 +189,7 @@ class SourceVersionSerializer(serializers.Serializer[SourceVersion]):
     created_at = serializers.DateTimeField()
 
     def get_version(self, version: SourceVersion) -> str | None:
-        """Give the tag."""
+        """Return the tag."""
         return version.tag or None
 
 

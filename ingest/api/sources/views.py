@@ -72,7 +72,7 @@ class OneSourceView(WorkspaceView):
 
     @extend_schema(responses=SourceSerializer)
     def get(self, request: Request, ws: str, source_id: uuid.UUID) -> Response:
-        """Give the source."""
+        """Return the source."""
         return Response(SourceSerializer(one_source(self.access, source_id)).data)
 
     @extend_schema(request=SourceChange, responses=SourceSerializer)

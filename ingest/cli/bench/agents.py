@@ -16,7 +16,7 @@ _WARM_UP: Final = 10
 
 
 def mcp_figure(workspace: Workspace, url: str, queries: Sequence[str]) -> Figure:
-    """Give the median of `queries` over MCP; the budget is of theirs over the API, in the same minute.
+    """Return the median of `queries` over MCP; the budget is of theirs over the API, in the same minute.
 
     The queries have been asked before, so that neither embeds them for the other.
     """

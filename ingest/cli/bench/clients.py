@@ -42,12 +42,12 @@ class Client:
             connection.close()
 
     def connect(self) -> http.client.HTTPConnection:
-        """Give a connection that is opened with its first request."""
+        """Return a connection that is opened with its first request."""
         address = urlsplit(self.url)
         return http.client.HTTPConnection(address.hostname or "127.0.0.1", address.port, timeout=_LIMIT_S)
 
     def ask(self, connection: http.client.HTTPConnection, text: str) -> tuple[float, bytes]:
-        """Give the seconds and the body of an answer. Raises CliError when it is none."""
+        """Return the seconds and the body of an answer. Raises CliError when it is none."""
         asked = self.request(text)
         body = None if asked.body is None else json.dumps(asked.body)
         headers = {**self.headers, **({} if body is None else {"Content-Type": "application/json"})}
@@ -72,7 +72,7 @@ class Crowd:
 
     @property
     def rate(self) -> float:
-        """Give the requests a second."""
+        """Return the requests a second."""
         return len(self.seconds) / self.wall_s
 
 

@@ -77,7 +77,7 @@ def demonstration(directory: Path) -> Iterator[float]:
 
 
 def idle_stack_mb(directory: Path) -> float:
-    """Give the memory of the stack that runs on `directory` once it has stopped growing or shrinking."""
+    """Return the memory of the stack that runs on `directory` once it has stopped growing or shrinking."""
     state = running_state(directory)
     if state is None:
         raise CliError(f"No stack runs on {directory} any more.", code="bench_failed")
@@ -100,7 +100,7 @@ def find_first_hit(lines: Iterable[str]) -> bool:
 
 
 def free_port() -> int:
-    """Give a port of the loopback that nothing listens on now."""
+    """Return a port of the loopback that nothing listens on now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -53,7 +53,7 @@ def embedder_figures(workspace: Workspace) -> list[Figure]:
 
 
 def in_turns(embed: Sequence[Embed], texts: Sequence[str], *, limit_s: float = _LIMIT_S) -> list[float]:
-    """Give the texts a second of each of `embed`, which take turns on them for `limit_s` at most."""
+    """Return the texts a second of each of `embed`, which take turns on them for `limit_s` at most."""
     for each in embed:
         each(texts[:1])  # loads the model
     spent, done, began = [0.0] * len(embed), 0, time.perf_counter()
@@ -86,7 +86,7 @@ def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def _sentence_transformers(embedder: Embedder) -> tuple[Embed | None, str]:
-    """Give how it embeds with the weights of the default model, or why that can't be compared."""
+    """Return how it embeds with the weights of the default model, or why that can't be compared."""
     if embedder.space.model != weights.MODEL:
         return None, f"the embedder is {embedder.space.model}, not {weights.MODEL}"
     if find_spec("sentence_transformers") is None:

@@ -23,7 +23,7 @@ class Figure:
 
     @property
     def budget(self) -> str:
-        """Give what it should be in words; '' where there is no budget."""
+        """Return what it should be in words; '' where there is no budget."""
         limit = self.at_least if self.at_most is None else self.at_most
         if limit is None:
             return self.rule
@@ -33,14 +33,14 @@ class Figure:
 
     @property
     def is_met(self) -> bool | None:
-        """Whether it is as it should be; None without a budget, or when it could not be measured."""
+        """Return whether it is as it should be; None without a budget, or when it could not be measured."""
         if self.value is None or self.at_most is self.at_least is None:
             return None
         below = self.at_most is None or self.value <= self.at_most
         return below and (self.at_least is None or self.value >= self.at_least)
 
     def as_json(self) -> dict[str, Any]:
-        """Give its part of `bench.v1`."""
+        """Return its part of `bench.v1`."""
         return {
             "name": self.name,
             "value": self.value,
@@ -61,7 +61,7 @@ def latency_figures(
     p95: float | None = None,
     rule: str = "",
 ) -> list[Figure]:
-    """Give median and 95th percentile of `seconds`; `p50` and `p95` are their budgets in milliseconds.
+    """Return median and 95th percentile of `seconds`; `p50` and `p95` are their budgets in milliseconds.
 
     `rule` says where the median's budget comes from.
     """
@@ -73,10 +73,10 @@ def latency_figures(
 
 
 def unmeasured(name: str, why: str, *, unit: str = "") -> Figure:
-    """Give a figure that could not be measured."""
+    """Return a figure that could not be measured."""
     return Figure(name=name, value=None, unit=unit, note=why)
 
 
 def value_of(figures: Sequence[Figure], name: str) -> float | None:
-    """Give what was measured under `name`, None when it was not."""
+    """Return what was measured under `name`, None when it was not."""
     return next((figure.value for figure in figures if figure.name == name), None)

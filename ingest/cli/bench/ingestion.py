@@ -53,7 +53,7 @@ def ingest_folder(workspace: Workspace, folder: Path, source: str, console: Cons
 
 
 def resync_s(workspace: Workspace, folder: Path, source: str) -> float:
-    """Give the seconds that a sync of an unchanged folder takes, from its request to its end."""
+    """Return the seconds that a sync of an unchanged folder takes, from its request to its end."""
     started = time.perf_counter()
     job = request_ingest(workspace, IngestRequest(path=folder, source=source, embed=False))
     check_ended(await_end(job, poll_s=_POLL_S))
@@ -66,7 +66,7 @@ def warm_up(workspace: Workspace) -> None:
 
 
 def upload_figure(workspace: Workspace) -> Figure:
-    """Give the median time from an upload's request until this node finds it."""
+    """Return the median time from an upload's request until this node finds it."""
     return _upload_figure("upload to searchable", _uploads_s(workspace, "upload", _UPLOADS))
 
 

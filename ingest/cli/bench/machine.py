@@ -15,7 +15,7 @@ _MB = 1_000_000
 
 
 def memory_figures(state: StackState | None) -> list[Figure]:
-    """Give the memory of web and workers, their largest process each, and of the whole stack on this node.
+    """Return the memory of web and workers, their largest process each, and of the whole stack on this node.
 
     Pages that processes share are counted once (proportional set size) where the system tells it.
     """
@@ -38,7 +38,7 @@ def memory_figures(state: StackState | None) -> list[Figure]:
 
 
 def family_mb(pid: int) -> list[float]:
-    """Give the memory of a process and of all below it."""
+    """Return the memory of a process and of all below it."""
     try:
         process = psutil.Process(pid)
         return [_memory_mb(each) for each in (process, *process.children(recursive=True))]
@@ -57,5 +57,5 @@ def _memory_mb(process: psutil.Process) -> float:
 
 
 def conditions(*, chunks: int, documents: int, queries: int) -> dict[str, Any]:
-    """Give what somebody else has to know to repeat the measurement."""
+    """Return what somebody else has to know to repeat the measurement."""
     return {**machine(), "documents": documents, "chunks": chunks, "queries": queries}

@@ -49,7 +49,7 @@ class Measuring:
     remarks: Console
 
     def run(self) -> tuple[list[Figure], dict[str, Any]]:
-        """Give the figures of the plan's parts, and the conditions."""
+        """Return the figures of the plan's parts, and the conditions."""
         figures = self._filled()
         asked = heading_queries(self.workspace, 2 * self.plan.queries)
         queries, unseen = asked[: self.plan.queries], asked[self.plan.queries :]
@@ -63,7 +63,7 @@ class Measuring:
         return figures, self.conditions(len(queries))
 
     def conditions(self, queries: int) -> dict[str, Any]:
-        """Give what the figures were measured on."""
+        """Return what the figures were measured on."""
         documents = Document.objects.in_workspace(self.workspace).count()
         chunks = Chunk.objects.in_workspace(self.workspace).count()
         return conditions(chunks=chunks, documents=documents, queries=queries)
@@ -104,6 +104,6 @@ class Measuring:
 
 
 def stack_url() -> str:
-    """Give where the running stack serves, '' when none does."""
+    """Return where the running stack serves, '' when none does."""
     state = running_state(settings.KEBAB_DATA_DIR)
     return "" if state is None else state.url

@@ -34,7 +34,7 @@ _CROWD_P95_MS = 120.0
 
 
 def heading_queries(workspace: Workspace, number: int) -> list[str]:
-    """Give the last headings of up to `number` breadcrumbs, drawn by a fixed seed."""
+    """Return the last headings of up to `number` breadcrumbs, drawn by a fixed seed."""
     breadcrumbs = set(Chunk.objects.in_workspace(workspace).values_list("breadcrumb", flat=True))
     headings = sorted({breadcrumb.rpartition(_SEPARATOR)[2] for breadcrumb in breadcrumbs} - {""})
     if not headings:
@@ -56,7 +56,7 @@ def in_process_figures(workspace: Workspace, queries: Sequence[str]) -> list[Fig
 
 
 def search_all(workspace: Workspace, queries: Sequence[str], mode: Mode) -> list[float]:
-    """Give the seconds of each query, after a few to warm up."""
+    """Return the seconds of each query, after a few to warm up."""
     for text in queries[:WARM_UP]:
         search_s(workspace, text, mode)
     forget_queries()  # else a mode would find its queries embedded by the one before
@@ -64,7 +64,7 @@ def search_all(workspace: Workspace, queries: Sequence[str], mode: Mode) -> list
 
 
 def search_s(workspace: Workspace, text: str, mode: Mode) -> float:
-    """Give the seconds of one search: the first page, as the API's defaults have it."""
+    """Return the seconds of one search: the first page, as the API's defaults have it."""
     started = time.perf_counter()
     search(workspace, make_query(workspace, {"q": text, "mode": mode.value}, {}), reader=OPERATOR)
     return time.perf_counter() - started
@@ -72,7 +72,9 @@ def search_s(workspace: Workspace, text: str, mode: Mode) -> float:
 
 @contextmanager
 def stack_client(workspace: Workspace, url: str) -> Iterator[Client]:
-    """Give a client of the stack with a token of its own, which is revoked after; it asks in hybrid mode."""
+    """Return a client of the stack with a token of its own, which is revoked after; it asks in
+    hybrid mode.
+    """
     token, secret = mint_token(workspace, scopes=[Scope.SEARCH], name="bench")
     path = f"/api/v1/workspaces/{workspace.slug}/search"
     try:

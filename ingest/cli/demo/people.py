@@ -20,7 +20,7 @@ class Administrator:
 
 
 def ensure_administrator() -> Administrator:
-    """Give the first superuser, made with a random password when there is none."""
+    """Return the first superuser, made with a random password when there is none."""
     present = User.objects.filter(is_superuser=True, is_active=True).order_by("date_joined", "pk").first()
     if present is not None:
         return Administrator(user=present, password=None)
@@ -30,7 +30,7 @@ def ensure_administrator() -> Administrator:
 
 
 def ensure_workspace(owner: User) -> Workspace:
-    """Give the workspace `demo`, made with `owner` as its owner when it isn't there."""
+    """Return the workspace `demo`, made with `owner` as its owner when it isn't there."""
     present = Workspace.objects.filter(slug=WORKSPACE).first()
     if present is not None:
         return present

@@ -40,7 +40,7 @@ class DemoStack:
 
 @contextmanager
 def serving_stack(configuration: StackConfiguration, console: Console) -> Iterator[DemoStack]:
-    """Give a stack that serves; one that had to be started is stopped after the block. Raises CliError."""
+    """Return a stack that serves; one that had to be started is stopped after the block. Raises CliError."""
     url = _serving_url(configuration)
     if url:
         yield DemoStack(url=url, child=None)

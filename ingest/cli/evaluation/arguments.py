@@ -10,7 +10,7 @@ from search.retrieval.types import MAX_K, Fusion, Mode
 
 
 def folder(text: str) -> Path:
-    """Give the folder that is there."""
+    """Return the folder that is there."""
     path = existing_path(text)
     if not path.is_dir():
         raise ArgumentTypeError(f"{text!r} is not a folder")
@@ -18,7 +18,7 @@ def folder(text: str) -> Path:
 
 
 def modes(text: str) -> tuple[Mode, ...]:
-    """Give the modes that stand there, apart by commas, each once."""
+    """Return the modes that stand there, apart by commas, each once."""
     try:
         return tuple(dict.fromkeys(Mode(name.strip()) for name in text.split(",")))
     except InvalidQuery as error:
@@ -26,7 +26,7 @@ def modes(text: str) -> tuple[Mode, ...]:
 
 
 def fusions(text: str) -> tuple[Fusion, ...]:
-    """Give the fusions that stand there, apart by commas, each once."""
+    """Return the fusions that stand there, apart by commas, each once."""
     try:
         return tuple(dict.fromkeys(Fusion(name.strip()) for name in text.split(",")))
     except InvalidQuery as error:
@@ -34,7 +34,7 @@ def fusions(text: str) -> tuple[Fusion, ...]:
 
 
 def number(text: str) -> int:
-    """Give a whole number from 1 on."""
+    """Return a whole number from 1 on."""
     found = int(text)
     if found < 1:
         raise ArgumentTypeError(f"{found} is out of range; give 1 or more")
@@ -42,7 +42,7 @@ def number(text: str) -> int:
 
 
 def depth(text: str) -> int:
-    """Give a number of documents that a ranking may have."""
+    """Return a number of documents that a ranking may have."""
     found = number(text)
     if found > MAX_K:
         raise ArgumentTypeError(f"{found} is out of range; give 1 to {MAX_K}")
@@ -50,7 +50,7 @@ def depth(text: str) -> int:
 
 
 def named_runs(modes: Sequence[Mode], fusions: Sequence[Fusion]) -> Iterator[tuple[str, Mode, Fusion | None]]:
-    """Give the runs by name: each mode once, hybrid once for each fusion and then named after it too."""
+    """Return the runs by name: each mode once, hybrid once for each fusion and then named after it too."""
     for mode in modes:
         if mode is not Mode.HYBRID:
             yield mode.value, mode, None

@@ -137,7 +137,7 @@ def _figures(run: RunResult) -> dict[str, Any]:
 
 
 def _record(workspace: Workspace, judged: JudgedSet, loaded: Loaded, k: int) -> dict[str, Any]:
-    """Give what somebody else has to know to repeat the run."""
+    """Return what somebody else has to know to repeat the run."""
     chunks = Chunk.objects.in_workspace(workspace).count()
     return {
         **run_record(workspace, judged),

@@ -12,7 +12,7 @@ _LEAST_DIGITS = 4
 
 
 def find_run(access: Access, text: str) -> Run:
-    """Give the run that `text` names; of several of one name the latest. Raises CliError."""
+    """Return the run that `text` names; of several of one name the latest. Raises CliError."""
     runs = visible_runs(access).order_by("-created_at", "id")
     whole = as_uuid(text)
     if whole is not None:
@@ -38,5 +38,5 @@ def _beginning_with(access: Access, text: str) -> list[Run]:
 
 
 def shown_id(run: Run) -> str:
-    """Give as much of a run's id as a person needs to name it."""
+    """Return as much of a run's id as a person needs to name it."""
     return run.pk.hex[:SHOWN_DIGITS]

@@ -33,7 +33,7 @@ from search.retrieval.types import Mode
 
 
 def measures(text: str) -> tuple[str, ...]:
-    """Give the measures that stand there, apart by commas. Raises ArgumentTypeError."""
+    """Return the measures that stand there, apart by commas. Raises ArgumentTypeError."""
     try:
         return check_measures(name.strip() for name in text.split(","))
     except InvalidMeasure as error:
@@ -108,7 +108,9 @@ def _run(verb: BaseVerb, workspace: Workspace, options: Options) -> int:
 
 
 def _opened(access: Access, options: Options) -> dict[str, Run]:
-    """Give the runs that are asked for, queued, by the names of their modes. Raises CliError, SearchError."""
+    """Return the runs that are asked for, queued, by the names of their modes. Raises CliError,
+    SearchError.
+    """
     if options["repeat"] is not None:
         run = repeat_run(access, find_run(access, options["repeat"]), name=options["name"])
         return {str(run.settings["mode"]): run}

@@ -40,7 +40,7 @@ def _runs(verb: BaseVerb, workspace: Workspace, options: Options) -> int:
 
 
 def _row(run: Run) -> dict[str, Any]:
-    """Give a run as it is listed, with the first of its measures."""
+    """Return a run as it is listed, with the first of its measures."""
     means = run.figures.get("measures", {})
     name = next((each for each in run.measures if means.get(each) is not None), "")
     return {

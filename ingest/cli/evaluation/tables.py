@@ -15,7 +15,7 @@ _COMPARED = ("measure", "first", "second", "difference", "wins", "losses", "draw
 
 
 def run_facts(run: Run) -> dict[str, Any]:
-    """Give what a run is and came to, JSON-ready."""
+    """Return what a run is and came to, JSON-ready."""
     return {
         "id": str(run.pk),
         "name": run.name,
@@ -32,7 +32,7 @@ def run_facts(run: Run) -> dict[str, Any]:
 
 
 def figures_table(runs: Mapping[str, Run]) -> Table:
-    """Give a row of figures for each run by its name."""
+    """Return a row of figures for each run by its name."""
     measures = list(dict.fromkeys(name for run in runs.values() for name in run.figures.get("measures", {})))
     rows = [
         {"run": name, "id": shown_id(run), **_shown(run.figures.get("measures", {})), **_shown(run.figures)}
@@ -42,7 +42,7 @@ def figures_table(runs: Mapping[str, Run]) -> Table:
 
 
 def comparison_table(found: Comparison) -> Table:
-    """Give a row for each measure."""
+    """Return a row for each measure."""
     rows = [
         {
             **each.as_json(),
@@ -58,7 +58,7 @@ def comparison_table(found: Comparison) -> Table:
 
 
 def differences_table(per_topic: Mapping[str, float], most: int) -> Table:
-    """Give the topics that changed most, losses first; `per_topic` has the largest loss first."""
+    """Return the topics that changed most, losses first; `per_topic` has the largest loss first."""
     changed = [(topic, value) for topic, value in per_topic.items() if value]
     half = most // 2
     shown = changed if len(changed) <= most else [*changed[: most - half], *changed[len(changed) - half :]]

@@ -54,12 +54,14 @@ class GitAddress:
 
     @property
     def name(self) -> str:
-        """The last part of the path, without `.git`."""
+        """Return the last part of the path, without `.git`."""
         return re.split(r"[/:]", unquote(self.url).rstrip("/"))[-1].removesuffix(".git")
 
 
 def is_git_address(text: str) -> bool:
-    """Whether `text` is meant as a repository's address: by its scheme, its form, its `.git` or its host."""
+    """Return whether `text` is meant as a repository's address: by its scheme, its form, its `.git` or its
+    host.
+    """
     scheme, _, place = text.lower().partition("://") if "://" in text else ("", "", "")
     if scheme in {"http", "https"}:
         host, *path = place.rstrip("/").split("/")
@@ -68,7 +70,7 @@ def is_git_address(text: str) -> bool:
 
 
 def read_address(text: str) -> GitAddress:
-    """Give the address that `text` is; what it leads to isn't looked at. Raises AddressNotAllowed.
+    """Return the address that `text` is; what it leads to isn't looked at. Raises AddressNotAllowed.
 
     Transports other than file, http, https and ssh are refused: `ext::` runs a program, `git://` proves
     nothing of whom it talks to. No message repeats the address, which may hold a password.
@@ -113,7 +115,7 @@ def check_address(address: GitAddress) -> None:
 
 
 def repository_url(folder: Path) -> str:
-    """Give the address of the repository in a folder, by which git reads no other. Raises ListingFailed."""
+    """Return the address of the repository in a folder, by which git reads no other. Raises ListingFailed."""
     git_dir = folder / ".git" if (folder / ".git").exists() else folder
     redirections = (git_dir / "commondir", git_dir / "objects" / "info" / "alternates")
     if PrivatePlaces.find().hold(folder):
@@ -165,7 +167,7 @@ def _file(split: SplitResult) -> GitAddress:
 
 
 def file_url(folder: Path) -> str:
-    """Give the address of a repository on this machine."""
+    """Return the address of a repository on this machine."""
     return f"file://{quote(str(folder))}"
 
 

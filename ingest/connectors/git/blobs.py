@@ -32,7 +32,7 @@ class BlobReader:
                 opened(pipe).close()
 
     def read(self, object_name: str, at_most: int) -> bytes:
-        """Give the first `at_most` bytes of a blob. Raises FileNotFoundError, ListingFailed."""
+        """Return the first `at_most` bytes of a blob. Raises FileNotFoundError, ListingFailed."""
         if not _NAME.fullmatch(object_name):
             raise ValueError(f"{object_name[:100]!r} is no object's name.")
         asked, answered = self._pipes()

@@ -52,7 +52,7 @@ class Git:
         limit_s: float = _LOCAL_LIMIT_S,
         size_bytes: Callable[[], int] | None = None,
     ) -> bytes:
-        """Give what git writes to its standard output.
+        """Return what git writes to its standard output.
 
         Raises:
             ListingFailed: it could not be done, in words for whoever reads the job; or it took longer than
@@ -116,7 +116,7 @@ class Git:
 
 @cache
 def git_program() -> str:
-    """Give the path of `git`. Raises ListingFailed when it isn't there or too old."""
+    """Return the path of `git`. Raises ListingFailed when it isn't there or too old."""
     found = shutil.which("git")
     if found is None:
         raise ListingFailed("git isn't installed on this worker's machine; install 2.38 or later.")
@@ -128,7 +128,7 @@ def git_program() -> str:
 
 
 def opened(pipe: IO[bytes] | None) -> IO[bytes]:
-    """Give a pipe that git was started with."""
+    """Return a pipe that git was started with."""
     if pipe is None:
         raise ValueError("git was started without its pipes")
     return pipe

@@ -35,12 +35,12 @@ class Credentials:
 
     @property
     def authorization(self) -> str:
-        """The value of an HTTP Authorization header (RFC 7617)."""
+        """Return the value of an HTTP Authorization header (RFC 7617)."""
         return "Basic " + base64.b64encode(f"{self.username}:{self.password}".encode()).decode()
 
 
 def read_credentials(given: Mapping[str, str], address: GitAddress) -> Credentials:
-    """Give the credentials for `address`. Raises CredentialsRefused; its message repeats none of them."""
+    """Return the credentials for `address`. Raises CredentialsRefused; its message repeats none of them."""
     if "private_key" in given:
         if address.transport is not Transport.SSH:
             raise CredentialsRefused("A private key is for ssh addresses; give a token or a password.")
@@ -54,7 +54,7 @@ def read_credentials(given: Mapping[str, str], address: GitAddress) -> Credentia
 
 
 def seal_credentials(credentials: Credentials) -> str:
-    """Give them encrypted. Raises CredentialsRefused when the operator has set no key."""
+    """Return them encrypted. Raises CredentialsRefused when the operator has set no key."""
     try:
         return seal(json.dumps(asdict(credentials)))
     except SealingFailed as error:
@@ -62,7 +62,7 @@ def seal_credentials(credentials: Credentials) -> str:
 
 
 def unseal_credentials(sealed: str) -> Credentials | None:
-    """Give what was sealed, None for "". Raises SealingFailed."""
+    """Return what was sealed, None for "". Raises SealingFailed."""
     return Credentials(**json.loads(unseal(sealed))) if sealed else None
 
 

@@ -80,7 +80,9 @@ def write_config(place: Place, address: GitAddress) -> None:
 def git_environment(
     place: Place, address: GitAddress, addresses: Sequence[str], credentials: Credentials | None
 ) -> Iterator[dict[str, str]]:
-    """Give the environment to talk to `address` in, whose name leads to `addresses`; a key lasts as long."""
+    """Return the environment to talk to `address` in, whose name leads to `addresses`; a key lasts
+    as long.
+    """
     with _key_file(credentials) as key:
         environment = local_environment(place)
         environment["GIT_ALLOW_PROTOCOL"] = address.transport
@@ -94,7 +96,7 @@ def git_environment(
 
 
 def local_environment(place: Place) -> dict[str, str]:
-    """Give the environment of a command that stays within the copy."""
+    """Return the environment of a command that stays within the copy."""
     return {
         "PATH": f"{Path(git_program()).parent}:{os.defpath}",
         "LC_ALL": "C",
@@ -123,7 +125,9 @@ def _http_options(
 
 
 def _trusted_authorities() -> Mapping[str, str]:
-    """The certificate authorities that every other request of Kebab trusts; without any, the machine's."""
+    """Return the certificate authorities that every other request of Kebab trusts; without any, the
+    machine's.
+    """
     named = {"GIT_SSL_CAINFO": settings.SSL_CERT_FILE, "GIT_SSL_CAPATH": settings.SSL_CERT_DIR}
     return {name: path for name, path in named.items() if path}
 
@@ -153,7 +157,7 @@ def _ssh_command(place: Place, address: GitAddress, addresses: Sequence[str], ke
 
 @contextmanager
 def _key_file(credentials: Credentials | None) -> Iterator[str]:
-    """A private key where ssh can read it: in memory, never on a disk that outlives us."""
+    """Return a private key where ssh can read it: in memory, never on a disk that outlives us."""
     if credentials is None or not credentials.private_key:
         yield "none"
         return

@@ -29,27 +29,27 @@ class Place:
 
     @classmethod
     def of(cls, workspace_id: uuid.UUID, source_id: uuid.UUID) -> "Place":
-        """Give the place of a source; the folder need not be there."""
+        """Return the place of a source; the folder need not be there."""
         return cls(_root() / str(workspace_id) / str(source_id))
 
     @property
     def git_dir(self) -> Path:
-        """The bare repository."""
+        """Return the bare repository."""
         return self.folder / "repository.git"
 
     @property
     def config(self) -> Path:
-        """What git is told beside its arguments; no secret is in it."""
+        """Return what git is told beside its arguments; no secret is in it."""
         return self.folder / "gitconfig"
 
     @property
     def known_hosts(self) -> Path:
-        """The keys by which ssh knows the hosts again."""
+        """Return the keys by which ssh knows the hosts again."""
         return self.folder / "known_hosts"
 
     @property
     def size_bytes(self) -> int:
-        """What the repository takes on disk now."""
+        """Return what the repository takes on disk now."""
         return sum(
             _size_of(Path(folder) / name) for folder, _, names in os.walk(self.git_dir) for name in names
         )
@@ -85,7 +85,7 @@ def remove_repositories(workspace_id: uuid.UUID) -> None:
 
 
 def workspaces_with_repositories() -> list[uuid.UUID]:
-    """Give the workspaces of whose sources this node has a copy."""
+    """Return the workspaces of whose sources this node has a copy."""
     if not _root().is_dir():
         return []
     return [uuid.UUID(each.name) for each in _root().iterdir() if _is_uuid(each.name)]

@@ -63,7 +63,7 @@ def explain(told: str, status: int, secrets: Sequence[str]) -> str:
 
 
 def is_about_the_copy(sentence: str) -> bool:
-    """Whether what went wrong may be our copy's fault, so that a fresh one is worth a try."""
+    """Return whether what went wrong may be our copy's fault, so that a fresh one is worth a try."""
     return sentence.startswith("git ended with status")
 
 

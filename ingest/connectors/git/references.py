@@ -35,7 +35,7 @@ class Wanted:
         return (branch, tag) if self.is_branch_first else (tag, branch)
 
     def chosen(self, advertised: Mapping[str, str]) -> str:
-        """Give the full name among those that the repository has. Raises ListingFailed."""
+        """Return the full name among those that the repository has. Raises ListingFailed."""
         for candidate in self.candidates:
             if candidate in advertised:
                 return candidate
@@ -53,7 +53,7 @@ class NamedCommits:
 
     @classmethod
     def read(cls, advertised: Mapping[str, str]) -> Self:
-        """Give them from object names by full reference; a tag that has a message is peeled."""
+        """Return them from object names by full reference; a tag that has a message is peeled."""
         tags = _below("refs/tags/", advertised)
         peeled = {name: tags.get(f"{name}{_PEELED}", found) for name, found in tags.items()}
         return cls(
@@ -62,7 +62,7 @@ class NamedCommits:
         )
 
     def of_version(self, tag: str) -> str | None:
-        """Give the commit of a version: its tag's, else the branch's of that name; None for neither."""
+        """Return the commit of a version: its tag's, else the branch's of that name; None for neither."""
         return self.tags.get(tag, self.branches.get(tag))
 
 
@@ -71,11 +71,11 @@ def _below(prefix: str, advertised: Mapping[str, str]) -> dict[str, str]:
 
 
 def kept_reference(tag: str) -> str:
-    """Give the reference under which our copy keeps what a version of the source stands at."""
+    """Return the reference under which our copy keeps what a version of the source stands at."""
     return f"refs/kebab/{hashlib.blake2b(tag.encode(), digest_size=16).hexdigest()}"
 
 
 def read_advertised(output: bytes) -> dict[str, str]:
-    """Give object names by full reference, from the lines of `git ls-remote`."""
+    """Return object names by full reference, from the lines of `git ls-remote`."""
     lines = (line.split("\t", 1) for line in output.decode(errors="surrogateescape").splitlines())
     return {parts[1]: parts[0] for parts in lines if len(parts) == 2}

@@ -41,11 +41,11 @@ class Repository:
     git: Git
 
     def holds(self, tag: str, commit: str) -> bool:
-        """Whether the copy has this commit for the version `tag`."""
+        """Return whether the copy has this commit for the version `tag`."""
         return self.place.git_dir.exists() and self._kept(tag, "^{commit}") == commit
 
     def advertised(self, *names: str) -> dict[str, str]:
-        """Give what the host says that references stand for now, by full name. Raises ListingFailed."""
+        """Return what the host says that references stand for now, by full name. Raises ListingFailed."""
         output = self.git.run(
             "ls-remote",
             "--quiet",
@@ -92,7 +92,7 @@ class Repository:
             return False
 
     def _kept(self, tag: str, peel: str = "") -> str:
-        """Give the object that the copy keeps for a version, "" for none."""
+        """Return the object that the copy keeps for a version, "" for none."""
         try:
             name = f"{kept_reference(tag)}{peel}"
             return self.git.run("rev-parse", "--verify", "--quiet", "--end-of-options", name).decode().strip()

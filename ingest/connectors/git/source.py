@@ -45,11 +45,11 @@ class GitSource:
 
     @property
     def revision(self) -> str:
-        """The commit."""
+        """Return the commit."""
         return self._commit
 
     def project_file(self) -> ProjectFile | None:
-        """Give what the commit's project file says. Raises ListingFailed."""
+        """Return what the commit's project file says. Raises ListingFailed."""
         for name in PROJECT_FILES:
             file = self._tree.file_at(name)
             if file is not None:
@@ -57,11 +57,11 @@ class GitSource:
         return None
 
     def entries(self, rules: WalkRules) -> Iterator[Entry]:
-        """Give the files of the commit by name. Raises ListingFailed."""
+        """Return the files of the commit by name. Raises ListingFailed."""
         return walk_tree(self._tree, rules)
 
     def read(self, path: str) -> ItemContent:
-        """Give a file's bytes and its blob's name. Raises FileNotFoundError."""
+        """Return a file's bytes and its blob's name. Raises FileNotFoundError."""
         file = self._tree.file_at(path)
         if file is None:
             raise FileNotFoundError(path)

@@ -26,7 +26,7 @@ class TreeFile(NamedTuple):
 
     @property
     def is_regular(self) -> bool:
-        """Whether it is a file with bytes of its own."""
+        """Return whether it is a file with bytes of its own."""
         return self.mode not in (_LINK, _SUBMODULE)
 
 
@@ -43,16 +43,16 @@ class GitTree:
         self._in_nfc: dict[int, dict[str, Node]] = {}
 
     def children(self, directory: Node | None) -> Mapping[str, Node]:
-        """Give what is in a directory, None being the root."""
+        """Return what is in a directory, None being the root."""
         node = self._root if directory is None else directory
         return node if isinstance(node, dict) else {}
 
     def is_directory(self, node: Node) -> bool:
-        """Whether it is one."""
+        """Return whether it is one."""
         return isinstance(node, dict)
 
     def facts(self, node: Node) -> FileFacts | SkipReason:
-        """Give size and object name of a file, or why it isn't read."""
+        """Return size and object name of a file, or why it isn't read."""
         if not isinstance(node, TreeFile):
             return SkipReason.SPECIAL_FILE
         if node.mode == _LINK:
@@ -62,20 +62,20 @@ class GitTree:
         return FileFacts(size_bytes=node.size_bytes, revision=node.object_name)
 
     def ignore_file(self, node: Node, at_most: int) -> bytes:
-        """Give the beginning of an ignore file. Raises ListingFailed."""
+        """Return the beginning of an ignore file. Raises ListingFailed."""
         if not isinstance(node, TreeFile) or not node.is_regular:
             return b""
         return self._blobs.read(node.object_name, at_most)
 
     def file_at(self, path: str) -> TreeFile | None:
-        """Give the regular file at a path as documents have it, in NFC; None when there is none."""
+        """Return the regular file at a path as documents have it, in NFC; None when there is none."""
         node: Node | None = self._root
         for name in path.split("/"):
             node = self._named(node, name) if isinstance(node, dict) else None
         return node if isinstance(node, TreeFile) and node.is_regular else None
 
     def _named(self, directory: dict[str, Node], name: str) -> Node | None:
-        """Give what has this name in NFC; of several the one that a walk takes."""
+        """Return what has this name in NFC; of several the one that a walk takes."""
         if name.isascii() and name in directory:
             return directory[name]
         if id(directory) not in self._in_nfc:
@@ -84,7 +84,7 @@ class GitTree:
 
 
 def _by_nfc(directory: dict[str, Node]) -> dict[str, Node]:
-    """Give what has names beyond ASCII by those in NFC, the first of several."""
+    """Return what has names beyond ASCII by those in NFC, the first of several."""
     return {nfc(name): directory[name] for name in sorted(directory, reverse=True) if not name.isascii()}
 
 
@@ -105,7 +105,7 @@ def _read_tree(listing: bytes) -> dict[str, Node]:
 
 
 def _made(root: dict[str, Node], path: str) -> dict[str, Node]:
-    """Give the directory at a path; what a broken tree has as a file too becomes unreachable."""
+    """Return the directory at a path; what a broken tree has as a file too becomes unreachable."""
     node = root
     for name in path.split("/"):
         inner = node.setdefault(name, {})

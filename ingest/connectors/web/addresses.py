@@ -37,7 +37,7 @@ class Address:
 
     @property
     def url(self) -> str:
-        """The address as it is asked for."""
+        """Return the address as it is asked for."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         port = "" if self.port == _DEFAULT_PORTS[self.scheme] else f":{self.port}"
         return f"{self.scheme}://{host}{port}{self.key}"
@@ -49,11 +49,11 @@ class Address:
 
     @property
     def path(self) -> str:
-        """The path of the document that this address gives."""
+        """Return the path of the document that this address gives."""
         return document_path(self.key)
 
     def at(self, key: str) -> Self:
-        """Give another address of the same host."""
+        """Return another address of the same host."""
         return replace(self, key=key)
 
 
@@ -67,7 +67,7 @@ class Scope:
 
     @classmethod
     def below(cls, start: Address) -> Self:
-        """Give what lies below a start page: `/docs`, `/docs/` and `/docs/index.html` all mean `/docs/`."""
+        """Return what lies below a start page: `/docs`, `/docs/` and `/docs/index.html` all mean `/docs/`."""
         path = start.key.partition("?")[0]
         folder, _, name = path.rpartition("/")
         is_folder = bool(name) and _FILE_NAME.search(name) is None
@@ -75,11 +75,11 @@ class Scope:
 
     @classmethod
     def whole(cls, start: Address) -> Self:
-        """Give all of a site."""
+        """Return all of a site."""
         return cls(site=start.site, prefix="/")
 
     def holds(self, address: Address) -> bool:
-        """Whether the address belongs to the source."""
+        """Return whether the address belongs to the source."""
         path = address.key.partition("?")[0]
         return address.site == self.site and f"{path}/".startswith(self.prefix)
 
@@ -87,7 +87,7 @@ class Scope:
 def read_address(
     text: str, *, base: Address | None = None, parameters: Collection[str] = ()
 ) -> Address | None:
-    """Give the address that `text` is, seen from `base`; None for what is none, or can't be asked for.
+    """Return the address that `text` is, seen from `base`; None for what is none, or can't be asked for.
 
     `parameters` are the names that stay in a query.
     """
@@ -102,7 +102,8 @@ def read_address(
 
 
 def document_path(key: str) -> str:
-    """Give the path of the document at `key`: readable where that leaves no doubt, escaped where it doesn't.
+    """Return the path of the document at `key`: readable where that leaves no doubt, escaped where it
+    doesn't.
 
     `/` is `index.html`, `/docs/` is `docs/index.html`; a query stays behind its `?`.
     """
@@ -159,7 +160,7 @@ def _kept_query(query: str, parameters: frozenset[str]) -> str:
 
 
 def _readable(name: str) -> str:
-    """A name without its escapes, unless one of them stands for what no name in a path may hold."""
+    """Return a name without its escapes, unless one of them stands for what no name in a path may hold."""
     if "%" not in name:
         return name
     try:

@@ -35,7 +35,7 @@ class WebConfig:
 
     @classmethod
     def read(cls, config: Mapping[str, Any]) -> Self:
-        """Give the configuration of a source. Raises ValueError, InvalidGlob."""
+        """Return the configuration of a source. Raises ValueError, InvalidGlob."""
         parameters = frozenset(config.get("query_parameters", ()))
         start = _address(config, "url", parameters)
         sitemap = _address(config, "sitemap", parameters, keeps_query=True)
@@ -58,13 +58,13 @@ class WebConfig:
         )
 
     def is_chosen(self, path: str) -> bool:
-        """Whether the patterns let a document path in."""
+        """Return whether the patterns let a document path in."""
         is_included = not self.include or any(pattern.matches(path) for pattern in self.include)
         return is_included and not any(pattern.matches(path) for pattern in self.exclude)
 
 
 def site_config(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the configuration as it is stored: addresses in their one form, nothing that was left out.
+    """Return the configuration as it is stored: addresses in their one form, nothing that was left out.
 
     Raises AddressNotAllowed for what may not be reached, as far as the name alone tells, ValueError,
     InvalidGlob.

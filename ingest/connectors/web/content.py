@@ -58,17 +58,17 @@ _MAX_RECODED_BYTES = 10 * 1024**2
 
 
 def mime_of(content_type: str) -> str:
-    """Give the media type of a Content-Type header, lower case, without its parameters."""
+    """Return the media type of a Content-Type header, lower case, without its parameters."""
     return content_type.partition(";")[0].strip().lower()
 
 
 def is_worth_asking(path: str) -> bool:
-    """Whether what a document path names may be something that is read."""
+    """Return whether what a document path names may be something that is read."""
     return extension_of(path) not in _NEVER_TEXT or type_by_name(path) is not None
 
 
 def readable_path(path: str, mime: str) -> str | None:
-    """Give the path under which what a server calls `mime` is read; None when no parser reads it.
+    """Return the path under which what a server calls `mime` is read; None when no parser reads it.
 
     A page whose address ends otherwise than its content wants gets the extension: `intro` and `intro.php`
     that are HTML become `intro.html` and `intro.php.html`.
@@ -87,7 +87,7 @@ def readable_path(path: str, mime: str) -> str | None:
 
 
 def limit_bytes(path: str, rules: WalkRules) -> int:
-    """Give how many bytes of a page may be read."""
+    """Return how many bytes of a page may be read."""
     if code_language_of(path) is not None:
         return rules.max_code_bytes
     named = type_by_name(path)
@@ -96,7 +96,7 @@ def limit_bytes(path: str, rules: WalkRules) -> int:
 
 
 def in_utf8(content: bytes, content_type: str) -> bytes:
-    """Give text in UTF-8 where its server, or else the page, names another charset that it really is in.
+    """Return text in UTF-8 where its server, or else the page, names another charset that it really is in.
 
     Lines stay what they are. What is UTF-8 already, or in a charset that is not named, is given as it is.
     """

@@ -71,7 +71,7 @@ class Crawl:
         self._known = KnownPages(memory.documents(), config.parameters)
 
     def entries(self) -> Iterator[Entry]:
-        """Give the site's pages. Raises ListingFailed when it can't be told what the site holds."""
+        """Return the site's pages. Raises ListingFailed when it can't be told what the site holds."""
         self._robots = RobotsFile.fetch(self._requests, self._home)
         self._requests.pace.interval_s = max(self._requests.pace.interval_s, self._robots.interval_s)
         self._begin()
@@ -153,7 +153,7 @@ class Crawl:
             yield self._list(page)
 
     def _canonical(self, wanted: Wanted, page: WebPage) -> Address | None:
-        """The page that this one says it is a copy of, when that is another one of the source."""
+        """Return the page that this one says it is a copy of, when that is another one of the source."""
         if not page.canonical:
             return None
         address = wanted.address.at(page.canonical)

@@ -26,7 +26,7 @@ class RobotsFile(RobotRules):
 
     @classmethod
     def fetch(cls, requests: SiteRequests, home: Address) -> Self:
-        """Give a site's rules. Raises ListingFailed when there may be rules that can't be had.
+        """Return a site's rules. Raises ListingFailed when there may be rules that can't be had.
 
         RFC 9309, 2.3.1: without a file all is allowed; while it can't be reached nothing is.
         """
@@ -43,7 +43,7 @@ class RobotsFile(RobotRules):
 def sitemap_pages(
     requests: SiteRequests, sitemap: Address, note: Callable[[str, SkipReason], None]
 ) -> Iterator[str]:
-    """Give the addresses that a sitemap and those that it lists name, as they are written.
+    """Return the addresses that a sitemap and those that it lists name, as they are written.
 
     `note` is told of sitemaps that are not there, and of the first in each list that is left out: on
     another host, or one too many, behind which the list is not looked at. Raises ListingFailed when one
@@ -91,7 +91,7 @@ def _sitemap(answer: Answer) -> Sitemap:
 
 
 def _get(requests: SiteRequests, address: Address, read: Callable[[Answer], _Read]) -> _Read | None:
-    """What `read` makes of the answer; None when the site has no such file. Raises ListingFailed."""
+    """Return what `read` makes of the answer; None when the site has no such file. Raises ListingFailed."""
     first = address
     for _ in range(_MAX_REDIRECTS + 1):
         try:

@@ -27,7 +27,7 @@ class KnownPages:
         self._new_answers: Counter[str] = Counter()
 
     def addresses(self) -> list[Address]:
-        """Give the documents' addresses, in order."""
+        """Return the documents' addresses, in order."""
         return sorted(self._hashes, key=lambda address: address.key)
 
     def note(self, address: Address, answer: str) -> None:

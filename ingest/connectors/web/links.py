@@ -39,7 +39,7 @@ class PageLinks:
 
 
 def scan_links(text: str, robot: str) -> PageLinks:
-    """Give what `text`, a page of HTML, says to a crawler; `robot` is the name it may be spoken to by."""
+    """Return what `text`, a page of HTML, says to a crawler; `robot` is the name it may be spoken to by."""
     found = PageLinks()
     for name, attributes in islice(_elements(text), _MAX_ELEMENTS):
         _note(found, name, attributes, robot)

@@ -25,21 +25,21 @@ class PageMemory:
         self._job_id = job_id
 
     def documents(self) -> Iterable[tuple[str, str]]:
-        """Give (address, content hash) of every document of the source, of all its versions."""
+        """Return (address, content hash) of every document of the source, of all its versions."""
         documents = Document.objects.in_workspace(self._source.workspace_id).filter(source=self._source)
         return documents.order_by("pk").values_list("metadata__url", "content_hash")
 
     def find(self, key: str) -> WebPage | None:
-        """Give what is remembered of a page."""
+        """Return what is remembered of a page."""
         return self._pages().filter(key=key).first()
 
     def is_fresh(self, page: WebPage) -> bool:
-        """Whether this job has asked for the page already, and what came is still there."""
+        """Return whether this job has asked for the page already, and what came is still there."""
         is_none = bool(page.error or page.leads_to or page.skipped)
         return page.seen_by == self._job_id and (is_none or self._has_its_bytes(page))
 
     def validators(self, page: WebPage | None) -> dict[str, str]:
-        """Give the headers that ask whether the page has changed; none where its bytes are gone.
+        """Return the headers that ask whether the page has changed; none where its bytes are gone.
 
         What a server has sent in other than ASCII can't be sent back.
         """
@@ -98,7 +98,9 @@ class PageMemory:
         self._change(page, is_listed=True)
 
     def read(self, path: str) -> tuple[WebPage, bytes]:
-        """Give the page that is the document at `path`, and its bytes. Raises FileNotFoundError, OSError."""
+        """Return the page that is the document at `path`, and its bytes. Raises FileNotFoundError,
+        OSError.
+        """
         page = self._pages().filter(path=path, is_listed=True).first()
         if page is None:
             raise FileNotFoundError(path)

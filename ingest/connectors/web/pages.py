@@ -36,11 +36,11 @@ class Wanted:
 
     @property
     def path(self) -> str:
-        """The path of the document that its address gives."""
+        """Return the path of the document that its address gives."""
         return self.address.path
 
     def led_to(self, target: Address) -> Self:
-        """Give what this one redirects to."""
+        """Return what this one redirects to."""
         return replace(self, address=target, trail=(*self.trail, self.address.url))
 
 
@@ -102,7 +102,7 @@ class PageReader:
         self._when_at = when_at
 
     def read(self, wanted: Wanted, parameters: Collection[str], scope: Scope) -> Outcome:
-        """Give what came of asking for a page; one that this job has read already isn't asked for again."""
+        """Return what came of asking for a page; one that this job has read already isn't asked for again."""
         known = self._memory.find(wanted.address.key)
         if known is not None and self._memory.is_fresh(known):
             return _remembered(known)
@@ -184,12 +184,12 @@ class _LinkReader:
         self._scope = scope
 
     def keys(self, said: PageLinks, address: Address) -> list[str]:
-        """Give the keys of the pages that a page leads to, each once, in its order."""
+        """Return the keys of the pages that a page leads to, each once, in its order."""
         found = (self._read(said, address, link) for link in said.links)
         return list(dict.fromkeys(each.key for each in found if each is not None))
 
     def canonical(self, said: PageLinks, address: Address) -> str:
-        """Give the key of what a page says is its address; '' for none, or another source's."""
+        """Return the key of what a page says is its address; '' for none, or another source's."""
         found = None if said.canonical is None else self._read(said, address, said.canonical)
         return "" if found is None else found.key
 

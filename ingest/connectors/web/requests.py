@@ -32,7 +32,7 @@ class SiteRequests:
 
     @contextmanager
     def get(self, address: Address, headers: Mapping[str, str]) -> Iterator[Answer]:
-        """Give the answer, asked for again where the site says when to. Raises RequestFailed."""
+        """Return the answer, asked for again where the site says when to. Raises RequestFailed."""
         for repeat in range(_REPEATS + 1):
             self.pace.wait_turn()
             with self._fetcher.get(
@@ -53,7 +53,7 @@ class SiteRequests:
 
 
 def user_agent() -> str:
-    """Give how Kebab names itself, with where its operator can be reached."""
+    """Return how Kebab names itself, with where its operator can be reached."""
     contact = settings.KEBAB_CRAWL_CONTACT
     return f"Kebab/{__version__} (+{contact})" if contact else f"Kebab/{__version__}"
 

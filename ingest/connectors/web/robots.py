@@ -21,12 +21,12 @@ class RobotRules:
         self._rules = Protego.parse(content[:MAX_ROBOTS_BYTES].decode("utf-8-sig", errors="replace"))
 
     def allow(self, url: str) -> bool:
-        """Whether `url` may be asked for."""
+        """Return whether `url` may be asked for."""
         return self._rules.can_fetch(url, ROBOT)
 
     @property
     def interval_s(self) -> float:
-        """The seconds between two requests that the site asks for; 0 when it says nothing."""
+        """Return the seconds between two requests that the site asks for; 0 when it says nothing."""
         rate = self._rules.request_rate(ROBOT)
         between_s = 0.0 if rate is None else rate.seconds / rate.requests
         return max(self._rules.crawl_delay(ROBOT) or 0.0, between_s)
@@ -41,7 +41,7 @@ class Directives:
 
     @classmethod
     def read(cls, metas: Iterable[tuple[str, str]], headers: Iterable[str]) -> Self:
-        """Give what a page's meta elements, (name, content) each, and its headers say together."""
+        """Return what a page's meta elements, (name, content) each, and its headers say together."""
         asked = {word for _, content in metas for word in _words(content)}
         for header in headers:
             asked.update(_for_us(header))
@@ -53,7 +53,7 @@ def _words(content: str) -> list[str]:
 
 
 def _for_us(header: str) -> Iterable[str]:
-    """The words of `googlebot: noindex, kebab: nofollow` that are for all robots or for us."""
+    """Return the words of `googlebot: noindex, kebab: nofollow` that are for all robots or for us."""
     robot = ""
     for word in _words(header):
         before, colon, after = word.partition(":")

@@ -30,7 +30,7 @@ class Sitemap:
 
 
 def read_sitemap(content: bytes) -> Sitemap:
-    """Give what a sitemap lists, 50,000 addresses at most. Raises SitemapUnreadable."""
+    """Return what a sitemap lists, 50,000 addresses at most. Raises SitemapUnreadable."""
     if content.startswith(_GZIP):
         try:
             content = inflate(content, MAX_SITEMAP_BYTES)

@@ -50,15 +50,15 @@ class WebSource:
         self._when_at = when_at
 
     def project_file(self) -> ProjectFile | None:
-        """Give nothing: a site says nothing of itself."""
+        """Return nothing: a site says nothing of itself."""
         return None
 
     def entries(self, rules: WalkRules) -> Iterator[Entry]:
-        """Give the pages of the site. Raises ListingFailed, and what whoever waits raises."""
+        """Return the pages of the site. Raises ListingFailed, and what whoever waits raises."""
         crawl = Crawl(self._config, rules, self._memory, self._requests, self._when_at)
         return crawl.entries()
 
     def read(self, path: str) -> ItemContent:
-        """Give a page's bytes and its address. Raises FileNotFoundError, OSError with what kept it back."""
+        """Return a page's bytes and its address. Raises FileNotFoundError, OSError with what kept it back."""
         page, content = self._memory.read(path)
         return ItemContent(content=content, revision=page.revision, stated={"metadata": {"url": page.url}})

@@ -9,7 +9,7 @@ _T = TypeVar("_T")
 def batched_by_size(
     stream: Iterable[_T], size_of: Callable[[_T], int], *, most: int, most_bytes: int
 ) -> Iterator[list[_T]]:
-    """Give the stream in lists of up to `most`; one ends with what brings it to `most_bytes`."""
+    """Return the stream in lists of up to `most`; one ends with what brings it to `most_bytes`."""
     batch: list[_T] = []
     size_bytes = 0
     for each in stream:

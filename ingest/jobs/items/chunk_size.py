@@ -9,6 +9,6 @@ CHUNK_TOKENS = "chunk_tokens"
 
 
 def chunk_tokens_of(workspace: Workspace) -> int:
-    """Give how many tokens the workspace's chunks may have, from LEAST_TOKENS to MAX_TOKENS."""
+    """Return how many tokens the workspace's chunks may have, from LEAST_TOKENS to MAX_TOKENS."""
     tokens: int = preference(workspace, CHUNK_TOKENS)
     return min(max(tokens, LEAST_TOKENS), MAX_TOKENS)

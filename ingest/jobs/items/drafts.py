@@ -25,12 +25,12 @@ class Content(Protocol):
 
 
 def parser_overrides(stated: dict[str, Any]) -> Overrides:
-    """Give what the parser must take as given: title and language change breadcrumbs and chunks."""
+    """Return what the parser must take as given: title and language change breadcrumbs and chunks."""
     return Overrides(title=stated.get("title"), lang=stated.get("lang"))
 
 
 def document_draft(digest: Digest, found: Content, *, content_hash: str, source: Source) -> DocumentDraft:
-    """Give the draft of the document that `digest` was made from."""
+    """Return the draft of the document that `digest` was made from."""
     stated = found.stated
     tags = stated.get("tags")
     return DocumentDraft(

@@ -9,5 +9,5 @@ from ingest.sandbox.pool import DigesterPool
 
 @cache
 def digester_pool() -> DigesterPool:
-    """Give this process's pool; its parsers start when first needed and end with the process."""
+    """Return this process's pool; its parsers start when first needed and end with the process."""
     return DigesterPool(settings.KEBAB_PARSERS)

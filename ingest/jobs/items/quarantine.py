@@ -43,7 +43,9 @@ class Quarantine:
             self._reasons |= _known_reasons(self._work, content_hashes)
 
     def reason(self, content_hash: str, path: str) -> str | None:
-        """Why these bytes, read as a file of this name, are not tried; None when they are to be tried."""
+        """Return why these bytes, read as a file of this name, are not tried; None when they are to
+        be tried.
+        """
         return self._reasons.get((content_hash, parser_version_for(path)))
 
     def add(self, content_hash: str, path: str, reason: str) -> None:
@@ -52,14 +54,14 @@ class Quarantine:
 
 
 def quarantined(workspace: Workspace) -> Any:
-    """Give the queryset of quarantined files, source and version loaded."""
+    """Return the queryset of quarantined files, source and version loaded."""
     rows = Unreadable.objects.in_workspace(workspace).filter(is_quarantined=True)
     return rows.filter(version__workspace=workspace.pk).select_related("version__source")
 
 
 @transaction.atomic
 def try_again(entry: Unreadable, *, requested_by: str) -> Job:
-    """Give the job that reads a quarantined file once more, whatever is remembered of it.
+    """Return the job that reads a quarantined file once more, whatever is remembered of it.
 
     Raises JobNotOpen for an upload whose job, or whose bytes, are not kept.
     """
@@ -95,7 +97,7 @@ def delete_quarantined(entry: Unreadable) -> None:
 
 
 def _uploads(entry: Unreadable) -> Any:
-    """Give the jobs that ingest, or have ingested, just this upload."""
+    """Return the jobs that ingest, or have ingested, just this upload."""
     return Job.objects.in_workspace(entry.workspace_id).filter(
         kind=JobKind.INGEST_DOCUMENT,
         source=entry.version.source,
@@ -106,7 +108,9 @@ def _uploads(entry: Unreadable) -> Any:
 
 
 def _member_payload(entry: Unreadable) -> dict[str, Any] | None:
-    """Give what an upload of this file alone would say, had it not come in an archive; None if it didn't."""
+    """Return what an upload of this file alone would say, had it not come in an archive; None if it
+    didn't.
+    """
     members = JobItem.objects.in_workspace(entry.workspace_id).filter(
         path=entry.path,
         blob=entry.content_hash,

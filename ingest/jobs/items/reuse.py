@@ -27,7 +27,7 @@ def find_twins(places: Sequence[Place]) -> Mapping[str, list[Document]]:
 
 
 def twin_digest(place: Place, content_hash: str, twins: Sequence[Document]) -> Digest | None:
-    """Give what parsing the content at `place` would, read from a document that nobody described otherwise.
+    """Return what parsing the content at `place` would, read from a document that nobody described otherwise.
 
     Tags that its source gave it by default when it was parsed stay with it. None when there is none.
     """

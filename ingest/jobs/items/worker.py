@@ -147,7 +147,7 @@ class ItemWorker:
                 )
 
     def _submissions(self, attempts: int) -> Iterator[Submission]:
-        """What has to be parsed; items that need no parsing are finished on the way."""
+        """Return what has to be parsed; items that need no parsing are finished on the way."""
         for batch in self._batches("ingest", attempts):
             for gathered in batched_by_size(
                 self._read(batch), _size_of, most=_GATHERED, most_bytes=_GATHERED_BYTES

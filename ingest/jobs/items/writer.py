@@ -69,7 +69,7 @@ class Mark:
 
     @property
     def said(self) -> tuple[str, str, str]:
-        """What is written into the item."""
+        """Return what is written into the item."""
         return self.outcome, self.reason, self.detail
 
 
@@ -107,7 +107,7 @@ class ItemWriter:
                 findings = [one for one in findings if one.begun.item.pk not in dropped.items]
 
     def _within_quota(self, findings: Sequence[Finding]) -> list[Finding]:
-        """Give the findings, those for whose documents there is no more room as failures."""
+        """Return the findings, those for whose documents there is no more room as failures."""
         reasons = refusals(self._work.workspace, [_addition(finding) for finding in findings])
         return [
             replace(finding, digest=None, outcome="failed", reason="over_quota", detail=reason)
@@ -219,7 +219,7 @@ class ItemWriter:
         return dict(locked.values_list("doc_id", "content_hash"))
 
     def _not_superseded(self, begun: Begun) -> Any:
-        """Give the item's document, unless it holds what was asked for later."""
+        """Return the item's document, unless it holds what was asked for later."""
         documents = Document.objects.in_workspace(self._work.workspace).filter(doc_id=begun.place.doc_id)
         if begun.found.requested_at is None:
             return documents
@@ -329,7 +329,7 @@ def _addition(finding: Finding) -> Addition:
 
 
 def _stored_contents(findings: Iterable[Finding]) -> dict[str, bytes]:
-    """Give the contents that become documents, by their hashes."""
+    """Return the contents that become documents, by their hashes."""
     stored = (finding.begun for finding in findings if finding.digest is not None)
     return {begun.content_hash: begun.found.content for begun in stored}
 
@@ -355,13 +355,13 @@ def _marks(
 
 
 def _warnings(finding: Finding) -> str:
-    """What its parsers had to say of a document, as an item may have it."""
+    """Return what its parsers had to say of a document, as an item may have it."""
     said = "; ".join(finding.digest.warnings) if finding.digest is not None else ""
     return without_unstorable(said)[:_MAX_WARNING_CHARS]
 
 
 def _is_replaced_by_nothing(finding: Finding) -> bool:
-    """Whether a document stands where nothing can be read any more. A failure leaves it there."""
+    """Return whether a document stands where nothing can be read any more. A failure leaves it there."""
     return finding.outcome == "skipped" and finding.begun.known is not None
 
 

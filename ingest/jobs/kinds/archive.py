@@ -96,7 +96,7 @@ def _unpack(work: Work) -> None:
 
 
 def _wanted(work: Work, archive: Archive, limits: ArchiveLimits, listing: Listing) -> dict[int, str]:
-    """Give the paths of the documents to be, by the members' places in the archive."""
+    """Return the paths of the documents to be, by the members' places in the archive."""
     wanted = {}
     for entry in list_members(archive, limits):
         path = work.job.payload["prefix"] + entry.path

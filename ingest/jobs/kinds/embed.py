@@ -57,15 +57,15 @@ class Batch:
     before: "Batch | None"
 
     def is_embedded(self, *, within_s: float) -> bool:
-        """Whether its vectors are there, or there will be none, after so many seconds at most."""
+        """Return whether its vectors are there, or there will be none, after so many seconds at most."""
         return bool(wait([self.embedded], within_s).done)
 
     def own_vectors(self) -> dict[uuid.UUID, np.ndarray]:
-        """Give the vectors that were embedded for this batch, by hash."""
+        """Return the vectors that were embedded for this batch, by hash."""
         return dict(zip(self.hashes, self.embedded.result(), strict=True))
 
     def vectors(self) -> dict[uuid.UUID, object]:
-        """Give the vectors of all its chunks, by hash."""
+        """Return the vectors of all its chunks, by hash."""
         borrowed = {} if self.before is None else self.before.own_vectors()
         return {**self.known, **borrowed, **self.own_vectors()}
 
@@ -151,7 +151,7 @@ def _is_asked_again(work: Work) -> bool:
 
 
 def batches(space: EmbeddingSpace, embedder: Embedder) -> Generator[Batch]:
-    """Give batch after batch, the next one already being embedded while one is stored.
+    """Return batch after batch, the next one already being embedded while one is stored.
 
     Who stops early, closing it, does not wait for what an endpoint still has to answer.
     """

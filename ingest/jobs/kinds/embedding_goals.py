@@ -31,17 +31,17 @@ class Goal:
 
     @property
     def is_live(self) -> bool:
-        """Whether searches use it."""
+        """Return whether searches use it."""
         return self.space.state == SpaceState.LIVE
 
     @property
     def must_be_filled(self) -> bool:
-        """Whether somebody waits for it; one that is kept to go back to is filled if it can be."""
+        """Return whether somebody waits for it; one that is kept to go back to is filled if it can be."""
         return self.space.state != SpaceState.RETIRED
 
 
 def embedding_goals(workspace: Workspace) -> list[Goal]:
-    """Give the spaces to fill, the live one first; none when the workspace is to have no vectors.
+    """Return the spaces to fill, the live one first; none when the workspace is to have no vectors.
 
     Raises EmbedderUnavailable, JobFailed when no known embedder makes the vectors of any that is waited for.
     """

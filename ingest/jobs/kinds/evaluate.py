@@ -43,7 +43,7 @@ def run(work: Work) -> Ending:
 
 
 def _reader(work: Work, asked: Run) -> Reader:
-    """Give what the run may be asked from: what its creator may read now."""
+    """Return what the run may be asked from: what its creator may read now."""
     access = access_by_identity(work.workspace, asked.creator)
     if access is None or Scope.MANAGE not in access.scopes:
         raise JobFailed(f"{asked.created_by} may not evaluate here any more; ask for a run of your own.")

@@ -58,5 +58,5 @@ def _new_tags(source: Source, named: NamedCommits, known: Collection[str]) -> li
 
 
 def _natural(tag: str) -> list[tuple[int, str]]:
-    """The order in which people count: v9 before v10."""
+    """Return the order in which people count: v9 before v10."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", tag)]

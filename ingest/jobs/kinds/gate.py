@@ -37,7 +37,7 @@ def _judge(access: Access, work: Work, settings: Mapping[str, Any]) -> None:
 
 
 def _access(work: Work) -> Access:
-    """Give what its requester may do now. Raises JobFailed."""
+    """Return what its requester may do now. Raises JobFailed."""
     access = access_by_identity(work.workspace, work.job.payload["creator"])
     if access is None or Scope.MANAGE not in access.scopes:
         raise JobFailed(f"{work.job.requested_by} may not change settings here any more.")

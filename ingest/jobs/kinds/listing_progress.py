@@ -29,7 +29,7 @@ class ListingProgress:
         self.listed = 0
 
     def over(self, entries: Iterable[Entry]) -> Iterator[Entry]:
-        """Give the entries. Raises JobCancelled, LeaseLost, TurnOver."""
+        """Return the entries. Raises JobCancelled, LeaseLost, TurnOver."""
         for entry in entries:
             self.listed += 1
             self._tell(entry.path)

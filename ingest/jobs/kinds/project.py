@@ -8,7 +8,7 @@ from search.models import Source, SourceVersion
 
 
 def walk_rules(project: ProjectFile | None) -> WalkRules:
-    """Give what a walk leaves out, the project file's wishes included."""
+    """Return what a walk leaves out, the project file's wishes included."""
     if project is None:
         return WalkRules.from_settings()
     return WalkRules.from_settings(
@@ -19,7 +19,7 @@ def walk_rules(project: ProjectFile | None) -> WalkRules:
 
 
 def project_report(project: ProjectFile | None) -> dict[str, Any] | None:
-    """Give which project file was read and what is wrong in it, as the job's report has it."""
+    """Return which project file was read and what is wrong in it, as the job's report has it."""
     if project is None:
         return None
     errors = [{"key": wrong.key, "message": wrong.message} for wrong in project.wrong]

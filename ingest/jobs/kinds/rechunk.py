@@ -67,7 +67,7 @@ def _discover(work: Work, version: SourceVersion) -> None:
 
 
 def _kept(work: Work, place: Place) -> ItemContent:
-    """Give the document's bytes as of the time they came. Raises FileNotFoundError when it is gone."""
+    """Return the document's bytes as of the time they came. Raises FileNotFoundError when it is gone."""
     document = Document.objects.in_workspace(work.workspace).filter(doc_id=place.doc_id).first()
     if document is None:
         raise FileNotFoundError(place.path)

@@ -46,7 +46,9 @@ class Known:
     reason: str = ""
 
     def stands_for(self, file: FoundFile) -> bool:
-        """Whether the file has the same revision, time and size, and would be read and cut the same way."""
+        """Return whether the file has the same revision, time and size, and would be read and cut the same
+        way.
+        """
         return (
             (self.revision, self.mtime_ns) == (file.revision, file.mtime_ns)
             and self.size_bytes == file.size_bytes
@@ -184,7 +186,7 @@ def _sort_in(
 
 
 def _known(work: Work, version: SourceVersion, only: Collection[str] | None) -> dict[str, Known]:
-    """Give what is known of the version's paths, or of some alone."""
+    """Return what is known of the version's paths, or of some alone."""
     chosen = {} if only is None else {"path__in": only}
     wanted = chunker_version(chunk_tokens_of(work.workspace))
     documents = Document.objects.in_workspace(work.workspace).filter(version=version, **chosen)

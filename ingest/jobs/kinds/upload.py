@@ -17,12 +17,12 @@ STATED = ("title", "lang", "tags", "trust_level", "metadata")
 
 
 def stated_in(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Give what an upload's payload states about its documents."""
+    """Return what an upload's payload states about its documents."""
     return {name: payload[name] for name in STATED if payload.get(name) is not None}
 
 
 def uploaded(work: Work, blob: str) -> ItemContent:
-    """Give kept bytes with what their upload states. Raises OSError when they are gone."""
+    """Return kept bytes with what their upload states. Raises OSError when they are gone."""
     try:
         content = read_blob(work.workspace.pk, blob)
     except FileNotFoundError as error:  # as which it would be skipped: gone from where it was listed

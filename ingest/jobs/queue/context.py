@@ -33,7 +33,9 @@ class Work:
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether to stop. Raises LeaseLost: the job is another worker's now; TurnOver: ours can't wait."""
+        """Return whether to stop. Raises LeaseLost: the job is another worker's now; TurnOver: ours can't
+        wait.
+        """
         if self.keeper.is_lost:
             raise LeaseLost(f"Job {self.job.pk} has gone to another worker.")
         if worker_stop.is_urgent():
@@ -46,7 +48,7 @@ class Work:
             raise JobCancelled(f"Job {self.job.pk} was cancelled.")
 
     def others_wait(self, *, embedding: bool) -> bool:
-        """Whether another job of the same queue is due, in whatever workspace."""
+        """Return whether another job of the same queue is due, in whatever workspace."""
         due = Job.objects.all().due().embedding(embedding).exclude(pk=self.job.pk)
         with acting_everywhere():
             return due.exists()

@@ -40,15 +40,17 @@ class _Queue:
     is_embedding: bool
 
     def room(self) -> int:
-        """How many more hints are of use in it, for this node's slots or for more that are known to live."""
+        """Return how many more hints are of use in it, for this node's slots or for more that are known to
+        live.
+        """
         return 2 * max(self._own_slots, self.living_slots()) - self._waiting()
 
     def has_room_out_of_turn(self) -> bool:
-        """Whether fewer hints wait in it than this node's slots would take at once."""
+        """Return whether fewer hints wait in it than this node's slots would take at once."""
         return self._waiting() < self._own_slots
 
     def living_slots(self) -> int:
-        """How many jobs of this queue the workers of all nodes do at once."""
+        """Return how many jobs of this queue the workers of all nodes do at once."""
         rows = StackProcess.objects.filter(
             role=ProcessRole.WORKER, queues__contains=[self.name], heartbeat_at__gt=Now() - _LIVING
         )
@@ -137,14 +139,14 @@ def _fill(queue: _Queue) -> int:
 
 
 def _had_its_turn(jobs: QuerySet[Job]) -> ExpressionWrapper:
-    """Give whether a job's workspace stands, by its id, no later than the one that was hinted at last."""
+    """Return whether a job's workspace stands, by its id, no later than the one that was hinted at last."""
     hinted = jobs.filter(state__in=OPEN_STATES, hinted_at__isnull=False).order_by("-hinted_at")
     last = hinted.values_list("workspace_id", flat=True).first()
     return ExpressionWrapper(Q(workspace_id__lte=last or uuid.UUID(int=0)), output_field=BooleanField())
 
 
 def _hint_unless_hinted(queue: _Queue, workspace_id: uuid.UUID, job_id: uuid.UUID) -> bool:
-    """Give whether it was ours to hint: of several sweeps one marks the job, and none waits for another."""
+    """Return whether it was ours to hint: of several sweeps one marks the job, and none waits for another."""
     unheard = Job.objects.in_workspace(workspace_id).filter(pk=job_id).exclude(hinted_at__gt=Now() - _FRESH)
     if not unheard.update(hinted_at=Now()):
         return False
@@ -167,7 +169,9 @@ def _send(task: str, queue: str, *ids: uuid.UUID) -> None:
 
 @cache
 def _producers() -> pools.ProducerPool:
-    """Give connections on which nobody waits long: who has found room may meet a Redis that has just gone."""
+    """Return connections on which nobody waits long: who has found room may meet a Redis that has
+    just gone.
+    """
     limits = {"socket_timeout": _LIMIT_S, "socket_connect_timeout": _LIMIT_S}
     once = {"retry_on_timeout": False, "max_retries": 0}
     return pools.producers[app.connection_for_write(transport_options=limits | once)]

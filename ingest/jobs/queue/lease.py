@@ -47,7 +47,7 @@ class Lease:
     traceparent: str = ""
 
     def held(self) -> models.QuerySet[Job]:
-        """Give the job's row while this lease is the one that counts; else no row."""
+        """Return the job's row while this lease is the one that counts; else no row."""
         rows = Job.objects.in_workspace(self.workspace_id).filter(pk=self.job_id)
         if not failpoints.is_on("fence"):
             return rows
@@ -126,12 +126,12 @@ class LeaseKeeper:
 
     @property
     def is_lost(self) -> bool:
-        """Whether another worker has the job now."""
+        """Return whether another worker has the job now."""
         return self._lost.is_set()
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether someone asked for the job to end."""
+        """Return whether someone asked for the job to end."""
         return self._cancelled.is_set()
 
     def _keep(self) -> None:

@@ -25,7 +25,7 @@ def register() -> None:
 
 
 def jobs_now() -> Iterator[Sample]:
-    """Give what the tables say now."""
+    """Return what the tables say now."""
     yield from _open()
     yield from _due()
 

@@ -15,7 +15,7 @@ MAX_EXAMPLE_CHARS = 1_000
 
 
 def final_counts(job: Job) -> dict[str, Any]:
-    """Give the job's counts: what its listing found, and what became of its items."""
+    """Return the job's counts: what its listing found, and what became of its items."""
     counts = _from_listing(job)
     outcomes = (
         JobItem.objects.in_workspace(job.workspace_id)
@@ -35,7 +35,7 @@ def final_counts(job: Job) -> dict[str, Any]:
 
 
 def ingest_report(job: Job) -> dict[str, Any]:
-    """Give `ingest_report.v1` of a sync or an upload, finished or not."""
+    """Return `ingest_report.v1` of a sync or an upload, finished or not."""
     counts = job.counts if "new" in job.counts else final_counts(job)
     skipped, failed = sum(counts["skipped"].values()), sum(counts["failed"].values())
     added = counts["new"] + counts["updated"] + counts["unchanged"]
@@ -66,7 +66,7 @@ def ingest_report(job: Job) -> dict[str, Any]:
 
 
 def refused_item(job: Job) -> JobItem | None:
-    """Give the item of a job of one document that was skipped or failed; others have their report."""
+    """Return the item of a job of one document that was skipped or failed; others have their report."""
     if job.kind != JobKind.INGEST_DOCUMENT:
         return None
     items = JobItem.objects.in_workspace(job.workspace_id).filter(job=job)

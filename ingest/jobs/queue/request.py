@@ -27,7 +27,7 @@ def request_sync(
     only_paths: Sequence[str] | None = None,
     embed: bool = True,
 ) -> Job:
-    """Give the job that will bring a version of `source` up to date, '' being the default one.
+    """Return the job that will bring a version of `source` up to date, '' being the default one.
 
     A request for the same work that comes before an open sync has listed the source joins it; any other
     waits behind it. A sync of some paths (`only_paths`) tries them whatever is remembered of them, one of all
@@ -47,7 +47,7 @@ def request_sync(
 
 
 def _sync_payload(version: str, only_paths: Sequence[str] | None, embed: bool) -> dict[str, Any]:
-    """Give what differs from a plain sync, so that the same work has the same payload."""
+    """Return what differs from a plain sync, so that the same work has the same payload."""
     payload: dict[str, Any] = {} if embed else {"embed": False}
     if version:
         payload["version"] = version
@@ -64,7 +64,7 @@ def _joinable_sync(source: Source, payload: Mapping[str, Any]) -> Job | None:
 
 
 def request_document(source: Source, payload: Mapping[str, Any], *, requested_by: str = "") -> Job:
-    """Give the job that will ingest one uploaded document; `payload` names `path`, `version`, `blob`."""
+    """Return the job that will ingest one uploaded document; `payload` names `path`, `version`, `blob`."""
     with transaction.atomic():
         job = _create(
             source.workspace_id,
@@ -82,7 +82,7 @@ def request_document(source: Source, payload: Mapping[str, Any], *, requested_by
 
 
 def request_archive(source: Source, payload: Mapping[str, Any], *, requested_by: str = "") -> Job:
-    """Give the job that will ingest an uploaded archive.
+    """Return the job that will ingest an uploaded archive.
 
     `payload` names its `blob` and `version`, its documents' `prefix` and, for people, the `archive`.
     """
@@ -96,7 +96,7 @@ def request_archive(source: Source, payload: Mapping[str, Any], *, requested_by:
 
 
 def request_rechunking(version: SourceVersion, *, requested_by: str = "") -> Job:
-    """Give the job that will cut those uploads of a version again that are cut otherwise than asked."""
+    """Return the job that will cut those uploads of a version again that are cut otherwise than asked."""
     return _create(
         version.workspace_id,
         JobKind.RECHUNK,
@@ -107,7 +107,7 @@ def request_rechunking(version: SourceVersion, *, requested_by: str = "") -> Job
 
 
 def request_gate(workspace_id: Any, payload: Mapping[str, Any], *, requested_by: str = "") -> Job:
-    """Give the job that will have the golden queries say what they think of other settings.
+    """Return the job that will have the golden queries say what they think of other settings.
 
     `payload` names the `settings`, whether they are to be had (`switch`), and in spite of all (`force`).
     """
@@ -115,7 +115,7 @@ def request_gate(workspace_id: Any, payload: Mapping[str, Any], *, requested_by:
 
 
 def request_embedding(workspace_id: Any, *, requested_by: str = "", at_once: bool = False) -> Job:
-    """Give the job that will embed what lacks a vector; an open one is told to look again at its end.
+    """Return the job that will embed what lacks a vector; an open one is told to look again at its end.
 
     With `at_once` one that waits for its embedder does so no longer.
     """
@@ -137,7 +137,7 @@ def request_embedding(workspace_id: Any, *, requested_by: str = "", at_once: boo
 
 
 def request_evaluation(run: Run, *, requested_by: str = "") -> Job:
-    """Give the job that will ask the topics which `run` has not asked yet, and queue the run for it."""
+    """Return the job that will ask the topics which `run` has not asked yet, and queue the run for it."""
     pending = RunTopic.objects.in_workspace(run.workspace_id).filter(run=run.pk, ranking__isnull=True)
     with transaction.atomic():
         job = _create(
@@ -152,7 +152,7 @@ def request_evaluation(run: Run, *, requested_by: str = "") -> Job:
 
 
 def request_source_deletion(source: Source, *, requested_by: str = "") -> Job:
-    """Give the job that will delete `source` with all its documents; its open jobs are cancelled.
+    """Return the job that will delete `source` with all its documents; its open jobs are cancelled.
 
     Raises Source.DoesNotExist when another has deleted it meanwhile.
     """
@@ -163,7 +163,7 @@ def request_source_deletion(source: Source, *, requested_by: str = "") -> Job:
 
 
 def request_version_deletion(source: Source, tag: str, *, requested_by: str = "") -> Job:
-    """Give the job that will delete the version `tag` with its documents; its open jobs are cancelled.
+    """Return the job that will delete the version `tag` with its documents; its open jobs are cancelled.
 
     Raises Source.DoesNotExist when another has deleted the source meanwhile.
     """
@@ -226,7 +226,7 @@ def _note_ends(source: Source | None) -> None:
 
 
 def retry(job: Job, *, requested_by: str = "") -> Job:
-    """Give a new job over what failed in `job`: the failed items, or all of it unless it came to its end.
+    """Return a new job over what failed in `job`: the failed items, or all of it unless it came to its end.
 
     Raises JobNotOpen when the job is still open, or nothing in it failed.
     """
@@ -235,7 +235,7 @@ def retry(job: Job, *, requested_by: str = "") -> Job:
 
 
 def can_retry(job: Job) -> bool:
-    """Whether `retry` would give a job now."""
+    """Return whether `retry` would give a job now."""
     return not _why_no_retry(job)
 
 
@@ -294,7 +294,7 @@ def _again(job: Job, failed_paths: list[str], requested_by: str) -> Job:
 
 
 def _evaluation_again(job: Job, requested_by: str) -> Job:
-    """Give a job that goes on with the run: what it has asked it doesn't ask again."""
+    """Return a job that goes on with the run: what it has asked it doesn't ask again."""
     run = _runs(job).select_for_update().first()
     _refuse(_why_no_run(job, run))
     assert run is not None  # noqa: S101  # else it is refused
@@ -314,7 +314,9 @@ def _why_no_run(job: Job, run: Run | None) -> str:
 
 
 def _archive_again(job: Job, requested_by: str) -> Job:
-    """Give a job over the members that are not done, whose bytes are kept, or over the archive if that is."""
+    """Return a job over the members that are not done, whose bytes are kept, or over the archive if
+    that is.
+    """
     assert job.source is not None  # noqa: S101  # its caller has looked
     if not is_by_members(job):
         return request_archive(job.source, {**job.payload, "anew": True}, requested_by=requested_by)

@@ -46,12 +46,14 @@ def release_ended(workspace_id: uuid.UUID, job_id: uuid.UUID) -> None:
 
 
 def is_by_members(job: Job) -> bool:
-    """Whether an ended job's members are what is tried again: its archive was unpacked, and isn't kept."""
+    """Return whether an ended job's members are what is tried again: its archive was unpacked, and isn't
+    kept.
+    """
     return job.kind == JobKind.INGEST_ARCHIVE and (job.state == JobState.SUCCEEDED or not _own(job))
 
 
 def unfinished(items: Any) -> Any:
-    """Give the items to ingest that failed, or that their job did not come to."""
+    """Return the items to ingest that failed, or that their job did not come to."""
     return items.filter(action="ingest").exclude(state=ItemState.DONE)
 
 
@@ -79,7 +81,7 @@ def _release_forgotten(workspace_id: uuid.UUID, hashes: set[str], before: dateti
 
 
 def forgotten_blobs(workspace_id: uuid.UUID, hashes: set[str]) -> set[str]:
-    """Give those of `hashes` that are kept for nothing: neither needed, nor for an upload's next try."""
+    """Return those of `hashes` that are kept for nothing: neither needed, nor for an upload's next try."""
     # Open uploads before ended ones: one that ends in between is seen as ended.
     unneeded = unneeded_blobs(workspace_id, hashes)
     return unneeded - _kept_for_retry(workspace_id, unneeded)
@@ -107,7 +109,7 @@ def hold_kept(job: Job) -> None:
 
 
 def why_not_kept(job: Job) -> str:
-    """Give why an ended upload can't be tried again; '' while its bytes are kept.
+    """Return why an ended upload can't be tried again; '' while its bytes are kept.
 
     Of an archive's members, which can be thousands, the bytes are not looked at: those that are gone fail by
     themselves.
@@ -159,7 +161,7 @@ def _items(job: Job) -> Any:
 
 
 def _own(job: Job) -> set[str]:
-    """The bytes as they were uploaded."""
+    """Return the bytes as they were uploaded."""
     return {job.payload.get("blob", "")} - {""}
 
 

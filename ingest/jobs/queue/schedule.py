@@ -27,7 +27,7 @@ _BATCH: Final = 200
 
 
 def first_run(every_minutes: int | None, *, at_once: bool) -> dict[str, object]:
-    """Give the fields of a source that gets this schedule, or None for none; failures are forgotten."""
+    """Return the fields of a source that gets this schedule, or None for none; failures are forgotten."""
     fields: dict[str, object] = {"sync_every_minutes": every_minutes, "sync_failures": 0}
     if every_minutes is None:
         return {**fields, "next_sync_at": None}
@@ -60,7 +60,9 @@ def request_due_syncs() -> int:
 
 
 def is_paused(source: Source) -> bool:
-    """Whether its schedule waits, after too many failures, until a sync succeeds or it is stated again."""
+    """Return whether its schedule waits, after too many failures, until a sync succeeds or it is stated
+    again.
+    """
     return source.sync_every_minutes is not None and source.sync_failures >= MAX_FAILURES
 
 
@@ -91,6 +93,6 @@ def _pause_minutes(every_minutes: int, failures: int) -> float:
 
 
 def _after(minutes: float) -> object:
-    """Give the time in so many minutes, give or take a tenth, by Postgres' clock."""
+    """Return the time in so many minutes, give or take a tenth, by Postgres' clock."""
     jitter = random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311  # no secret
     return Now() + timedelta(minutes=minutes * jitter)

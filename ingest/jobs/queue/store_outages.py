@@ -31,7 +31,7 @@ _LOOK_AGAIN = timedelta(seconds=15)
 
 
 def full_disk(error: BaseException) -> str | None:
-    """Give in words which disk can't be written when `error` says that, or what it came of; else None.
+    """Return in words which disk can't be written when `error` says that, or what it came of; else None.
 
     A source's own file that may not be read is no such thing.
     """
@@ -54,7 +54,7 @@ def full_disk(error: BaseException) -> str | None:
 
 
 def _is_blob(filename: object) -> bool:
-    """Whether it is, or would be, among the documents' bytes that are kept."""
+    """Return whether it is, or would be, among the documents' bytes that are kept."""
     try:
         kept = default_storage.path("")
     except NotImplementedError:  # an object store

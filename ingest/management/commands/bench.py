@@ -129,7 +129,7 @@ class Command(BaseVerb):
 
     @contextmanager
     def _filled_later(self, options: dict[str, Any]) -> Iterator[tuple[Workspace, Path | None]]:
-        """Give the workspace that is searched, and the folder to ingest first; None: it is full."""
+        """Return the workspace that is searched, and the folder to ingest first; None: it is full."""
         if options["workspace"] is not None:
             yield the_workspace(options["workspace"]), None
             return

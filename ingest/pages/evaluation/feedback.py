@@ -22,7 +22,7 @@ class FeedbackPage(ActingPage):
     tab = "evaluation"
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Give the page."""
+        """Return the page."""
         pending = pending_feedback(self.access)
         context = {
             "pending": pending[:_SHOWN],

@@ -42,7 +42,7 @@ class TopicForm(forms.Form):
     )
 
     def clean_places(self) -> Sequence[str]:
-        """Give the places, each once."""
+        """Return the places, each once."""
         lines = [line.strip() for line in self.cleaned_data["places"].splitlines()]
         places = list(dict.fromkeys(line for line in lines if line))
         if len(places) > _MOST_PLACES:
@@ -50,14 +50,14 @@ class TopicForm(forms.Form):
         return places
 
     def clean(self) -> dict[str, Any]:
-        """Give the fields, of which one says what is right. Raises ValidationError."""
+        """Return the fields, of which one says what is right. Raises ValidationError."""
         given = self.cleaned_data
         if "places" in given and not given["places"] and not given.get("is_unanswerable"):
             self.add_error("places", "Say which document answers it, or that nothing does.")
         return given
 
     def topic(self) -> JudgedTopic:
-        """Give the topic; the same query again is the same topic. Raises InvalidJudgedSet."""
+        """Return the topic; the same query again is the same topic. Raises InvalidJudgedSet."""
         given = self.cleaned_data
         cut = [place.partition("#") for place in given["places"]]
         return JudgedTopic(
@@ -87,5 +87,5 @@ class RunForm(forms.Form):
         ]
 
     def settings(self) -> RunSettings:
-        """Give what the run sets. Raises InvalidRunSetting."""
+        """Return what the run sets. Raises InvalidRunSetting."""
         return RunSettings.of({"mode": self.cleaned_data["mode"]})

@@ -48,7 +48,7 @@ class Beside:
 
     @property
     def is_chance(self) -> bool:
-        """Whether chance makes such a difference more often than once in twenty."""
+        """Return whether chance makes such a difference more often than once in twenty."""
         return self.found.p_value > 0.05
 
 
@@ -59,7 +59,7 @@ class RunPage(WorkspacePage):
     tab = "evaluation"
 
     def show(self, request: HttpRequest, workspace: Workspace, run_id: uuid.UUID) -> HttpResponse:
-        """Give the page, or to its script how far the run is. Raises NotFound, InvalidComparison."""
+        """Return the page, or to its script how far the run is. Raises NotFound, InvalidComparison."""
         run = run_of(self.access, run_id)
         topics = RunTopic.objects.in_workspace(workspace).filter(run=run)
         standing = {
@@ -175,7 +175,7 @@ class _Change:
 def _changes(
     found: MeasureComparison, texts: Mapping[str, str], *, lower_is_better: bool
 ) -> Sequence[_Change]:
-    """Give the queries that differ, the largest loss first."""
+    """Return the queries that differ, the largest loss first."""
     sign = -1 if lower_is_better else 1
     changes = [
         _Change(text=texts[topic], difference=difference, gain=sign * difference)
@@ -194,7 +194,7 @@ def _signed(value: float) -> str:
 
 
 def _plot(measure: str, changes: Sequence[_Change]) -> Plot:
-    """Give the gains, the largest loss first; of too many those that differ least are left out."""
+    """Return the gains, the largest loss first; of too many those that differ least are left out."""
     most = sorted(changes, key=lambda each: -abs(each.gain))[:_MOST_COMPARED]
     falls = measure in LOWER_IS_BETTER
     axes = Axes(

@@ -41,7 +41,7 @@ class EvaluationPage(WorkspacePage):
     tab = "evaluation"
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Give the page."""
+        """Return the page."""
         sets = sets_of(self.access)
         chosen = storable(request.GET.get("set", "")) or (sets[0].topic_set if sets else GOLDEN)
         topics = visible_topics(self.access, chosen)
@@ -64,7 +64,7 @@ class NewTopicPage(ActingPage):
     tab = "evaluation"
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Give the form; `q` of the address is the query."""
+        """Return the form; `q` of the address is the query."""
         return self._form(request, TopicForm(initial={"text": request.GET.get("q", "")[:2_000]}))
 
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
@@ -120,7 +120,7 @@ class NewRunPage(ActingPage):
     tab = "evaluation"
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Give the form; `set` of the address is chosen."""
+        """Return the form; `set` of the address is chosen."""
         form = RunForm(sets=sets_of(self.access), initial={"topic_set": request.GET.get("set", GOLDEN)})
         return self.render(request, "ingest/new_run.html", form=form)
 

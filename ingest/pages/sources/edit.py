@@ -32,24 +32,26 @@ class _FormPage(ActingPage):
     sent: DescriptionForm | None = None
 
     def form_page(self, request: HttpRequest, form: DescriptionForm) -> HttpResponse:
-        """Give the page around the form."""
+        """Return the page around the form."""
         raise NotImplementedError
 
     def refusal(self, request: HttpRequest, problem: Problem) -> HttpResponse:
-        """Give the form as it was sent, with what was wrong beside it."""
+        """Return the form as it was sent, with what was wrong beside it."""
         if self.sent is None:
             return super().refusal(request, problem)
         self.sent.tell(problem)
         return told(self.form_page(request, self.sent), problem)
 
     def wrong(self, request: HttpRequest, form: DescriptionForm) -> HttpResponse:
-        """Give the form with what its own fields say."""
+        """Return the form with what its own fields say."""
         response = self.form_page(request, form)
         response.status_code = 400
         return response
 
     def groups(self, chosen: Collection[uuid.UUID] = ()) -> list[Group] | None:
-        """Give the groups that may be chosen of, those that are `chosen` too; None for who may not choose."""
+        """Return the groups that may be chosen of, those that are `chosen` too; None for who may
+        not choose.
+        """
         if not may(self.access, ADMINS):
             return None
         groups = Group.objects.filter(workspace=self.access.workspace).order_by("name")
@@ -61,7 +63,7 @@ class NewSourcePage(_FormPage):
     """Adding a source."""
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Give the kinds there are, or the form of one. Raises NotFound for a kind that there isn't."""
+        """Return the kinds there are, or the form of one. Raises NotFound for a kind that there isn't."""
         if "kind" not in request.GET:
             return self.render(request, "ingest/new_source.html")
         return self.form_page(request, self._form(request)(groups=self.groups()))
@@ -78,7 +80,7 @@ class NewSourcePage(_FormPage):
         return redirect("job", workspace.slug, job.pk)
 
     def form_page(self, request: HttpRequest, form: DescriptionForm) -> HttpResponse:
-        """Give the page around the form."""
+        """Return the page around the form."""
         return self.render(request, "ingest/new_source.html", form=form, kind=request.GET["kind"])
 
     def _form(self, request: HttpRequest) -> type[NewSourceForm]:
@@ -95,7 +97,7 @@ class EditSourcePage(_FormPage):
     source: Source
 
     def show(self, request: HttpRequest, workspace: Workspace, source_id: uuid.UUID) -> HttpResponse:
-        """Give the form with what is said now. Raises NotFound."""
+        """Return the form with what is said now. Raises NotFound."""
         self.source = one_source(self.access, source_id)
         return self.form_page(request, self._form())
 
@@ -111,7 +113,7 @@ class EditSourcePage(_FormPage):
         return redirect("source", workspace.slug, source_id)
 
     def form_page(self, request: HttpRequest, form: DescriptionForm) -> HttpResponse:
-        """Give the page around the form."""
+        """Return the page around the form."""
         return self.render(request, "ingest/edit_source.html", form=form, source=self.source)
 
     def _form(self, sent: Any = None) -> SourceForm:

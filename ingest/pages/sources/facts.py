@@ -32,14 +32,14 @@ class SourceFacts:
 
 
 def with_document_counts(sources: "QuerySet[Any]") -> "QuerySet[Any]":
-    """Give the sources, each with its `document_count`."""
+    """Return the sources, each with its `document_count`."""
     documents = Document.objects.filter(source=OuterRef("pk"), workspace=OuterRef("workspace")).order_by()
     count = documents.values("source").annotate(count=Count("*")).values("count")
     return sources.annotate(document_count=Coalesce(Subquery(count), 0))
 
 
 def facts_of(access: Access, source: Any) -> SourceFacts:
-    """Give what the page shows of `source`, one of `readable_sources`."""
+    """Return what the page shows of `source`, one of `readable_sources`."""
     versions = SourceVersion.objects.in_workspace(access.workspace).filter(source=source)
     shown = list(versions.order_by("tag")[: SHOWN_VERSIONS + 1])
     jobs = readable_jobs(access).filter(source=source.pk).order_by("-created_at", "id")

@@ -45,11 +45,11 @@ class ListField(forms.Field):
     widget = forms.TextInput
 
     def prepare_value(self, value: Any) -> str:
-        """Give the text for a list; text as it is."""
+        """Return the text for a list; text as it is."""
         return value if isinstance(value, str) else ", ".join(map(_quoted, value or ()))
 
     def to_python(self, value: str | None) -> list[str]:
-        """Give the list, without empty entries. Raises ValidationError."""
+        """Return the list, without empty entries. Raises ValidationError."""
         line = (value or "").replace("\n", " ").replace("\r", " ")
         try:
             entries = next(csv.reader([line], skipinitialspace=True), [])
@@ -64,7 +64,7 @@ class LinesField(forms.CharField):
     widget = forms.Textarea(attrs={"rows": 3})
 
     def to_python(self, value: Any) -> str:
-        """Give the text."""
+        """Return the text."""
         return super().to_python(value).replace("\r\n", "\n")
 
 
@@ -100,7 +100,7 @@ class DescriptionForm(forms.Form):
             self.fields["readers"].choices = [(str(group.pk), group.name) for group in groups]  # type: ignore[attr-defined]
 
     def said(self) -> dict[str, Any]:
-        """Give the fields of the API's body."""
+        """Return the fields of the API's body."""
         clean = self.cleaned_data
         body = {
             "description": clean["description"],
@@ -138,7 +138,9 @@ class SyncedForm(DescriptionForm):
         self.fields["schedule"].choices = [("", _NO_SCHEDULE), *named]  # type: ignore[attr-defined]
 
     def said(self) -> dict[str, Any]:
-        """Give the fields of the API's body. A schedule that stays isn't stated: that would end its pause."""
+        """Return the fields of the API's body. A schedule that stays isn't stated: that would end
+        its pause.
+        """
         body = super().said()
         if "schedule" in self.changed_data:
             body["sync_every_minutes"] = self.cleaned_data["schedule"]
@@ -156,7 +158,7 @@ class NewSourceForm(SyncedForm):
     )
 
     def body(self) -> dict[str, Any]:
-        """Give the API's body that makes it."""
+        """Return the API's body that makes it."""
         clean = self.cleaned_data
         body = {"kind": self.kind.value, "name": clean["title"], "config": self.config(), **self.said()}
         if body.get("readers", ()) is None:
@@ -164,7 +166,7 @@ class NewSourceForm(SyncedForm):
         return {**body, **({"key": clean["key"]} if clean["key"] else {})}
 
     def config(self) -> dict[str, Any]:
-        """Give what it reads."""
+        """Return what it reads."""
         raise NotImplementedError
 
 
@@ -183,11 +185,11 @@ class NewFolderForm(NewSourceForm):
         self.fields["path"].help_text = f"On the server, below {roots}." if roots else none
 
     def config(self) -> dict[str, Any]:
-        """Give what it reads."""
+        """Return what it reads."""
         return {"path": self.cleaned_data["path"]}
 
     def said(self) -> dict[str, Any]:
-        """Give the fields of the API's body."""
+        """Return the fields of the API's body."""
         return {**super().said(), "watch": self.cleaned_data["watch"]}
 
 
@@ -203,7 +205,7 @@ class CredentialsForm(forms.Form):
     )
 
     def credentials(self) -> dict[str, str]:
-        """Give what was filled in of them."""
+        """Return what was filled in of them."""
         return {name: self.cleaned_data[name] for name in _CREDENTIALS if self.cleaned_data[name]}
 
 
@@ -221,7 +223,7 @@ class NewGitForm(CredentialsForm, NewSourceForm):
     field_order = ("url", "title", "key", "branch", "version_tags", *_CREDENTIALS, *_SAID)
 
     def config(self) -> dict[str, Any]:
-        """Give what it reads."""
+        """Return what it reads."""
         clean = self.cleaned_data
         given = {"branch": clean["branch"], "tags": clean["version_tags"]}
         config = {"url": clean["url"], **{name: value for name, value in given.items() if value}}
@@ -246,7 +248,7 @@ class NewSiteForm(NewSourceForm):
     field_order = ("url", "title", "key", "include", "exclude", "max_pages", *_SAID)
 
     def config(self) -> dict[str, Any]:
-        """Give what it reads."""
+        """Return what it reads."""
         clean = self.cleaned_data
         given = {name: clean[name] for name in ("include", "exclude", "max_pages")}
         return {"url": clean["url"], **{name: value for name, value in given.items() if value}}
@@ -267,7 +269,7 @@ class SourceForm(CredentialsForm, SyncedForm):
             self.fields["token"].help_text = "One is stored. Left empty, it stays; it is never shown."
 
     def body(self) -> dict[str, Any]:
-        """Give the API's body that changes it, with what was changed in the form and nothing else."""
+        """Return the API's body that changes it, with what was changed in the form and nothing else."""
         clean, changed = self.cleaned_data, {*self.changed_data}
         if "is_restricted" in changed:
             changed.add("readers")
@@ -281,7 +283,7 @@ _STATING = frozenset({*_CREDENTIALS, "is_forgetting"})
 
 
 def _lacking(source: Source) -> set[str]:
-    """Give the fields that a source of this kind, or without credentials, doesn't have."""
+    """Return the fields that a source of this kind, or without credentials, doesn't have."""
     lacking = set() if source.kind == SourceKind.FOLDER else {"watch"}
     if source.kind == SourceKind.UPLOAD:
         lacking.add("schedule")
@@ -302,7 +304,7 @@ def _quoted(entry: str) -> str:
 
 
 def _field(name: str) -> str:
-    """Give the form's name of one of the API's, such as `config.include[0]`."""
+    """Return the form's name of one of the API's, such as `config.include[0]`."""
     whole = name.partition("[")[0]
     if whole.startswith("config.credentials."):
         whole = "config.credentials"

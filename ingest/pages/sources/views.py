@@ -26,7 +26,7 @@ class SourcesPage(WorkspacePage):
     tab = _TAB
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Give the list, by key."""
+        """Return the list, by key."""
         sources = with_document_counts(readable_sources(self.access))
         rows = list_page(self, request, sources, ordering=("key",))
         may_change = may(self.access, CHANGE)
@@ -40,7 +40,7 @@ class SourcePage(WorkspacePage):
     tab = _TAB
 
     def show(self, request: HttpRequest, workspace: Workspace, source_id: uuid.UUID) -> HttpResponse:
-        """Give the page; `path` narrows the documents to those whose path begins so. Raises NotFound."""
+        """Return the page; `path` narrows the documents to those whose path begins so. Raises NotFound."""
         source = one_source(self.access, source_id)
         path = request.GET.get("path", "")[:MAX_PATH_CHARS]
         asked = {"source": [str(source.pk)], "path_prefix": path}

@@ -91,7 +91,7 @@ def _kernel_language(notebook: Any) -> str | None:
 
 
 def _placed_lines(source: Any) -> list[PlacedLine]:
-    """The lines of a multi-line string, which notebooks write as one string or as a list of lines."""
+    """Return the lines of a multi-line string, which notebooks write as one string or as a list of lines."""
     pieces = source if isinstance(source, list) else [source]
     lines: list[PlacedLine] = []
     is_open = False
@@ -182,7 +182,7 @@ class _Reader:
 
 
 def _output_lines(output: dict[str, Any]) -> Iterator[PlacedLine]:
-    """The first lines of what a cell printed or gave, without what stands for a picture."""
+    """Return the first lines of what a cell printed or gave, without what stands for a picture."""
     if output.get("name", output.get("stream")) == "stderr":
         return
     bundle = output.get("data")

@@ -18,7 +18,7 @@ class PlacedText(str):
 
 
 def load_placed(text: str) -> Any:
-    """What the JSON `text` says, every string value of it a `PlacedText`; keys are plain.
+    """Return what the JSON `text` says, every string value of it a `PlacedText`; keys are plain.
 
     The standard library's scanner in Python is used, because it lets strings be read by a function of
     ours: about 1 µs a value, and long strings at the speed of the scanner in C.

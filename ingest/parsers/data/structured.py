@@ -27,7 +27,7 @@ LOG_RECORD = re.compile(
 
 
 def parse_structured(content: bytes, file: FileType) -> Outline:
-    """A data file (JSON, YAML, TOML, INI) as runs of lines between blank lines.
+    """Return a data file (JSON, YAML, TOML, INI) as runs of lines between blank lines.
 
     A run too long for a chunk has breaks at its records: lines with the least indentation, and inside a
     record that is long itself the next deeper ones.
@@ -45,7 +45,9 @@ def parse_structured(content: bytes, file: FileType) -> Outline:
 
 
 def parse_log(content: bytes, file: FileType) -> Outline:
-    """A log as one block, to be cut where its records begin, so that a stack trace stays with its message."""
+    """Return a log as one block, to be cut where its records begin, so that a stack trace stays with its
+    message.
+    """
     lines = split_lines(decode(content))
     if not any(line.strip() for line in lines):
         return Outline(lines=lines, blocks=())
@@ -86,7 +88,7 @@ def _is_short(lines: Sequence[str], start: int, end: int) -> bool:
 
 
 def _record_starts(lines: Sequence[str], first: int, last: int, *, has_sections: bool) -> list[int]:
-    """The lines with the least indentation; a comment begins what comes below it."""
+    """Return the lines with the least indentation; a comment begins what comes below it."""
     indents = {
         number: len(line) - len(line.lstrip())
         for number in range(first, last + 1)

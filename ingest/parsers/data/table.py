@@ -23,7 +23,7 @@ Record = Sequence[str]
 
 
 def parse_table(content: bytes, file: FileType) -> Outline:
-    """The rows of a CSV or TSV file as one table, its header as the heading above them.
+    """Return the rows of a CSV or TSV file as one table, its header as the heading above them.
 
     A chunk's breadcrumb so names the columns, however many rows lie between. Without a header the rows
     stand alone. Lines are the file's own; a record that goes over several is cut only when it fits in no
@@ -56,7 +56,9 @@ def _first_row(lines: Sequence[str]) -> int | None:
 
 
 def _delimiter(lines: Sequence[str]) -> str | None:
-    """The delimiter by which most records have equally many cells, the more the better; None without one."""
+    """Return the delimiter by which most records have equally many cells, the more the better; None without
+    one.
+    """
     found = [(*_regularity(lines, delimiter), delimiter) for delimiter in DELIMITERS]
     regular = [one for one in found if one[0] >= REGULAR_SHARE and one[1] >= MIN_COLUMNS]
     return max(regular)[2] if regular else None
@@ -91,7 +93,9 @@ def _record_starts(lines: Sequence[str], first: int, delimiter: str) -> list[int
 
 
 def _header(lines: Sequence[str], delimiter: str) -> Record | None:
-    """The first record, if it names columns: short names, each once, no number, none a value further down."""
+    """Return the first record, if it names columns: short names, each once, no number, none a value further
+    down.
+    """
     first, *rows = _sample(lines, delimiter)
     names = [name.strip() for name in first]
     if len(set(names)) < len(names) or any(len(name) > COLUMN_CHARS or _is_number(name) for name in names):

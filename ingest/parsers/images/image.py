@@ -27,7 +27,7 @@ OTHER_PLACE_GAP = 3.0
 
 
 def parse_image(content: bytes, file: FileType) -> Outline:
-    """The lines of text in a picture, the first of several frames; regions in pixels as it is shown.
+    """Return the lines of text in a picture, the first of several frames; regions in pixels as it is shown.
 
     Raises:
         ParseRefused: OCR is not installed (`no_ocr`), the picture is damaged (`damaged`), has too many
@@ -55,7 +55,7 @@ def parse_image(content: bytes, file: FileType) -> Outline:
 
 
 def _opened(content: bytes) -> tuple["Image", tuple[str, ...]]:
-    """The picture in RGB, turned as its camera says, and what is to be said about it."""
+    """Return the picture in RGB, turned as its camera says, and what is to be said about it."""
     from PIL import Image, ImageOps, UnidentifiedImageError
 
     try:

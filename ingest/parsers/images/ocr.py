@@ -53,12 +53,12 @@ class _Band:
 
 
 def is_ocr_installed() -> bool:
-    """Whether text in pictures can be read."""
+    """Return whether text in pictures can be read."""
     return find_spec("rapidocr") is not None
 
 
 def recognise(picture: "Image") -> list[PictureLine]:
-    """The lines of text in an RGB picture, from the top down, in one row from the left."""
+    """Return the lines of text in an RGB picture, from the top down, in one row from the left."""
     scale = min(1.0, MAX_WIDTH / picture.width)
     if scale < 1.0:
         picture = picture.resize((MAX_WIDTH, max(1, round(picture.height * scale))))
@@ -70,7 +70,7 @@ def recognise(picture: "Image") -> list[PictureLine]:
 
 
 def _bands(width: int, height: int) -> list[_Band]:
-    """The height in bands of about the same size."""
+    """Return the height in bands of about the same size."""
     looked_at = min(width, LOOKED_AT_SIDE)
     longest = min(LOOKED_AT_SIDE, LOOKED_AT_PIXELS // looked_at) * width // looked_at
     overlap = BAND_OVERLAP if height > longest else 0
@@ -122,7 +122,7 @@ def _read(pixels: Any) -> Any:
 
 @cache
 def _engine() -> Any:
-    """The models, loaded once in a process: that takes longer than reading a small picture."""
+    """Return the models, loaded once in a process: that takes longer than reading a small picture."""
     import cv2
     import rapidocr
     from rapidocr import RapidOCR
@@ -143,7 +143,9 @@ def _engine() -> Any:
 
 
 def gaps(lines: Sequence[PictureLine]) -> list[float]:
-    """The space above each line but the first, in heights of the smaller line; infinite in another column."""
+    """Return the space above each line but the first, in heights of the smaller line; infinite in another
+    column.
+    """
     return [_gap(before, line) for before, line in pairwise(lines)]
 
 

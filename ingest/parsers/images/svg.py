@@ -77,7 +77,7 @@ class _Words(HTMLParser):
         self._read_from += [start, start + data.strip().count("\n")]
 
     def end_line(self) -> None:
-        """What was read since the last line becomes one."""
+        """Return what was read since the last line becomes one."""
         text, read_from = " ".join(self._text.split()), self._read_from
         self._text, self._read_from = "", []
         if not text:

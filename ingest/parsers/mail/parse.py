@@ -24,7 +24,7 @@ TITLE_CHARS: Final = 80
 
 
 def parse_email(content: bytes, file: FileType) -> Outline:
-    """The text of a mail and of the mails forwarded in it; attachments by their names alone.
+    """Return the text of a mail and of the mails forwarded in it; attachments by their names alone.
 
     Origins are lines of the file, also of text that stands there encoded.
 
@@ -82,7 +82,7 @@ class _Reader:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was left unread."""
+        """Return what was left unread."""
         return (f"only the first {MAX_PARTS} parts were read",) if self._parts_left < 0 else ()
 
     def read_mail(self, mail: MailPart) -> None:
@@ -116,7 +116,7 @@ class _Reader:
             self._write_text(read_text(self._raw, part))
 
     def _read_alternative(self, parts: Sequence[MailPart]) -> None:
-        """The first that is plain text with words in it, else the last, which is the richest."""
+        """Return the first that is plain text with words in it, else the last, which is the richest."""
         plain = (part for part in parts if part.content_type == "text/plain")
         worded = (part for part in plain if any(text.strip() for text, _ in read_text(self._raw, part)))
         chosen = next(worded, parts[-1] if parts else None)
@@ -180,7 +180,7 @@ def _shown(mail: MailPart) -> Iterator[tuple[str, str]]:
 
 
 def _is_attachment(part: MailPart) -> bool:
-    """Whether the part is a file of its own: said to be one, or none that is text to read."""
+    """Return whether the part is a file of its own: said to be one, or none that is text to read."""
     if part.content_type.startswith("multipart/"):
         return False
     is_said = (part.headers.get_content_disposition() or "") == "attachment"

@@ -43,25 +43,25 @@ class MailPart:
 
     @property
     def file_name(self) -> str | None:
-        """The name that the part has as a file, or None."""
+        """Return the name that the part has as a file, or None."""
         try:
             return _decoded(self.headers.get_filename() or "") or None
         except (LookupError, UnicodeError, ValueError):
             return None
 
     def header(self, name: str) -> str:
-        """A header decoded, on one line; empty when it isn't there."""
+        """Return a header decoded, on one line; empty when it isn't there."""
         return _decoded(str(self.headers.get(name, "")))
 
 
 def mail_lines(content: bytes) -> list[bytes]:
-    """The lines of a mail as an editor numbers them, without their ends."""
+    """Return the lines of a mail as an editor numbers them, without their ends."""
     text = content.removeprefix(b"\xef\xbb\xbf")
     return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
 
 
 def read_part(lines: Sequence[bytes], start: int, end: int, depth: int = 0) -> MailPart:
-    """The part on lines `start` up to, not including, `end`: its headers and where its body stands."""
+    """Return the part on lines `start` up to, not including, `end`: its headers and where its body stands."""
     spans: dict[str, LineSpan] = {}
     number, name = start, ""
     limit = min(end, start + MAX_HEADER_LINES)
@@ -89,7 +89,7 @@ def read_part(lines: Sequence[bytes], start: int, end: int, depth: int = 0) -> M
 
 
 def inner_parts(lines: Sequence[bytes], part: MailPart) -> Iterator[MailPart]:
-    """The parts of a multipart body, or the mail that a part carries; none beyond MAX_DEPTH."""
+    """Return the parts of a multipart body, or the mail that a part carries; none beyond MAX_DEPTH."""
     if part.depth >= MAX_DEPTH:
         return
     if part.content_type == "message/rfc822":

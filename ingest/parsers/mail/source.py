@@ -16,7 +16,9 @@ BOUNDARY: Final = "--"
 
 
 def parse_mail_source(content: bytes, file: FileType) -> Outline:
-    """The lines of the file, headers and all; lines in base64 are in no block, so they are not indexed."""
+    """Return the lines of the file, headers and all; lines in base64 are in no block, so they are not
+    indexed.
+    """
     lines = split_lines(decode(content))
     blocks = [
         Block(kind="paragraph", span=span)

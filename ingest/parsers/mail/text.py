@@ -42,7 +42,7 @@ def _quoted_printable(lines: Sequence[bytes]) -> Iterator[bytes]:
 
 
 def _base64(lines: Sequence[bytes]) -> Iterator[bytes]:
-    """What each line decodes to, groups that reach over a line end with the later line.
+    """Return what each line decodes to, groups that reach over a line end with the later line.
 
     Padding that is missing at the end is added.
     """
@@ -59,7 +59,7 @@ def _base64(lines: Sequence[bytes]) -> Iterator[bytes]:
 
 
 def _charset(part: MailPart) -> str | None:
-    """The codec of the stated charset, None when none is stated or it is no charset."""
+    """Return the codec of the stated charset, None when none is stated or it is no charset."""
     try:
         name = codecs.lookup(part.headers.get_content_charset() or "").name
     except (LookupError, ValueError, TypeError):
@@ -75,7 +75,9 @@ def _text_of(charset: str | None) -> Callable[[bytes], str]:
 
 
 def _placed(text: str, pieces: Sequence[bytes], first_line: int) -> list[PlacedLine]:
-    """The lines of `text`; a piece holds what one line of the file decodes to, a line end is one byte."""
+    """Return the lines of `text`; a piece holds what one line of the file decodes to, a line end is
+    one byte.
+    """
     content = b"".join(pieces)
     starts: list[int] = []
     offset = 0

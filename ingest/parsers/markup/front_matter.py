@@ -33,13 +33,13 @@ class FrontMatter:
 
     @property
     def title(self) -> str | None:
-        """The stated title, or None."""
+        """Return the stated title, or None."""
         title = self.metadata.get("title")
         return " ".join(str(title).split()) or None if isinstance(title, str | int | float) else None
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The stated tags in their order, without repetition."""
+        """Return the stated tags in their order, without repetition."""
         stated = self.metadata.get("tags") or ()
         listed = stated.split(",") if isinstance(stated, str) else stated
         if not isinstance(listed, list | tuple):
@@ -49,7 +49,9 @@ class FrontMatter:
 
 
 def read_front_matter(lines: Sequence[str]) -> FrontMatter:
-    """The header at the top of `lines`; one that can't be read comes back as a warning, never raises."""
+    """Return the header at the top of `lines`; one that can't be read comes back as a warning,
+    never raises.
+    """
     opening = lines[0].rstrip() if lines else ""
     last_line = _closing_line(lines, FENCES.get(opening, ()))
     if not last_line:

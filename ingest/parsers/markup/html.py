@@ -37,7 +37,7 @@ def parse_html(content: bytes, file: FileType) -> Outline:
 
 
 def _main_part(runs: Sequence[Run]) -> Sequence[Run]:
-    """The runs of the part that the page calls its main one, or all but the page's header."""
+    """Return the runs of the part that the page calls its main one, or all but the page's header."""
     main = _runs_in(runs, Place.MAIN)
     if _size(main) >= MAIN_SHARE * _size(runs) and main:
         article = _runs_in(main, Place.ARTICLE)
@@ -71,7 +71,7 @@ def _outline(runs: Iterable[Run], reader: PageReader) -> Outline:
 
 
 def _title(stated: str | None, blocks: Iterable[Block]) -> str | None:
-    """The stated title; the first main heading where the title only adds the site's name to it."""
+    """Return the stated title; the first main heading where the title only adds the site's name to it."""
     heading = next((block.text for block in blocks if block.kind == "heading" and block.level == 1), None)
     if stated is None or not heading:
         return stated

@@ -111,7 +111,7 @@ class PageReader(HTMLParser):
 
     @property
     def is_cut_short(self) -> bool:
-        """Whether the page ended inside an element that was left out."""
+        """Return whether the page ended inside an element that was left out."""
         return self._skip_depth > 0
 
     def read(self, text: str) -> None:
@@ -237,12 +237,14 @@ class PageReader(HTMLParser):
 
 
 def without_line_references(text: str) -> str:
-    """The page with `&#10;` as a character that ends no line of the file, so that its lines are counted."""
+    """Return the page with `&#10;` as a character that ends no line of the file, so that its lines are
+    counted.
+    """
     return LINE_END_REFERENCE.sub(BREAK, text)
 
 
 def code_language(attributes: Attributes) -> str | None:
-    """The language that a class such as `language-python` or Sphinx' `highlight-python3` names."""
+    """Return the language that a class such as `language-python` or Sphinx' `highlight-python3` names."""
     found = CODE_CLASS.search(attributes.get("class") or "")
     if found is None or found[1].lower() in ("default", "none", "text", "notranslate"):
         return None

@@ -61,7 +61,7 @@ def markdown_blocks(lines: Sequence[str], offset: int = 0, *, is_mdx: bool = Fal
 
 @cache
 def _block_parser(*, is_mdx: bool) -> MarkdownIt:
-    """A parser of block structure alone: inline parsing would cost two thirds of the time."""
+    """Return a parser of block structure alone: inline parsing would cost two thirds of the time."""
     parser = MarkdownIt("commonmark").enable("table").disable(["inline", "text_join"])
     # a reference definition leaves no token behind, which would hide its line
     parser.disable("reference")

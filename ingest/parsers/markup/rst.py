@@ -74,7 +74,7 @@ def parse_rst(content: bytes, file: FileType) -> Outline:
 
 
 def _blocks(found: Sequence["nodes.Element"], lines: Sequence[str]) -> Iterator[Block]:
-    """A block an element, up to the line before the next one."""
+    """Return a block an element, up to the line before the next one."""
     default_language = None
     starts = [node.line for node in found]
     for node, following in zip(found, [*starts[1:], len(lines) + 1], strict=True):
@@ -130,7 +130,7 @@ def _inner_paragraphs(lines: Sequence[str], span: LineSpan) -> tuple[int, ...]:
 
 
 def _bibliographic_fields(blocks: Sequence[Block], lines: Sequence[str]) -> dict[str, Any]:
-    """The field list at the top of the file, or right below its title, as `name: value`."""
+    """Return the field list at the top of the file, or right below its title, as `name: value`."""
     first = next((block for block in blocks[:3] if block.kind not in ("heading", "html")), None)
     if first is None or not lines[first.span.start - 1].startswith(":"):
         return {}

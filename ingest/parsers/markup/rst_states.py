@@ -157,7 +157,7 @@ STATES = tuple(type(state.__name__, (_Flat, state), {}) for state in states.stat
 
 
 def outermost_nodes(lines: Sequence[str], problems: Problems) -> list[nodes.Element]:
-    """The outermost elements of the text in document order, those with a `line` (from 1).
+    """Return the outermost elements of the text in document order, those with a `line` (from 1).
 
     A title has its `level` (from 1, in the order in which the styles of underlining came) and its `end`,
     the line of its underline.
@@ -176,7 +176,7 @@ def outermost_nodes(lines: Sequence[str], problems: Problems) -> list[nodes.Elem
 
 
 def _inliner() -> states.Inliner:
-    """An inliner to which every role is its text, known or not; it can't be subclassed."""
+    """Return an inliner to which every role is its text, known or not; it can't be subclassed."""
     inliner = states.Inliner()
     inliner.interpreted = lambda rawsource, text, role, lineno: (
         [nodes.inline(rawsource, _role_text(text))],

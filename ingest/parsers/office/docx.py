@@ -122,7 +122,7 @@ class _Reader:
             self._writer.block("list", notes)
 
     def _role(self, element: Any) -> Role:
-        """What a paragraph is by its style and its own settings."""
+        """Return what a paragraph is by its style and its own settings."""
         settings = element.find(f"{WORD}pPr") if element.tag == PARAGRAPH else None
         if settings is None:
             return Role()
@@ -202,12 +202,12 @@ def _within(container: Any, tag: str) -> Iterator[Any]:
 
 
 def _cell_text(cell: Any) -> str:
-    """All paragraphs of a cell, those of tables and text boxes in it included."""
+    """Return all paragraphs of a cell, those of tables and text boxes in it included."""
     return " ".join(_text(paragraph) for paragraph in cell.iter(PARAGRAPH) if not _is_repeated(paragraph))
 
 
 def _is_repeated(element: Any) -> bool:
-    """Whether it stands here a second time, for programs that don't know the first form."""
+    """Return whether it stands here a second time, for programs that don't know the first form."""
     return any(above.tag == FALLBACK for above in element.iterancestors())
 
 
@@ -257,6 +257,6 @@ def _list_depth(settings: Any) -> int | None:
 
 
 def _value(element: Any, name: str) -> str | None:
-    """The `val` of the child `name`, None without one."""
+    """Return the `val` of the child `name`, None without one."""
     child = element.find(f"{WORD}{name}")
     return None if child is None else child.get(f"{WORD}val")

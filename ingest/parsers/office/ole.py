@@ -29,13 +29,13 @@ UNKNOWN: Final = ("no_parser", "no parser for this kind of compound file (applic
 
 
 def ole_refusal(content: bytes) -> ParseRefused:
-    """Why a compound file is not read: locked, an old format, or neither."""
+    """Return why a compound file is not read: locked, an old format, or neither."""
     reasons = (reason for stream, reason in REASONS.items() if _has_stream(content, stream))
     return ParseRefused(*next(reasons, UNKNOWN))
 
 
 def _has_stream(content: bytes, name: str) -> bool:
-    """Whether a directory entry has that name; entries lie at multiples of their size."""
+    """Return whether a directory entry has that name; entries lie at multiples of their size."""
     encoded = name.encode("utf-16-le")
     size = len(encoded) + 2
     wanted = encoded.ljust(NAME_BYTES, b"\0") + size.to_bytes(2, "little")

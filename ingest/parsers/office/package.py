@@ -72,7 +72,7 @@ class CoreProperties:
 
 
 def kind_of(content: bytes) -> OfficeKind | None:
-    """Which office format a zip archive holds, None when it holds none or can't be opened."""
+    """Return which office format a zip archive holds, None when it holds none or can't be opened."""
     if not content.startswith(ZIP_START) or content.count(DIRECTORY_ENTRY) > MAX_PARTS:
         return None
     try:
@@ -86,7 +86,7 @@ def kind_of(content: bytes) -> OfficeKind | None:
 
 
 def open_office(content: bytes, kind: OfficeKind) -> zipfile.ZipFile:
-    """The archive of an office file, with its directory checked; no part has been read yet.
+    """Return the archive of an office file, with its directory checked; no part has been read yet.
 
     Raises:
         ParseRefused: it is damaged (`damaged`), locked by a password (`encrypted`), no such office
@@ -125,7 +125,7 @@ def _size_bytes(archive: zipfile.ZipFile, *, only_xml: bool) -> int:
 
 
 def is_xml(part: str) -> bool:
-    """Whether the name of a part says that it is XML."""
+    """Return whether the name of a part says that it is XML."""
     return part.lower().endswith(XML_SUFFIXES)
 
 
@@ -168,7 +168,7 @@ def _check_part(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> int:
 
 
 def safe_parser() -> expat.XMLParserType:
-    """A streaming XML parser that refuses a document type; names come as `namespace name`."""
+    """Return a streaming XML parser that refuses a document type; names come as `namespace name`."""
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
     parser.StartDoctypeDeclHandler = _refuse_doctype

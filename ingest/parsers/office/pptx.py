@@ -57,7 +57,7 @@ def _write_slide(slide: Any, number: int, writer: OutlineWriter) -> str:
 
 
 def _shapes(shapes: Any) -> Iterator[Any]:
-    """All shapes in their order, those of groups in the group's place."""
+    """Return all shapes in their order, those of groups in the group's place."""
     for shape in shapes:
         inner = getattr(shape, "shapes", None)
         if inner is None:
@@ -79,7 +79,7 @@ def _write_shape(shape: Any, writer: OutlineWriter) -> None:
 
 
 def _is_furniture(shape: Any) -> bool:
-    """Whether the shape repeats on every slide: date, page number, header, footer."""
+    """Return whether the shape repeats on every slide: date, page number, header, footer."""
     from pptx.enum.shapes import PP_PLACEHOLDER
 
     if not shape.is_placeholder:

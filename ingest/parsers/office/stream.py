@@ -38,19 +38,19 @@ class PartReader(ABC):
 
     @abstractmethod
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        """An element begins; names and attributes come without namespaces."""
+        """Return an element begins; names and attributes come without namespaces."""
 
     @abstractmethod
     def end(self, name: str) -> None:
-        """An element ends."""
+        """Return an element ends."""
 
     @abstractmethod
     def finish(self) -> None:
-        """The part ends, or can't be read any further."""
+        """Return the part ends, or can't be read any further."""
 
     @abstractmethod
     def title(self, stated: str | None, file: FileType) -> str | None:
-        """The document's title, once all is read; None leaves it to its headings."""
+        """Return the document's title, once all is read; None leaves it to its headings."""
 
     def feed(self, part: str) -> Iterator[str]:
         """Reads one part; yields the reason when it can't be read to its end."""
@@ -68,19 +68,19 @@ class PartReader(ABC):
         self.finish()
 
     def take_text(self) -> str:
-        """The text gathered since the last time."""
+        """Return the text gathered since the last time."""
         text = "".join(self._text)
         self._text.clear()
         return text
 
     @property
     def has_text(self) -> bool:
-        """Whether text was gathered since the last time."""
+        """Return whether text was gathered since the last time."""
         return bool(self._text) and any(text.strip() for text in self._text)
 
     @property
     def has_read(self) -> bool:
-        """Whether there was any text so far."""
+        """Return whether there was any text so far."""
         return self._chars > 0
 
     def count(self, text: str) -> None:

@@ -24,7 +24,8 @@ COLUMN: Final = re.compile(r"[A-Z]{1,3}")
 
 
 def parse_office_text(content: bytes, file: FileType) -> Outline:
-    """The text of an office file, as far as its parts can be read; what is damaged is told in warnings.
+    """Return the text of an office file, as far as its parts can be read; what is damaged is told in
+    warnings.
 
     Raises:
         ParseRefused: see `open_office`; or nothing of its text can be read (`damaged`).

@@ -27,12 +27,14 @@ def sensible_title(title: str | None) -> str | None:
 
 
 def sensible_sheet(name: str) -> str | None:
-    """The name of a sheet as a title, or None when it is one that the program gave."""
+    """Return the name of a sheet as a title, or None when it is one that the program gave."""
     return None if UNNAMED_SHEET.fullmatch(name) else sensible_title(name)
 
 
 def workbook_title(stated: str | None, sheet_names: Iterable[str], file: FileType) -> str:
-    """The title that a workbook states, else its first sheet's name if a person gave it, else the file's."""
+    """Return the title that a workbook states, else its first sheet's name if a person gave it, else the
+    file's.
+    """
     first = next(iter(sheet_names), "")
     return sensible_title(stated) or sensible_sheet(first) or _stem(file.path)
 

@@ -13,7 +13,7 @@ TITLE_LINES = 3
 
 
 def read_bookmarks(document: Any) -> list[Bookmark]:
-    """The entries of a document of pypdfium2 that lead to one of its pages, in their order.
+    """Return the entries of a document of pypdfium2 that lead to one of its pages, in their order.
 
     With a single entry at the top that is level 1; several are chapters, level 2 below the title.
     """
@@ -63,7 +63,9 @@ def _key(text: str) -> str:
 
 
 def _titled(keys: Sequence[str], title: str, first: int) -> tuple[int, int] | None:
-    """Where from line `first` on the title stands, with or without its number, and over how many lines."""
+    """Return where from line `first` on the title stands, with or without its number, and over how many
+    lines.
+    """
     if not title:
         return None
     for start in range(first, len(keys)):
@@ -85,7 +87,9 @@ def _is_title(text: str, title: str) -> bool:
 
 
 def _led_to(lines: Sequence[TextLine], bookmark: Bookmark, first: int) -> int:
-    """The first line at or below where the bookmark leads; the page's first when it leads to all of it."""
+    """Return the first line at or below where the bookmark leads; the page's first when it leads to all of
+    it.
+    """
     if bookmark.top is None:
         return first
     places: Iterator[int] = (

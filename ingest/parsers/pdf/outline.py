@@ -23,7 +23,7 @@ class PagedText:
 
 
 def lay_out(pages: Sequence[PageText], bookmarks: Sequence[Bookmark]) -> PagedText:
-    """The pages in their order; one without lines and bookmarks leaves no trace."""
+    """Return the pages in their order; one without lines and bookmarks leaves no trace."""
     by_page: defaultdict[int, list[Bookmark]] = defaultdict(list)
     for bookmark in bookmarks:
         by_page[bookmark.page].append(bookmark)
@@ -51,7 +51,7 @@ def _add_page(paged: PagedText, page: PageText, bookmarks: Sequence[Bookmark]) -
 def _runs(
     page: PageText, headings: Mapping[int, tuple[Bookmark, int]]
 ) -> Iterator[tuple[Sequence[TextLine], Bookmark | None]]:
-    """The page's lines, cut at its headings; each heading with its lines, which may be none."""
+    """Return the page's lines, cut at its headings; each heading with its lines, which may be none."""
     done = 0
     for place in sorted(headings):
         heading, size = headings[place]

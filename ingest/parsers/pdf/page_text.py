@@ -21,7 +21,7 @@ MAX_CODE = 0x10FFFF
 
 
 def read_page(page: Any, number: int) -> PageText:
-    """The text of a page of pypdfium2, `number` from 1."""
+    """Return the text of a page of pypdfium2, `number` from 1."""
     text_page = page.get_textpage()
     try:
         _, bottom, _, top = page.get_bbox()
@@ -40,7 +40,8 @@ def _lines(text_page: Any) -> Iterator[TextLine]:
 
 
 def _characters(text_page: Any) -> str:
-    """The characters of the page, each at its index; asked for one by one they take a hundred times longer.
+    """Return the characters of the page, each at its index; asked for one by one they take a hundred times
+    longer.
 
     That is needed where the text is not one to one: for characters outside Unicode's first plane, and where
     pdfium adds some or leaves some out.
@@ -56,7 +57,7 @@ def _characters(text_page: Any) -> str:
 
 
 def _line(text_page: Any, text: str, part: re.Match[str], told: str) -> TextLine:
-    """The line with its place, which is that of what stands before a hyphen."""
+    """Return the line with its place, which is that of what stands before a hyphen."""
     own = BEFORE_HYPHEN.match(text, *part.span())
     stands = part[0] if own is None else own[0]
     first = part.start() + len(stands) - len(stands.lstrip())

@@ -26,7 +26,7 @@ SPLIT_WORD = re.compile(
 
 
 def paragraphs(lines: Sequence[TextLine]) -> Iterator[list[TextLine]]:
-    """The lines of a page in runs, hyphenated words whole in the line where they begin."""
+    """Return the lines of a page in runs, hyphenated words whole in the line where they begin."""
     pitch = _usual_pitch(lines)
     run: list[TextLine] = []
     for line in lines:
@@ -61,7 +61,7 @@ def _begins(before: TextLine, line: TextLine, usual_pitch: float) -> bool:
 
 
 def _joined(lines: list[TextLine]) -> list[TextLine]:
-    """The lines, the rest of a hyphenated word moved up to its beginning and marked with HYPHEN."""
+    """Return the lines, the rest of a hyphenated word moved up to its beginning and marked with HYPHEN."""
     joined: list[TextLine] = []
     for line in lines:
         text = line.text
@@ -74,13 +74,13 @@ def _joined(lines: list[TextLine]) -> list[TextLine]:
 
 
 def words_of(texts: Iterable[str]) -> set[str]:
-    """The words of a document that stand in it undivided, for `without_hyphens`."""
+    """Return the words of a document that stand in it undivided, for `without_hyphens`."""
     undivided = (SPLIT_WORD.sub(" ", text) if HYPHEN in text else text for text in texts)
     return {word.casefold() for text in undivided for word in WORD.findall(text)}
 
 
 def without_hyphens(text: str, words: set[str]) -> str:
-    """The text with divided words joined; the hyphen stays where the document writes one elsewhere.
+    """Return the text with divided words joined; the hyphen stays where the document writes one elsewhere.
 
     A word that stands nowhere else is joined when it goes on in lower case.
     """

@@ -31,7 +31,7 @@ CATALOGUE = re.compile(rb"\b(\d{1,10}) (\d{1,5}) obj\s*<<[^<>]{0,2000}?/Type\s*/
 
 
 def parse_pdf(content: bytes, file: FileType) -> Outline:
-    """The text of each page in reading order, pages without text by OCR where it is installed.
+    """Return the text of each page in reading order, pages without text by OCR where it is installed.
 
     Raises:
         ParseRefused: it needs a password (`encrypted`), can't be opened even after pdfium's own repair
@@ -82,7 +82,9 @@ def _opened(content: bytes) -> Iterator[Any]:
 
 
 def _document(content: bytes) -> Any:
-    """The opened PDF; pdfium makes a new table of the objects itself, but only of a file with a trailer."""
+    """Return the opened PDF; pdfium makes a new table of the objects itself, but only of a file with a
+    trailer.
+    """
     from pypdfium2 import PdfDocument, PdfiumError
     from pypdfium2.raw import FPDF_ERR_FORMAT
 
@@ -132,7 +134,7 @@ class _Reader:
         return recognise_page(page, empty)
 
     def warnings(self) -> list[str]:
-        """What is to be said about the pages."""
+        """Return what is to be said about the pages."""
         told = []
         if self.damaged:
             told.append(f"damaged, so that nothing was read: {_named(self.damaged)}")

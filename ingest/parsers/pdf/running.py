@@ -26,7 +26,8 @@ Mark = str | tuple[str, int]
 
 
 def without_running_lines(pages: Sequence[PageText]) -> list[PageText]:
-    """The pages without repeated headers and footers; the first of each stays, so that its words are found.
+    """Return the pages without repeated headers and footers; the first of each stays, so that its words are
+    found.
 
     Lines that say the number of their page and no more go everywhere. Other lines are the same when nothing
     but the number of the page differs: `Invoice 1001` and `Invoice 1002` both stay.

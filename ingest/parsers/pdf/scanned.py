@@ -13,14 +13,14 @@ PICTURE_DEPTH = 3
 
 
 def is_scanned(page: Any) -> bool:
-    """Whether there is a picture on the page of pypdfium2; an empty page has none."""
+    """Return whether there is a picture on the page of pypdfium2; an empty page has none."""
     from pypdfium2.raw import FPDF_PAGEOBJ_IMAGE
 
     return next(page.get_objects(filter=[FPDF_PAGEOBJ_IMAGE], max_depth=PICTURE_DEPTH), None) is not None
 
 
 def recognise_page(page: Any, empty: PageText) -> PageText:
-    """The page with the lines that OCR finds in its picture."""
+    """Return the page with the lines that OCR finds in its picture."""
     scale = RENDERED_SIDE / max(1.0, *page.get_size())
     found = recognise(page.render(scale=scale, rev_byteorder=True).to_pil().convert("RGB"))
     starts = set(paragraph_starts(found))

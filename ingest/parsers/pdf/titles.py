@@ -30,14 +30,16 @@ DATE = re.compile(r"D:(\d{4})(\d{2})(\d{2})")
 
 
 def stated_title(information: Mapping[str, str]) -> str | None:
-    """The title that somebody gave the document; names of files and programs' own words are none."""
+    """Return the title that somebody gave the document; names of files and programs' own words are none."""
     title = _clean(PROGRAM.sub("", information.get("Title", "")))[:TITLE_CHARS]
     is_named = not NO_TITLE.fullmatch(title) and not FILE_NAME.search(title) and "\ufffd" not in title
     return title if is_named else None
 
 
 def printed_title(page: PageText) -> str | None:
-    """The lines in the upper half of the first page that are set largest, when larger than its text."""
+    """Return the lines in the upper half of the first page that are set largest, when larger than
+    its text.
+    """
     if not page.lines:
         return None
     middle = (page.top + page.bottom) / 2

@@ -32,7 +32,7 @@ class PageText:
 
     @property
     def has_text(self) -> bool:
-        """Whether anything on the page is a letter or a digit."""
+        """Return whether anything on the page is a letter or a digit."""
         return any(character.isalnum() for line in self.lines for character in line.text)
 
 

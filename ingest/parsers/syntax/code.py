@@ -15,7 +15,7 @@ MINIFIED_MIN_CHARS = 2_000
 
 
 def parse_code(content: bytes, file: FileType) -> Outline:
-    """The lines of a source file as one block of code.
+    """Return the lines of a source file as one block of code.
 
     Raises:
         ParseRefused: a tool wrote the file (`generated`, `minified`).

@@ -40,7 +40,7 @@ GRAMMARS: Final = MappingProxyType(
 
 
 def grammars_for(language: str | None, path: str) -> tuple[Grammar, ...]:
-    """The grammars for a file, the likeliest first; none for a language without one."""
+    """Return the grammars for a file, the likeliest first; none for a language without one."""
     if extension_of(path) == "tsx":
         return (TSX,)
     return GRAMMARS.get(language or "", ())
@@ -48,7 +48,7 @@ def grammars_for(language: str | None, path: str) -> tuple[Grammar, ...]:
 
 @cache
 def reader_of(grammar: Grammar) -> "tuple[Parser, Query]":
-    """The parser and the compiled query of a grammar, made once a process."""
+    """Return the parser and the compiled query of a grammar, made once a process."""
     from tree_sitter import Language, Parser, Query
 
     language = Language(grammar.load())

@@ -15,7 +15,7 @@ def rows_of(node: "Node") -> tuple[int, int]:
 
 
 def leading_lines(lines: Sequence[str], nodes: Iterable["Node"]) -> frozenset[int]:
-    """The lines that such nodes fill, without those that hold anything else."""
+    """Return the lines that such nodes fill, without those that hold anything else."""
     return frozenset(
         line
         for node in nodes
@@ -26,7 +26,7 @@ def leading_lines(lines: Sequence[str], nodes: Iterable["Node"]) -> frozenset[in
 
 
 def _stands_alone(lines: Sequence[str], node: "Node") -> bool:
-    """Whether nothing else stands on the node's first and last line.
+    """Return whether nothing else stands on the node's first and last line.
 
     Columns are bytes, at least as many as characters: after other characters than ASCII what follows the
     node on its last line may be missed.

@@ -12,7 +12,7 @@ _FIELDS = ("name", "left", "property", "key", "operator")
 
 
 def name_of(node: "Node", content: bytes) -> str:
-    """The name of a definition as code calls it: `run`, `A::run`, `Server.Serve`, `Trait for Type`."""
+    """Return the name of a definition as code calls it: `run`, `A::run`, `Server.Serve`, `Trait for Type`."""
     if node.type == "impl_item":
         return " for ".join(_field_texts(node, content, "trait", "type"))
     receiver = node.child_by_field_name("receiver")
@@ -26,7 +26,7 @@ def name_of(node: "Node", content: bytes) -> str:
 
 
 def _declared(node: "Node") -> "Node":
-    """The innermost declarator of C and C++: of `static int *run(void)` that is `run`."""
+    """Return the innermost declarator of C and C++: of `static int *run(void)` that is `run`."""
     while True:
         inner = node.child_by_field_name("declarator")
         if inner is None and node.type in ("reference_declarator", "parenthesized_declarator"):

@@ -14,7 +14,9 @@ MAX_ERROR_CHILDREN: Final = 5_000
 
 
 def error_lines(root: "Node") -> float:
-    """How many lines the errors of a tree cover, a missing token one; infinite where one is too wide."""
+    """Return how many lines the errors of a tree cover, a missing token one; infinite where one is
+    too wide.
+    """
     count = last = 0
     for node in _errors(root):
         if node.child_count > MAX_ERROR_CHILDREN:
@@ -26,7 +28,7 @@ def error_lines(root: "Node") -> float:
 
 
 def _errors(root: "Node") -> Iterator["Node"]:
-    """The outermost errors and the missing tokens, in order."""
+    """Return the outermost errors and the missing tokens, in order."""
     pending = [root] if root.has_error else []
     while pending:
         node = pending.pop()

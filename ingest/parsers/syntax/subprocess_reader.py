@@ -54,7 +54,7 @@ def read_syntax_apart(lines: Sequence[str], file: FileType) -> Syntax | None:
 
 @cache
 def _reader_of(pid: int) -> "_Reader":
-    """The reader of this process: a forked copy of it has one of its own."""
+    """Return the reader of this process: a forked copy of it has one of its own."""
     reader = _Reader()
     atexit.register(reader.end)
     return reader
@@ -69,7 +69,7 @@ class _Reader:
         self._pipe: Connection | None = None
 
     def ask(self, request: bytes) -> bytes | None:
-        """The answer, None when it died of the request; asked again when somebody else killed it."""
+        """Return the answer, None when it died of the request; asked again when somebody else killed it."""
         with self._lock:
             for _ in range(2):
                 pipe = self._started()
@@ -100,7 +100,7 @@ class _Reader:
 
 
 def _start(requests_fd: int) -> subprocess.Popen[bytes]:
-    """A fresh interpreter: a fork of a process with threads may hang."""
+    """Return a fresh interpreter: a fork of a process with threads may hang."""
     options = ["--parent", str(os.getpid()), "--requests", str(requests_fd)]
     command = [sys.executable, "-P", "-s", "-B", "-m", "ingest.parsers.syntax.subprocess_reader", *options]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3])}

@@ -25,7 +25,8 @@ Captures = Mapping[str, Sequence["Node"]]
 
 
 def read_syntax(lines: Sequence[str], file: FileType) -> Syntax | None:
-    """The definitions and statements of a source file; None where no grammar reads it without many errors.
+    """Return the definitions and statements of a source file; None where no grammar reads it without many
+    errors.
 
     Hostile text takes any time and memory, and may crash the process.
     """
@@ -58,7 +59,7 @@ def _syntax(lines: Sequence[str], content: bytes, captures: Captures) -> Syntax:
 
 
 def _statements(nodes: Sequence["Node"], leading: frozenset[int]) -> dict[int, int]:
-    """How deep the statement lies that begins on a line, with the comments above it, by line."""
+    """Return how deep the statement lies that begins on a line, with the comments above it, by line."""
     depths: dict[int, int] = {}
     open_ends: list[int] = []
     last_line = 0

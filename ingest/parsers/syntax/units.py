@@ -22,7 +22,7 @@ _CLASSES: Final = frozenset({"class", "struct", "union", "interface", "trait", "
 def read_units(
     captures: Mapping[str, Sequence["Node"]], content: bytes, leading: frozenset[int]
 ) -> tuple[CodeUnit, ...]:
-    """The outermost definitions in order, with their members; no two of a level share a line."""
+    """Return the outermost definitions in order, with their members; no two of a level share a line."""
     reading = _Reading(content, leading)
     for mark in sorted(_marks(captures), key=lambda mark: (mark.start, -mark.end)):
         reading.take(mark)
@@ -107,7 +107,7 @@ class _Reading:
         return self._open[-1].members if self._open else self._outermost
 
     def _floor(self) -> int:
-        """The line that comments of a new definition stand below."""
+        """Return the line that comments of a new definition stand below."""
         siblings = self._siblings()
         if siblings:
             return siblings[-1].span.end

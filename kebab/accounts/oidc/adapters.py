@@ -33,7 +33,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return False
 
     def is_safe_url(self, url: str | None) -> bool:
-        """Whether `url` stays on the site."""
+        """Return whether `url` stays on the site."""
         request = self.request
         return url_has_allowed_host_and_scheme(url, {request.get_host()}, require_https=request.is_secure())
 
@@ -42,11 +42,11 @@ class AccountAdapter(DefaultAccountAdapter):
         sign_in(request, user, by="oidc")
 
     def respond_user_inactive(self, request: HttpRequest, user: Any) -> HttpResponse:
-        """Give the page for somebody who may not come in any more."""
+        """Return the page for somebody who may not come in any more."""
         return refused(request, user.email, "inactive")
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """Give where the request came from."""
+        """Return where the request came from."""
         return client_network(request)
 
     def add_message(self, *args: Any, **kwargs: Any) -> None:
@@ -59,7 +59,7 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
     def list_apps(
         self, request: HttpRequest, provider: str | None = None, client_id: str | None = None
     ) -> list[SocialApp]:
-        """Give the provider as allauth has them; none is kept in the database."""
+        """Return the provider as allauth has them; none is kept in the database."""
         return [_app()] if oidc_is_configured() else []
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
@@ -99,25 +99,25 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
         raise ImmediateHttpResponse(failed(request))
 
     def get_requests_session(self) -> Any:
-        """Give a session that trusts the authorities that Kebab trusts; allauth waits for five seconds."""
+        """Return a session that trusts the authorities that Kebab trusts; allauth waits for five seconds."""
         session = super().get_requests_session()
         session.verify = settings.SSL_CERT_FILE or settings.SSL_CERT_DIR or True
         return session
 
 
 def links_of(user: User) -> QuerySet[SocialAccount]:
-    """Give by whom of the provider `user` signs in, and of providers before."""
+    """Return by whom of the provider `user` signs in, and of providers before."""
     return SocialAccount.objects.filter(user=user, provider=PROVIDER_ID)  # type: ignore[no-any-return]
 
 
 def refused(request: HttpRequest, email: str, why: str) -> HttpResponse:
-    """Give the page for somebody whom the provider knows and Kebab doesn't let in, and write that down."""
+    """Return the page for somebody whom the provider knows and Kebab doesn't let in, and write that down."""
     audit.record_failed_sign_in(email, by="oidc", why=why)
     return render(request, "accounts/oidc_refused.html", {"email": email, "why": why}, status=403)
 
 
 def failed(request: HttpRequest, status: int = 400) -> HttpResponse:
-    """Give the page for a sign-in that the provider or the person broke off."""
+    """Return the page for a sign-in that the provider or the person broke off."""
     context = {"provider": settings.KEBAB_OIDC_NAME, "status": status}
     return render(request, "accounts/oidc_failed.html", context, status=status)
 
@@ -138,7 +138,7 @@ def _claimed_email(sociallogin: SocialLogin) -> str:
 
 
 def _verified_email(sociallogin: SocialLogin) -> str | None:
-    """Give the address that the provider vouches for; some write the claim as a text."""
+    """Return the address that the provider vouches for; some write the claim as a text."""
     for address in sociallogin.email_addresses:
         if address.verified is True or address.verified == "true":
             return normal_address(address.email)
@@ -146,7 +146,7 @@ def _verified_email(sociallogin: SocialLogin) -> str | None:
 
 
 def _user_of(email: str, sociallogin: SocialLogin) -> User | None:
-    """Give the account with this address, locked, so that two sign-ins at once link it one after the other.
+    """Return the account with this address, locked, so that two sign-ins at once link it one after the other.
 
     Who is invited gets one, which the invitation then makes a member.
     """
@@ -164,7 +164,7 @@ def _user_of(email: str, sociallogin: SocialLogin) -> User | None:
 
 
 def _is_linked(user: User) -> bool:
-    """Whether somebody else of today's provider is linked: the address has passed on.
+    """Return whether somebody else of today's provider is linked: the address has passed on.
 
     A link to another issuer hinders nothing: nobody signs in by it.
     """

@@ -30,7 +30,7 @@ _CLOCK_SKEW_S: Final = 60
 
 
 def oidc_is_configured() -> bool:
-    """Whether `KEBAB_OIDC_*` name a provider."""
+    """Return whether `KEBAB_OIDC_*` name a provider."""
     return bool(settings.KEBAB_OIDC_ISSUER)
 
 
@@ -41,7 +41,7 @@ class CheckedProvider(OpenIDConnectOAuth2Adapter):
     """
 
     def complete_login(self, request: HttpRequest, app: Any, token: Any, **kwargs: Any) -> SocialLogin:
-        """Give the sign-in. Raises OAuth2Error for claims that can't be believed."""
+        """Return the sign-in. Raises OAuth2Error for claims that can't be believed."""
         claims = self._claims(app, kwargs["response"].get("id_token"))
         if "email" not in claims:
             claims = {**self._further_claims(token.token, claims["sub"]), **claims}
@@ -71,7 +71,7 @@ class CheckedProvider(OpenIDConnectOAuth2Adapter):
             raise OAuth2Error(f"The id_token can't be believed: {type(error).__name__}.") from error
 
     def _key(self, id_token: str) -> Any:
-        """Give the key that the token names; one that names none means the only key."""
+        """Return the key that the token names; one that names none means the only key."""
         with get_adapter().get_requests_session() as session:
             answer = session.get(self.openid_config["jwks_uri"])
             answer.raise_for_status()

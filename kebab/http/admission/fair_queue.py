@@ -37,7 +37,7 @@ class Room:
 
     @property
     def slots_of_one(self) -> int:
-        """How many one workspace may have: a quarter stays free for others."""
+        """Return how many one workspace may have: a quarter stays free for others."""
         return max(1, self.slots - max(1, self.slots // 4))
 
 
@@ -152,7 +152,7 @@ class Turns:
         turn.set_exception(Refused(is_own_doing=True))
 
     def _holds_most(self, name: str) -> bool:
-        """Whether most of what waits and runs is this one's."""
+        """Return whether most of what waits and runs is this one's."""
         own = len(self._queues.get(name, ())) + self._lent[name]
         is_alone = own == self.n_waiting + self.n_lent
         return not is_alone and 2 * own > self.n_waiting + self.n_lent

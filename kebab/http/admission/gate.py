@@ -161,14 +161,16 @@ async def _turn(
 
 
 def _may_wait(scope: HTTPScope, body: HeldBody | None) -> bool:
-    """Whether a request names a change that its answer is to show; a body that nobody has read may, too."""
+    """Return whether a request names a change that its answer is to show; a body that nobody has read may,
+    too.
+    """
     if _CHANGE_IN_QUERY.search(scope["query_string"]) is not None:
         return True
     return _SEARCHES.match(scope["path"]) is not None and (body is None or body.has(_CHANGE_IN_BODY))
 
 
 def _leaving(turn: ExitStack, send: ASGISendCallable) -> ASGISendCallable:
-    """Give `send` as it is, but that a turn ends when the answer begins."""
+    """Return `send` as it is, but that a turn ends when the answer begins."""
 
     async def send_on(message: ASGISendEvent) -> None:
         if message["type"] == "http.response.start":
@@ -179,7 +181,7 @@ def _leaving(turn: ExitStack, send: ASGISendCallable) -> ASGISendCallable:
 
 
 def _workspace_of(path: str) -> str:
-    """Give the name under which a workspace takes turns: one for all ways to write its id."""
+    """Return the name under which a workspace takes turns: one for all ways to write its id."""
     found = _IN_WORKSPACE.match(path)
     if found is None:
         return ""

@@ -68,7 +68,7 @@ async def _send_problem(scope: HTTPScope, send: ASGISendCallable, problem: Probl
 
 
 def counted_problem(reason: Refused | TooSlow | TooLong) -> Problem:
-    """Give what is told to who isn't answered, and count that it is."""
+    """Return what is told to who isn't answered, and count that it is."""
     problem = _problem_of(reason)
     count_problem(problem.status, problem.code)
     return problem

@@ -56,7 +56,7 @@ async def receive_file(receive: ASGIReceiveCallable) -> tuple[IO[bytes], int]:
 
 
 def is_short(scope: HTTPScope) -> bool:
-    """Whether a request says that its body is short, or has none."""
+    """Return whether a request says that its body is short, or has none."""
     headers = dict(scope["headers"])
     size_bytes = stated_bytes(headers.get(b"content-length", b"0").decode("latin-1"))
     return b"transfer-encoding" not in headers and size_bytes is not None and size_bytes <= SHORT_BYTES
@@ -102,11 +102,11 @@ class HeldBody:
             raise TooSlow from None
 
     def has(self, pattern: re.Pattern[bytes]) -> bool:
-        """Whether the pattern is found in what has been read."""
+        """Return whether the pattern is found in what has been read."""
         return pattern.search(self._body) is not None
 
     def leaving(self) -> "asyncio.Task[ASGIReceiveEvent]":
-        """Give what ends when the sender goes; the body has been read."""
+        """Return what ends when the sender goes; the body has been read."""
         if self._coming is None:
             self._coming = asyncio.ensure_future(self._receive())  # type: ignore[arg-type]
         return self._coming

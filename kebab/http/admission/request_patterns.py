@@ -7,12 +7,12 @@ import re
 
 
 def in_query(name: str) -> re.Pattern[bytes]:
-    """Give what finds a field of this ASCII name in a query string, whatever its value."""
+    """Return what finds a field of this ASCII name in a query string, whatever its value."""
     return re.compile(rb"(?:\A|&)%s(?:[=&]|\Z)" % _spelled(name, b"%"))
 
 
 def in_json(name: str) -> re.Pattern[bytes]:
-    """Give what finds a field of this name of letters and `_` in JSON, whatever its value but null."""
+    """Return what finds a field of this name of letters and `_` in JSON, whatever its value but null."""
     return re.compile(rb'"%s"\s*+:\s*+(?!null)' % _spelled(name, rb"\\u00"))
 
 

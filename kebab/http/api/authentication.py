@@ -32,7 +32,7 @@ class TokenAuthentication(BaseAuthentication):
     """`Authorization: Bearer kbb_…`; `request.auth` is then the token, its workspace loaded."""
 
     def authenticate(self, request: Request) -> tuple[Tool, ApiToken] | None:
-        """Give the tool and its token; None without a bearer header.
+        """Return the tool and its token; None without a bearer header.
 
         Raises AuthenticationFailed, and RateLimited for one bad token too many from where it came.
         """
@@ -46,7 +46,7 @@ class TokenAuthentication(BaseAuthentication):
         return Tool(token=token), token
 
     def authenticate_header(self, request: Request) -> str:
-        """What a 401 asks for."""
+        """Return what a 401 asks for."""
         return 'Bearer realm="kebab"'
 
 

@@ -169,7 +169,7 @@ class Problem:
 
     @property
     def title(self) -> str:
-        """The status in words."""
+        """Return the status in words."""
         return HTTPStatus(self.status).phrase
 
 
@@ -185,7 +185,7 @@ def register_error_tree(base: type[Exception]) -> None:
 
 
 def known_errors() -> tuple[type[Exception], ...]:
-    """The roots of all registered trees, for an `except` clause."""
+    """Return the roots of all registered trees, for an `except` clause."""
     return tuple(_trees)
 
 

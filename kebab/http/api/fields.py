@@ -20,13 +20,13 @@ class HexIdField(serializers.Field[uuid.UUID, Any, str, Any]):
     default_error_messages = {"invalid": "An id is 32 lower-case hex digits."}
 
     def to_internal_value(self, data: Any) -> uuid.UUID:
-        """Give the id. Raises ValidationError."""
+        """Return the id. Raises ValidationError."""
         if not isinstance(data, str) or not _HEX32.match(data):
             self.fail("invalid")
         return uuid.UUID(hex=data)
 
     def to_representation(self, value: uuid.UUID) -> str:
-        """Give the 32 digits."""
+        """Return the 32 digits."""
         return value.hex
 
 
@@ -34,7 +34,7 @@ class TypedTextField(serializers.CharField):
     """What somebody looks for, as typed: what no text holds is dropped, not refused."""
 
     def to_internal_value(self, data: Any) -> str:
-        """Give the text. Raises ValidationError for anything else."""
+        """Return the text. Raises ValidationError for anything else."""
         return without_unstorable(super().to_internal_value(data))
 
 
@@ -45,7 +45,7 @@ class ShortListField(serializers.ListField):
     """
 
     def to_internal_value(self, data: Any) -> list[Any]:
-        """Give the items. Raises ValidationError."""
+        """Return the items. Raises ValidationError."""
         if isinstance(data, list) and self.max_length is not None and len(data) > self.max_length:
             self.fail("max_length", max_length=self.max_length)
         return super().to_internal_value(data)
@@ -57,7 +57,7 @@ class FiniteFloatField(serializers.FloatField):
     default_error_messages = {"not_finite": "A finite number is needed."}
 
     def to_internal_value(self, data: Any) -> float:
-        """Give the number. Raises ValidationError."""
+        """Return the number. Raises ValidationError."""
         number = super().to_internal_value(data)
         if not math.isfinite(number):
             self.fail("not_finite")

@@ -158,7 +158,7 @@ def _replay(row: IdempotencyKey) -> Response:
 
 
 def _is_of(request: Request, kept: bytes, fingerprint: bytes) -> bool:
-    """Whether what is kept is of this request, under the secret key or an earlier one."""
+    """Return whether what is kept is of this request, under the secret key or an earlier one."""
     earlier = (_fingerprint(request, key) for key in settings.SECRET_KEY_FALLBACKS)
     return kept == fingerprint or any(kept == each for each in earlier)
 

@@ -42,7 +42,7 @@ class KebabSchema(AutoSchema):
     """Documents what views declare: parameters, errors, `Idempotency-Key` where it is taken."""
 
     def get_operation(self, *args: Any, **kwargs: Any) -> Any:
-        """Give the operation; None for one that is left out of the document."""
+        """Return the operation; None for one that is left out of the document."""
         operation = super().get_operation(*args, **kwargs)
         if operation is not None:
             problem = self.resolve_serializer(ProblemSerializer, "response").ref
@@ -52,12 +52,12 @@ class KebabSchema(AutoSchema):
         return operation
 
     def get_operation_id(self) -> str:
-        """Give a name after the view and the method: `one_workspace_get`."""
+        """Return a name after the view and the method: `one_workspace_get`."""
         words = re.findall("[A-Z][a-z0-9]*", type(self.view).__name__.removesuffix("View"))
         return "_".join(word.lower() for word in (*words, self.method))
 
     def get_override_parameters(self) -> list[Any]:
-        """Give the parameters that the views don't declare themselves."""
+        """Return the parameters that the views don't declare themselves."""
         parameters = list(super().get_override_parameters())
         query = getattr(self.view, "queries", {}).get(self.method)
         if query is not None:
@@ -84,7 +84,7 @@ class StrictScheme(OpenApiSerializerExtension):
     match_subclasses = True
 
     def map_serializer(self, auto_schema: AutoSchema, direction: Any) -> dict[str, Any]:
-        """Give the schema."""
+        """Return the schema."""
         found: dict[str, Any] = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
         return {**found, "additionalProperties": False} if direction == "request" else found
 
@@ -96,7 +96,7 @@ class TokenScheme(OpenApiAuthenticationExtension):
     name = "token"
 
     def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
-        """Give the security scheme."""
+        """Return the security scheme."""
         return {"type": "http", "scheme": "bearer", "bearerFormat": "kbb_<prefix>_<secret>"}
 
 
@@ -107,12 +107,12 @@ class PersonScheme(OpenApiAuthenticationExtension):
     name = "session"
 
     def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
-        """Give the security scheme."""
+        """Return the security scheme."""
         return {"type": "apiKey", "in": "cookie", "name": settings.SESSION_COOKIE_NAME}
 
 
 def page_of(row: type[serializers.BaseSerializer[Any]]) -> serializers.Serializer[Any]:
-    """Give the serializer of a page of `row`, for `extend_schema(responses=…)`."""
+    """Return the serializer of a page of `row`, for `extend_schema(responses=…)`."""
     return inline_serializer(
         name=f"{row.__name__.removesuffix('Serializer')}Page",
         fields={

@@ -26,7 +26,7 @@ _BUSY = (
 
 
 def outage_of(error: BaseException) -> ServiceUnavailable | None:
-    """Give the outage that `error` is a sign of; None when it is something else."""
+    """Return the outage that `error` is a sign of; None when it is something else."""
     if isinstance(error, (OperationalError, InterfaceError, InternalError, psycopg.OperationalError)):
         return _database_outage(error)
     if isinstance(error, RedisError):

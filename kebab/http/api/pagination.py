@@ -43,18 +43,18 @@ class KeysetPage:
 
     @classmethod
     def requested(cls, view: ApiView, *, ordering: Sequence[str]) -> "KeysetPage":
-        """Give the page that a view's `PageQuery` asks for. Raises InvalidCursor."""
+        """Return the page that a view's `PageQuery` asks for. Raises InvalidCursor."""
         salt = _salt(view, ordering)
         return cls.behind(view.query.get("cursor"), ordering=ordering, limit=view.query["limit"], salt=salt)
 
     @classmethod
     def behind(cls, cursor: str | None, *, ordering: Sequence[str], limit: int, salt: str) -> "KeysetPage":
-        """Give the page behind a cursor signed with `salt`; None: the first. Raises InvalidCursor."""
+        """Return the page behind a cursor signed with `salt`; None: the first. Raises InvalidCursor."""
         after = None if cursor is None else _opened(cursor, salt)
         return cls(ordering=tuple(ordering), limit=limit, after=after, salt=salt)
 
     def cut(self, queryset: QuerySet[Any]) -> tuple[list[Any], str | None]:
-        """Give the page's rows and the cursor of the next page; None after the last."""
+        """Return the page's rows and the cursor of the next page; None after the last."""
         if self.after is not None:
             queryset = queryset.filter(_later(self.ordering, self.after))
         rows = list(queryset.order_by(*self.ordering)[: self.limit + 1])
@@ -87,7 +87,9 @@ def _opened(cursor: str, salt: str) -> tuple[Any, ...]:
 
 
 def _later(ordering: Sequence[str], after: Sequence[Any]) -> Q:
-    """The rows past `after`: (a > x) or (a = x and b > y) …, with a >= x in front so that an index serves."""
+    """Return the rows past `after`: (a > x) or (a = x and b > y) …, with a >= x in front so that an index
+    serves.
+    """
     first, first_value = ordering[0], after[0]
     later = Q()
     equal = Q()

@@ -39,7 +39,7 @@ class StrictJSONParser(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Give the body. Raises TooLarge, InvalidJSON, InvalidRequest."""
+        """Return the body. Raises TooLarge, InvalidJSON, InvalidRequest."""
         view = (parser_context or {}).get("view")
         body = _read(stream, getattr(view, "body_limit_bytes", _DEFAULT_LIMIT_BYTES))
         return parse_json(body, getattr(view, "typed_text", ()))
@@ -54,7 +54,7 @@ class StrictMultiPartParser(MultiPartParser):
         media_type: str | None = None,
         parser_context: dict[str, Any] | None = None,
     ) -> DataAndFiles:
-        """Give fields and files. Raises ParseError, InvalidRequest."""
+        """Return fields and files. Raises ParseError, InvalidRequest."""
         parsed = super().parse(stream, media_type, parser_context)
         fields: QueryDict = parsed.data
         check_text({name: fields.getlist(name) for name in fields})
@@ -63,7 +63,7 @@ class StrictMultiPartParser(MultiPartParser):
 
 
 def parse_json(body: bytes, typed: Container[str] = ()) -> Any:
-    """Give the strict JSON value of `body`; fields called as one in `typed` may hold any text.
+    """Return the strict JSON value of `body`; fields called as one in `typed` may hold any text.
 
     Raises InvalidJSON, InvalidRequest (the field is named).
     """
@@ -99,7 +99,7 @@ def _check_size(body: bytes) -> None:
 
 
 def without_unstorable(text: str) -> str:
-    """Give `text` without NUL characters and lone surrogates."""
+    """Return `text` without NUL characters and lone surrogates."""
     return _UNSTORABLE.sub("", text)
 
 
@@ -127,7 +127,7 @@ _Place = tuple[()] | tuple["_Place", str | int]
 def _containers(
     place: _Place, item: dict[str, Any] | list[Any], typed: Container[str]
 ) -> Iterator[tuple[_Place, Any]]:
-    """Give the objects and lists that stand directly in `item`; its texts are checked on the way."""
+    """Return the objects and lists that stand directly in `item`; its texts are checked on the way."""
     if isinstance(item, dict):
         for name in item:
             _check(name, place)

@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 
 def problem_of(error: BaseException) -> Problem | None:
-    """Give what a caller is told of `error`; None when it is unexpected, so a defect of ours."""
+    """Return what a caller is told of `error`; None when it is unexpected, so a defect of ours."""
     if isinstance(error, known_errors()):
         return _known(error)
     if isinstance(error, drf.APIException):
@@ -50,7 +50,7 @@ def answer(error: Exception, context: Mapping[str, Any]) -> HttpResponse:
 
 
 def logged_problem(error: Exception, place: str) -> Problem:
-    """Give what a caller is told of `error`, whatever it is, and log what is ours, and where it was."""
+    """Return what a caller is told of `error`, whatever it is, and log what is ours, and where it was."""
     problem = problem_of(error)
     if problem is None:
         problem = _unexpected()
@@ -72,7 +72,7 @@ def respond(problem: Problem) -> HttpResponse:
 
 
 def problem_document(problem: Problem) -> dict[str, Any]:
-    """Give `problem` as a `problem.v1`: what there is to say, long texts and many errors cut."""
+    """Return `problem` as a `problem.v1`: what there is to say, long texts and many errors cut."""
     body: dict[str, Any] = {
         "type": f"/problems/{problem.code}",
         "title": problem.title,

@@ -21,7 +21,7 @@ class StrictSerializer(serializers.Serializer[Any]):
     """A serializer that refuses fields it doesn't have, the first of them by name, and names those it has."""
 
     def to_internal_value(self, data: Any) -> Any:
-        """Give the clean values. Raises ValidationError with every wrong and every unknown field."""
+        """Return the clean values. Raises ValidationError with every wrong and every unknown field."""
         unknown = self._unknown_fields(data)
         try:
             clean = super().to_internal_value(data)
@@ -46,7 +46,7 @@ _Query = TypeVar("_Query", bound=StrictSerializer)
 
 
 def strict_query(request: Request, serializer_class: type[StrictSerializer]) -> dict[str, Any]:
-    """Give the clean parameters of a GET. A list field takes its repeated parameter; others come once.
+    """Return the clean parameters of a GET. A list field takes its repeated parameter; others come once.
 
     Raises ValidationError, InvalidRequest.
     """
@@ -67,12 +67,12 @@ def strict_query(request: Request, serializer_class: type[StrictSerializer]) -> 
 
 
 def strict_body(request: Request, serializer_class: type[StrictSerializer], **options: Any) -> dict[str, Any]:
-    """Give the clean fields of a body. `options` are the serializer's. Raises ValidationError."""
+    """Return the clean fields of a body. `options` are the serializer's. Raises ValidationError."""
     return validated(serializer_class, request.data, **options)
 
 
 def validated(serializer_class: type[_Query], values: Any, **options: Any) -> dict[str, Any]:
-    """Give `values` as the serializer cleans them. Raises ValidationError."""
+    """Return `values` as the serializer cleans them. Raises ValidationError."""
     serializer = serializer_class(data=values, **options)
     serializer.is_valid(raise_exception=True)
     return dict(serializer.validated_data)

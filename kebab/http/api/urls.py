@@ -13,11 +13,11 @@ class HexIdConverter:
     regex = "[0-9a-f]{32}"
 
     def to_python(self, value: str) -> uuid.UUID:
-        """Give the id as a UUID."""
+        """Return the id as a UUID."""
         return uuid.UUID(hex=value)
 
     def to_url(self, value: uuid.UUID) -> str:
-        """Give the 32 digits."""
+        """Return the 32 digits."""
         return value.hex
 
 
@@ -25,5 +25,5 @@ register_converter(HexIdConverter, "hex32")
 
 
 def below_workspace(route: str, view: Callable[..., Any], name: str) -> URLPattern:
-    """Give the pattern of `/workspaces/{ws}` and what follows; `route` is empty or begins with a slash."""
+    """Return the pattern of `/workspaces/{ws}` and what follows; `route` is empty or begins with a slash."""
     return path(f"workspaces/<str:ws>{route}", view, name=name)

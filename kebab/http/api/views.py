@@ -27,14 +27,14 @@ class OnlyFormat(BaseContentNegotiation):
     """Answers in the view's one format whatever `Accept` says, as there is no other to choose."""
 
     def select_parser(self, request: Request, parsers: Sequence[Any]) -> Any:
-        """Give the parser for the body's content type; None leads to a 415."""
+        """Return the parser for the body's content type; None leads to a 415."""
         content_type = (request.content_type or "").partition(";")[0].strip().lower()
         return next((parser for parser in parsers if parser.media_type == content_type), None)
 
     def select_renderer(
         self, request: Request, renderers: Sequence[BaseRenderer], format_suffix: str | None = None
     ) -> tuple[BaseRenderer, str]:
-        """Give the first renderer."""
+        """Return the first renderer."""
         return renderers[0], renderers[0].media_type
 
 
@@ -100,7 +100,7 @@ class WorkspaceView(ApiView):
 
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Callable[..., Any]:
-        """Give the view function. Raises ImproperlyConfigured if a method has no `required` entry."""
+        """Return the view function. Raises ImproperlyConfigured if a method has no `required` entry."""
         undeclared = [name for name in _METHODS if hasattr(cls, name) and name.upper() not in cls.required]
         if undeclared:
             raise ImproperlyConfigured(f"{cls.__name__}.required says nothing about {', '.join(undeclared)}.")

@@ -16,7 +16,7 @@ _OWN_NETWORK_BITS = 64
 
 
 def client_address(request: HttpRequest) -> str | None:
-    """Give the address that the request came from; None when there is none, as on a local socket.
+    """Return the address that the request came from; None when there is none, as on a local socket.
 
     X-Forwarded-For counts only as far as it was written by proxies that `KEBAB_TRUSTED_PROXIES` names.
     """
@@ -25,7 +25,9 @@ def client_address(request: HttpRequest) -> str | None:
 
 
 def client_network(request: HttpRequest) -> str:
-    """Give what limits count as one client: the address, or the /64 of an IPv6 one; `unknown` without any."""
+    """Return what limits count as one client: the address, or the /64 of an IPv6 one; `unknown`
+    without any.
+    """
     address = _client(request)
     return "unknown" if address is None else network_of(address)
 
@@ -64,7 +66,7 @@ def _warn_of_proxy(place: str) -> None:
 
 
 def _forwarded(request: HttpRequest) -> Iterator[Address]:
-    """Give the addresses of the header from the nearest on, up to the first that is none."""
+    """Return the addresses of the header from the nearest on, up to the first that is none."""
     for part in reversed(request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")):
         address = parsed_address(part)
         if address is None:

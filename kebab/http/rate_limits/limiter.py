@@ -41,7 +41,7 @@ class Limiter:
         return self._ask(lambda window: window.hit(limit, *name))
 
     def has_room(self, limit: RateLimitItem, *name: str) -> bool:
-        """Whether one more would be counted."""
+        """Return whether one more would be counted."""
         return self._ask(lambda window: window.test(limit, *name))
 
     def take_back(self, limit: RateLimitItem, *name: str) -> None:
@@ -49,7 +49,7 @@ class Limiter:
         self._ask(lambda window: window.hit(limit, *name, cost=-1))
 
     def retry_after_s(self, limit: RateLimitItem, *name: str) -> int:
-        """Give after how many whole seconds, at least one, the window has room again."""
+        """Return after how many whole seconds, at least one, the window has room again."""
         stats = self._ask(lambda window: window.get_window_stats(limit, *name))
         return max(1, ceil(stats.reset_time - time()))
 
@@ -65,12 +65,12 @@ class Limiter:
 
 
 def redis_for_limits(url: str, *, answer_limit_s: float) -> redis.Redis:
-    """Give a client that waits for Redis no longer than a request can."""
+    """Return a client that waits for Redis no longer than a request can."""
     return quick_redis(url, connect_limit_s=_CONNECT_LIMIT_S, answer_limit_s=answer_limit_s)
 
 
 @cache
 def limiter() -> Limiter:
-    """Give this process's limiter."""
+    """Return this process's limiter."""
     answer_limit_s = settings.KEBAB_COUNT_LIMIT_MS / 1000
     return Limiter(redis_for_limits(settings.REDIS_URL, answer_limit_s=answer_limit_s))

@@ -44,12 +44,12 @@ class LimitPages:
         return response
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """Give the page for a limit that a view has met."""
+        """Return the page for a limit that a view has met."""
         return refusal_page(request, error) if isinstance(error, RateLimited) else None
 
 
 def refusal_page(request: HttpRequest, error: Exception) -> HttpResponse:
-    """Give the page that tells of a limit, with its status and `Retry-After`."""
+    """Return the page that tells of a limit, with its status and `Retry-After`."""
     problem = problem_of(error) or Problem(status=500, code="internal_error")
     count_problem(problem.status, problem.code)
     page = render(request, "problem.html", {"problem": problem}, status=problem.status)
@@ -71,7 +71,7 @@ def _check_size(request: HttpRequest) -> None:
 
 
 def _has_own_limit(path: str) -> bool:
-    """Whether the page there limits what it is sent, once it knows by whom: see `Page.limits_body`."""
+    """Return whether the page there limits what it is sent, once it knows by whom: see `Page.limits_body`."""
     try:
         view = resolve(path).func
     except Resolver404:
@@ -86,7 +86,7 @@ def _count(request: HttpRequest) -> None:
 
 
 def _is_known_to_api(request: HttpRequest) -> bool:
-    """Whether the API is to count the request under a token, good or bad, or under a person."""
+    """Return whether the API is to count the request under a token, good or bad, or under a person."""
     if not request.path.startswith(_COUNTING_API):
         return False
     scheme, _, _ = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
@@ -94,5 +94,5 @@ def _is_known_to_api(request: HttpRequest) -> bool:
 
 
 def _length(request: HttpRequest) -> int:
-    """Give the bytes of the body, as Django goes on to read it: without a length there is none."""
+    """Return the bytes of the body, as Django goes on to read it: without a length there is none."""
     return stated_bytes(request.META.get("CONTENT_LENGTH", "")) or 0

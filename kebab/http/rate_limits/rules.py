@@ -17,7 +17,7 @@ _COUNTED = "kebab.counted"
 
 
 def is_counted(request: HttpRequest) -> bool:
-    """Whether the request has been counted under anybody."""
+    """Return whether the request has been counted under anybody."""
     return _COUNTED in request.META
 
 
@@ -114,5 +114,5 @@ def fingerprint(email: str) -> str:
 
 @cache
 def written(limit: str) -> RateLimitItem:
-    """Give the limit that a text like `100/minute` stands for."""
+    """Return the limit that a text like `100/minute` stands for."""
     return parse(limit)

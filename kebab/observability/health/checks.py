@@ -35,22 +35,22 @@ class CheckResult:
 
 
 def well(name: str, detail: str) -> CheckResult:
-    """Give the result of a thing that is as it should be."""
+    """Return the result of a thing that is as it should be."""
     return CheckResult(name=name, status=CheckStatus.OK, detail=detail)
 
 
 def warning(name: str, detail: str, remedy: str) -> CheckResult:
-    """Give the result of a thing that is to be looked at, though Kebab goes on."""
+    """Return the result of a thing that is to be looked at, though Kebab goes on."""
     return CheckResult(name=name, status=CheckStatus.WARNING, detail=detail, remedy=remedy)
 
 
 def failed(name: str, detail: str, remedy: str) -> CheckResult:
-    """Give the result of a thing that is broken."""
+    """Return the result of a thing that is broken."""
     return CheckResult(name=name, status=CheckStatus.FAILED, detail=detail, remedy=remedy)
 
 
 def repaired(name: str, detail: str) -> CheckResult:
-    """Give the result of a thing that was broken until now."""
+    """Return the result of a thing that was broken until now."""
     return CheckResult(name=name, status=CheckStatus.REPAIRED, detail=detail)
 
 
@@ -67,7 +67,7 @@ def register_check(name: str, check: Check, *, thorough: Check | None = None) ->
 
 
 def imported(path: str) -> Check:
-    """Give the check with this dotted path, imported when it is run: no start has to wait for it."""
+    """Return the check with this dotted path, imported when it is run: no start has to wait for it."""
     return lambda repair: import_string(path)(repair)
 
 

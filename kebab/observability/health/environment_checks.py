@@ -25,7 +25,7 @@ _SCARCE_SHARE = 0.05
 
 
 def check_clock(repair: bool = False) -> CheckResult:
-    """Whether this machine's clock goes with Postgres', to within half the time that asking takes."""
+    """Return whether this machine's clock goes with Postgres', to within half the time that asking takes."""
     began_s = time.time()
     with connection.cursor() as cursor:
         cursor.execute("SELECT extract(epoch FROM clock_timestamp())::float8")
@@ -34,7 +34,7 @@ def check_clock(repair: bool = False) -> CheckResult:
 
 
 def judge_clock(ahead_s: float) -> CheckResult:
-    """Give what is to be said of a clock that is `ahead_s` seconds ahead of Postgres'."""
+    """Return what is to be said of a clock that is `ahead_s` seconds ahead of Postgres'."""
     word = "ahead of" if ahead_s > 0 else "behind"
     if abs(ahead_s) > _MOST_SKEW_S:
         remedy = "Have both machines set their clocks by NTP (timedatectl set-ntp true)."
@@ -43,7 +43,7 @@ def judge_clock(ahead_s: float) -> CheckResult:
 
 
 def check_disks(repair: bool = False) -> Iterator[CheckResult]:
-    """Whether there is room where Kebab writes: data, mirrors, blobs; one result for each disk."""
+    """Return whether there is room where Kebab writes: data, mirrors, blobs; one result for each disk."""
     places: dict[int, Path] = {}
     for path in _written_to():
         places.setdefault(path.stat().st_dev, path)
@@ -53,7 +53,7 @@ def check_disks(repair: bool = False) -> Iterator[CheckResult]:
 
 
 def judge_disk(path: Path, *, free_bytes: int, size_bytes: int) -> CheckResult:
-    """Give what is to be said of a disk with so much room left."""
+    """Return what is to be said of a disk with so much room left."""
     name, detail = (
         f"room on the disk of {path}",
         f"{free_bytes / 1e9:.1f} of {size_bytes / 1e9:.1f} GB free",
@@ -67,7 +67,7 @@ def judge_disk(path: Path, *, free_bytes: int, size_bytes: int) -> CheckResult:
 
 
 def check_configuration(repair: bool = False) -> CheckResult:
-    """Whether the settings fit each other and the nodes that there are."""
+    """Return whether the settings fit each other and the nodes that there are."""
     misfits = list(_misfits())
     if not misfits:
         return well("configuration", "fits")

@@ -9,7 +9,7 @@ _APPLIED = "SELECT app, name FROM django_migrations"
 
 
 def missing_in(connection: psycopg.Connection) -> list[str]:
-    """Give those that the database of `connection` lacks. Raises psycopg.Error."""
+    """Return those that the database of `connection` lacks. Raises psycopg.Error."""
     try:
         applied = {(app, name) for app, name in connection.execute(_APPLIED)}
     except psycopg.errors.UndefinedTable:
@@ -18,12 +18,12 @@ def missing_in(connection: psycopg.Connection) -> list[str]:
 
 
 def missing_of(applied: set[tuple[str, str]]) -> list[str]:
-    """Give those that are not among `applied`."""
+    """Return those that are not among `applied`."""
     return [f"{app}.{name}" for app, name in sorted(expected_migrations() - applied)]
 
 
 def later_of(applied: set[tuple[str, str]]) -> list[str]:
-    """Give those of `applied` that a later code has made."""
+    """Return those of `applied` that a later code has made."""
     known = _known_migrations()
     apps = {app for app, _ in known}
     return [f"{app}.{name}" for app, name in sorted(applied) if app in apps and (app, name) not in known]
@@ -31,11 +31,11 @@ def later_of(applied: set[tuple[str, str]]) -> list[str]:
 
 @cache
 def _known_migrations() -> frozenset[tuple[str, str]]:
-    """All migrations of the code, which don't change while it runs: reading them takes a while."""
+    """Return all migrations of the code, which don't change while it runs: reading them takes a while."""
     return frozenset(MigrationLoader(None).disk_migrations)
 
 
 @cache
 def expected_migrations() -> frozenset[tuple[str, str]]:
-    """The latest migration of each app; the code's migrations don't change while it runs."""
+    """Return the latest migration of each app; the code's migrations don't change while it runs."""
     return frozenset(MigrationLoader(None).graph.leaf_nodes())

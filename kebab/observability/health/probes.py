@@ -21,12 +21,12 @@ _METHODS: Final = frozenset({"GET", "HEAD"})
 
 
 def is_probe(scope: HTTPScope) -> bool:
-    """Whether a request is answered here; other methods are the URL table's to refuse."""
+    """Return whether a request is answered here; other methods are the URL table's to refuse."""
     return scope["path"] in PATHS and scope["method"] in _METHODS
 
 
 def is_health_check(scope: HTTPScope) -> bool:
-    """Whether a request only asks whether this process answers."""
+    """Return whether a request only asks whether this process answers."""
     return scope["path"] == "/healthz" and scope["method"] in _METHODS
 
 
@@ -45,7 +45,7 @@ async def application(scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGI
 
 @cache
 def _healthy() -> tuple[HTTPResponseStartEvent, bytes]:
-    """Give what is always the same: nothing is asked more often."""
+    """Return what is always the same: nothing is asked more often."""
     reply = healthy()
     return _beginning("/healthz", reply), reply.body
 

@@ -29,7 +29,9 @@ _RESTART = "See the logs of that process; what runs it (kebab up, a service) is 
 
 
 def check_processes(repair: bool = False) -> Iterator[CheckResult]:
-    """Whether each queue has a worker, somebody keeps time, and each node that searches follows the log."""
+    """Return whether each queue has a worker, somebody keeps time, and each node that searches follows the
+    log.
+    """
     living = list(StackProcess.objects.filter(heartbeat_at__gt=_fresh()))
     if not living and not _ought_to_run():
         yield warning(PROCESSES, "no stack runs here: documents wait until one does", "Run: kebab up")
@@ -46,7 +48,7 @@ def check_processes(repair: bool = False) -> Iterator[CheckResult]:
 
 
 def check_turns(repair: bool = False) -> CheckResult:
-    """Whether the threads of this node's web processes come back from their requests."""
+    """Return whether the threads of this node's web processes come back from their requests."""
     stalled = ProcessReader(metrics_folder()).greatest(STALLED.family.name)
     stuck = [f"process {pid}: none for {s:,.0f} s" for pid, s in sorted(stalled.items()) if s > STALLED_S]
     if not stuck:
@@ -56,7 +58,7 @@ def check_turns(repair: bool = False) -> CheckResult:
 
 
 def has_workers() -> bool:
-    """Whether some worker shows signs of life, so that what is due is taken up soon."""
+    """Return whether some worker shows signs of life, so that what is due is taken up soon."""
     return StackProcess.objects.filter(role=ProcessRole.WORKER, heartbeat_at__gt=_fresh()).exists()
 
 
@@ -104,7 +106,9 @@ def _stuck(living: Sequence[StackProcess]) -> Iterator[CheckResult]:
 
 
 def _ought_to_run() -> bool:
-    """Whether processes are expected: a stack serves here, or servers of one's own say nothing about that."""
+    """Return whether processes are expected: a stack serves here, or servers of one's own say nothing about
+    that.
+    """
     state = running_state(settings.KEBAB_DATA_DIR)
     return bool(state is not None and state.url) or not settings.KEBAB_EMBEDDED_POSTGRES
 

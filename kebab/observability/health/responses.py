@@ -47,7 +47,7 @@ def healthy() -> Reply:
 
 
 def ready() -> Reply:
-    """Say whether this process can do its work, with each thing looked at, within two seconds.
+    """Return whether this process can do its work, with each thing looked at, within two seconds.
 
     Without Redis it can: searches go on, and uploads are hinted at later.
     """
@@ -62,7 +62,7 @@ def ready() -> Reply:
 
 
 def measured(peer: str, *, authorization: str, is_forwarded: bool) -> Reply:
-    """Give all metrics to who may read them; those of single workspaces to the operator alone."""
+    """Return all metrics to who may read them; those of single workspaces to the operator alone."""
     if not may_read(peer, authorization=authorization, is_forwarded=is_forwarded):
         return _refusal(_CLOSED, {"WWW-Authenticate": "Bearer"})
     return Reply(body=scraper().text(is_operator=is_operator(authorization)), content_type=CONTENT_TYPE)

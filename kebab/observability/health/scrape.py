@@ -50,7 +50,7 @@ class Scraper:
         self._given: dict[bool, tuple[float, bytes]] = {}
 
     def text(self, *, is_operator: bool) -> bytes:
-        """Give all metrics; those of single workspaces to operators alone."""
+        """Return all metrics; those of single workspaces to operators alone."""
         with self._lock:
             at, text = self._given.get(is_operator, (float("-inf"), b""))
             if time.monotonic() - at > _FRESH_S:
@@ -80,7 +80,7 @@ class Scraper:
 
 @cache
 def scraper() -> Scraper:
-    """Give this process's."""
+    """Return this process's."""
     return Scraper(metrics_folder())
 
 

@@ -68,7 +68,7 @@ def register() -> None:
 
 
 def check_postgres(repair: bool = False) -> CheckResult:
-    """Whether Postgres answers and is new enough."""
+    """Return whether Postgres answers and is new enough."""
     try:
         return _compare("postgres", postgres_version(), MIN_POSTGRES)
     except DatabaseError as error:
@@ -76,7 +76,7 @@ def check_postgres(repair: bool = False) -> CheckResult:
 
 
 def check_pgvector(repair: bool = False) -> CheckResult:
-    """Whether pgvector is in the database and new enough."""
+    """Return whether pgvector is in the database and new enough."""
     try:
         version = pgvector_version()
     except DatabaseError as error:
@@ -88,7 +88,7 @@ def check_pgvector(repair: bool = False) -> CheckResult:
 
 
 def check_redis(repair: bool = False) -> CheckResult:
-    """Whether Redis answers, is new enough and keeps an append-only file."""
+    """Return whether Redis answers, is new enough and keeps an append-only file."""
     try:
         with redis_client() as client:
             version = parse_version(client.info("server")["redis_version"])
@@ -103,7 +103,7 @@ def check_redis(repair: bool = False) -> CheckResult:
 
 
 def check_migrations(repair: bool = False) -> CheckResult:
-    """Whether the database has the tables that this code expects."""
+    """Return whether the database has the tables that this code expects."""
     try:
         missing = missing_migrations()
     except DatabaseError as error:
@@ -119,12 +119,14 @@ def check_migrations(repair: bool = False) -> CheckResult:
 
 
 def check_sqlite(repair: bool = False) -> CheckResult:
-    """Whether the SQLite of the mirrors is one that is safe."""
+    """Return whether the SQLite of the mirrors is one that is safe."""
     return _compare("sqlite", sqlite_version(), MIN_SQLITE)
 
 
 def check_indexes(repair: bool = False) -> CheckResult:
-    """Whether every index of the database may be used: a build that was broken off leaves one that isn't."""
+    """Return whether every index of the database may be used: a build that was broken off leaves one that
+    isn't.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_INVALID_INDEXES)
         invalid = cursor.fetchall()
@@ -140,12 +142,12 @@ def check_indexes(repair: bool = False) -> CheckResult:
 
 
 def missing_migrations() -> list[str]:
-    """Give the migrations of this code that the database lacks. Raises DatabaseError."""
+    """Return the migrations of this code that the database lacks. Raises DatabaseError."""
     return missing_of(set(MigrationRecorder(connection).applied_migrations()))
 
 
 def later_migrations() -> list[str]:
-    """Give the migrations that the database has and this code doesn't know. Raises DatabaseError."""
+    """Return the migrations that the database has and this code doesn't know. Raises DatabaseError."""
     return later_of(set(MigrationRecorder(connection).applied_migrations()))
 
 

@@ -10,7 +10,7 @@ from psycopg import sql
 def ask(
     statement: str | sql.Composable, values: Sequence[Any] | Mapping[str, Any] = ()
 ) -> list[tuple[Any, ...]]:
-    """Give the rows of a statement that may take as long as it needs; none for one that gives no rows."""
+    """Return the rows of a statement that may take as long as it needs; none for one that gives no rows."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")
         cursor.execute(statement, values)

@@ -75,7 +75,7 @@ class Watch:
             return self._under_way
 
     def found_by(self, look: "Future[Finding]") -> Finding:
-        """Give what a look has found, as far as it is over."""
+        """Return what a look has found, as far as it is over."""
         return look.result() if look.done() else self._unanswered
 
     def _find(self) -> Finding:
@@ -88,7 +88,7 @@ class Watch:
 
 
 def look_at_all(limit_s: float = LIMIT_S) -> dict[str, Finding]:
-    """Give what is found within the limit, by store: `postgres`, `redis`, `mirrors`."""
+    """Return what is found within the limit, by store: `postgres`, `redis`, `mirrors`."""
     looks = {watch: watch.begin() for watch in _watches()}
     wait(looks.values(), limit_s)
     return {watch.name: watch.found_by(look) for watch, look in looks.items()}
@@ -105,7 +105,7 @@ def _watches() -> tuple[Watch, ...]:
 
 
 def _look_at_postgres() -> dict[str, Standing]:
-    """Whether it lets us in, outside the pool that requests wait for, and has this code's tables."""
+    """Return whether it lets us in, outside the pool that requests wait for, and has this code's tables."""
     with connect(settings.DATABASES["default"], connect_timeout=_CONNECT_LIMIT_S) as connection:
         is_complete = not missing_in(connection)
     return {"postgres": Standing.OK, "migrations": Standing.OK if is_complete else Standing.FAILED}
@@ -119,7 +119,7 @@ def _look_at_redis() -> dict[str, Standing]:
 
 
 def _look_at_mirrors() -> dict[str, Standing]:
-    """Whether this node's mirrors can follow; with a full disk they are searched as they are."""
+    """Return whether this node's mirrors can follow; with a full disk they are searched as they are."""
     folder = Path(settings.KEBAB_MIRROR_DIR)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

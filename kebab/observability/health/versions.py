@@ -13,25 +13,25 @@ Version = tuple[int, ...]
 
 
 def parse_version(text: str) -> Version:
-    """Give the numbers that `text` begins with: (0, 8, 5) for `0.8.5`, (18, 1) for `18.1 (Debian)`."""
+    """Return the numbers that `text` begins with: (0, 8, 5) for `0.8.5`, (18, 1) for `18.1 (Debian)`."""
     found = re.match(r"\d+(?:\.\d+)*", text)
     return tuple(int(part) for part in found[0].split(".")) if found else ()
 
 
 def show_version(version: Version) -> str:
-    """Give `0.8.5` for (0, 8, 5)."""
+    """Return `0.8.5` for (0, 8, 5)."""
     return ".".join(map(str, version))
 
 
 def postgres_version() -> Version:
-    """Give the server's version. Raises OperationalError when it can't be reached."""
+    """Return the server's version. Raises OperationalError when it can't be reached."""
     with connection.cursor() as cursor:
         cursor.execute("SHOW server_version")
         return parse_version(cursor.fetchone()[0])
 
 
 def pgvector_version() -> Version | None:
-    """Give the version of pgvector in this database; None when it isn't installed there."""
+    """Return the version of pgvector in this database; None when it isn't installed there."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
         row = cursor.fetchone()
@@ -39,12 +39,12 @@ def pgvector_version() -> Version | None:
 
 
 def sqlite_version() -> Version:
-    """Give the version of the SQLite inside apsw, which is the one that mirrors use."""
+    """Return the version of the SQLite inside apsw, which is the one that mirrors use."""
     return parse_version(apsw.sqlite_lib_version())
 
 
 def redis_client() -> "redis.Redis":
-    """Give a client of our Redis that waits two seconds at most; close it."""
+    """Return a client of our Redis that waits two seconds at most; close it."""
     return redis.Redis.from_url(
         redis_client_url(settings.REDIS_URL), socket_timeout=2, socket_connect_timeout=2
     )

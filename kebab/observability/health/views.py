@@ -56,7 +56,7 @@ class MetricsView(_OpenView):
     """Metrics of this node's processes for Prometheus."""
 
     def get(self, request: Request) -> HttpResponse:
-        """Give them in the text format."""
+        """Return them in the text format."""
         return _answer(measured(**_who(request)))
 
 
@@ -64,7 +64,7 @@ class VersionView(_OpenView):
     """What runs here."""
 
     def get(self, request: Request) -> Response:
-        """Give the versions, of all parts to who may read metrics; null for what can't be asked now."""
+        """Return the versions, of all parts to who may read metrics; null for what can't be asked now."""
         if not may_read(**_who(request)):
             return Response({"version": kebab.__version__})
         versions: dict[str, Any] = {

@@ -58,7 +58,7 @@ class _Reader:
                 self.series.append((family, slot, names))
 
     def numbers(self, name: str) -> Iterator[float]:
-        """Give the first number of each series of a family. Raises FileNotFoundError."""
+        """Return the first number of each series of a family. Raises FileNotFoundError."""
         numbers = array("d", self.keys.with_suffix(".values").read_bytes())
         return (numbers[slot] for family, slot, _ in self.series if family.name == name)
 
@@ -84,7 +84,7 @@ class ProcessReader:
         return [reader.process for reader in self._living() if _is_written(reader, page)]
 
     def greatest(self, name: str) -> dict[int, float]:
-        """Give the greatest number of a gauge's or counter's series, by the pid of each living process."""
+        """Return the greatest number of a gauge's or counter's series, by the pid of each living process."""
         found = {}
         for reader in self._living():
             with suppress(FileNotFoundError):  # it has ended this moment

@@ -36,7 +36,7 @@ def serve_counts() -> None:
 
 
 def counts() -> bytes:
-    """Give what is counted, and what the kernel says of who counts."""
+    """Return what is counted, and what the kernel says of who counts."""
     page = Page(family for family in declared().values() if WORKSPACE not in family.labels)
     write_processes(page, ProcessReader(metrics_folder()).write(page))
     return page.text()

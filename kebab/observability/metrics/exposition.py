@@ -41,7 +41,7 @@ class Page:
 
 
 def sample_names(family: Family, labels: Mapping[str, str]) -> list[str]:
-    """Give the names of a series' samples with their labels: of a histogram its buckets, sum and count."""
+    """Return the names of a series' samples with their labels: of a histogram its buckets, sum and count."""
     if family.kind != "histogram":
         return [f"{family.name}{_written(labels)}"]
     bounds = [*map(_number, family.bounds), "+Inf"]

@@ -33,7 +33,7 @@ _BEING_MADE_S = 60.0
 
 
 def metrics_folder() -> Path:
-    """Give the folder in which the processes of this node count."""
+    """Return the folder in which the processes of this node count."""
     from django.conf import settings
 
     folder: Path = settings.KEBAB_METRICS_DIR
@@ -66,7 +66,7 @@ class OwnFiles:
         return made
 
     def name_series(self, family: Family, values: tuple[str, ...], slot: int) -> bool:
-        """Say whose numbers begin at `slot`; False when that can't be written."""
+        """Return whose numbers begin at `slot`; False when that can't be written."""
         try:
             if family.name not in self._named:
                 self._write(["family", asdict(family)])
@@ -103,7 +103,7 @@ def _shared_memory(path: Path) -> mmap.mmap:
 
 
 def living(folder: Path) -> Iterator[Path]:
-    """Give the `.keys` of each process that lives."""
+    """Return the `.keys` of each process that lives."""
     for keys in sorted(folder.glob("*.keys")):
         if _is_held(keys):
             yield keys
@@ -122,7 +122,7 @@ def remove_dead(folder: Path) -> None:
 
 
 def _is_fresh(path: Path) -> bool:
-    """Whether somebody may just be making it."""
+    """Return whether somebody may just be making it."""
     with suppress(FileNotFoundError):
         return time.time() - path.stat().st_mtime < _BEING_MADE_S
     return False
@@ -136,7 +136,7 @@ def pid_namespace() -> str:
 
 
 def _is_held(path: Path) -> bool | None:
-    """Whether somebody has locked it; None when it is gone, or has been given its name meanwhile."""
+    """Return whether somebody has locked it; None when it is gone, or has been given its name meanwhile."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:

@@ -45,7 +45,7 @@ class Gauge:
         own_store().add(self.family, values, amount)
 
     def set(self, amount: float, *values: str) -> None:
-        """Say what it is now."""
+        """Return what it is now."""
         own_store().set(self.family, values, amount)
 
 

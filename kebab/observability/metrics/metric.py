@@ -22,7 +22,7 @@ class Family:
 
     @property
     def n_slots(self) -> int:
-        """How many numbers a series has: of a histogram its buckets, the infinite one, and the sum."""
+        """Return how many numbers a series has: of a histogram its buckets, the infinite one, and the sum."""
         return len(self.bounds) + 2 if self.kind == "histogram" else 1
 
 
@@ -32,5 +32,5 @@ def declare(family: Family) -> Family:
 
 
 def declared() -> dict[str, Family]:
-    """Give the families that this process knows, by name."""
+    """Return the families that this process knows, by name."""
     return dict(_families)

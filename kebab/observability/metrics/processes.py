@@ -31,7 +31,7 @@ def write_processes(page: Page, counting: Iterable[LivingProcess]) -> None:
 
 
 def _servers() -> dict[int, str]:
-    """The supervisor and the embedded servers, which count nothing themselves."""
+    """Return the supervisor and the embedded servers, which count nothing themselves."""
     state = running_state(settings.KEBAB_DATA_DIR)
     if state is None:
         return {}

@@ -71,7 +71,7 @@ def count_answer(method: str, route: str, status: int, began: float) -> None:
 
 
 def note_pool() -> None:
-    """Say how many connections to Postgres this process has, and how many it is making."""
+    """Return how many connections to Postgres this process has, and how many it is making."""
     pool = getattr(connection, "pool", None)
     if pool is None:
         return

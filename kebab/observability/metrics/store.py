@@ -67,7 +67,7 @@ class Store:
             self._publish_if_due()
 
     def in_memory(self) -> tuple[list[OwnSeries], list[float]] | None:
-        """Give the series and the numbers; None when files have them."""
+        """Return the series and the numbers; None when files have them."""
         with self._lock:
             self._publish_if_due()
             return None if self._files else (list(self._series), list(self._numbers[: self._used]))
@@ -98,7 +98,7 @@ class Store:
         return self._allot(family, values) if found is None else found
 
     def _allot(self, family: Family, values: Values) -> int | None:
-        """Give a new series its slots; None when there are no more: then it isn't counted."""
+        """Return a new series its slots; None when there are no more: then it isn't counted."""
         self._publish_if_due()
         if self._used + family.n_slots > N_SLOTS:
             return None
@@ -128,7 +128,7 @@ class Store:
 
 @cache
 def own_store() -> Store:
-    """Give this process's numbers."""
+    """Return this process's numbers."""
     store = Store()
     os.register_at_fork(after_in_child=store.forget)
     return store

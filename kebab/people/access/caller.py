@@ -41,14 +41,14 @@ class Caller:
 
     @property
     def actor(self) -> str:
-        """The person's address, or the token without its secret: what logs and audit show."""
+        """Return the person's address, or the token without its secret: what logs and audit show."""
         if self.operator is not None:
             return self.operator
         return f"kbb_{self.token.prefix}" if self.token is not None else self.user.email  # type: ignore[union-attr]
 
     @property
     def identity(self) -> str:
-        """A name that never passes to another caller: what cursors and kept answers are bound to."""
+        """Return a name that never passes to another caller: what cursors and kept answers are bound to."""
         if self.operator is not None:
             return self.operator
         return f"token:{self.token.pk}" if self.token is not None else f"user:{self.user.pk}"  # type: ignore[union-attr]
@@ -69,12 +69,12 @@ class Access:
 
     @property
     def user(self) -> User | None:
-        """The person, if it is one."""
+        """Return the person, if it is one."""
         return self.caller.user
 
     @property
     def token(self) -> ApiToken | None:
-        """The token, if it is one."""
+        """Return the token, if it is one."""
         return self.caller.token
 
     @property
@@ -89,7 +89,7 @@ class Access:
 
 
 def caller_of(request: Any) -> Caller | None:
-    """Give who made an HTTP request (Django's or REST framework's); None for nobody."""
+    """Return who made an HTTP request (Django's or REST framework's); None for nobody."""
     token = getattr(request, "auth", None)
     if isinstance(token, ApiToken):
         return Caller(token=token)
@@ -100,7 +100,7 @@ def caller_of(request: Any) -> Caller | None:
 
 
 def access_of(request: Any, slug_or_id: str) -> Access:
-    """Give the caller's access to a workspace: one query for a person, none for a token.
+    """Return the caller's access to a workspace: one query for a person, none for a token.
 
     Raises NotFound, always the same, for a workspace that is missing, another token's or not the person's.
     """
@@ -111,7 +111,7 @@ def access_of(request: Any, slug_or_id: str) -> Access:
 
 
 def access_for(caller: Caller, slug_or_id: str) -> Access:
-    """Give `caller`'s access to a workspace by its slug or UUID. Raises NotFound as `access_of` does."""
+    """Return `caller`'s access to a workspace by its slug or UUID. Raises NotFound as `access_of` does."""
     if caller.token is not None:
         return _token_access(caller, caller.token, slug_or_id)
     if not SLUG.regex.match(slug_or_id) and as_uuid(slug_or_id) is None:
@@ -125,19 +125,21 @@ def access_for(caller: Caller, slug_or_id: str) -> Access:
 
 
 def readable_memberships(user: User | None) -> "QuerySet[Membership]":
-    """Give a person's memberships as `member_access` takes them, each with its workspace and `group_ids`."""
+    """Return a person's memberships as `member_access` takes them, each with its workspace and
+    `group_ids`.
+    """
     return with_groups(Membership.objects.filter(user=user).select_related("workspace"))
 
 
 def with_groups(memberships: "QuerySet[Membership]") -> "QuerySet[Membership]":
-    """Give each membership its `group_ids`, in the same query."""
+    """Return each membership its `group_ids`, in the same query."""
     mine = GroupMember.objects.filter(workspace=OuterRef("workspace"), membership=OuterRef("pk"))
     groups = mine.order_by("group_id")
     return memberships.annotate(group_ids=ArraySubquery(groups.values("group_id")))
 
 
 def member_access(caller: Caller, membership: Any) -> Access:
-    """Give the access that a person's membership, one of `readable_memberships`, amounts to."""
+    """Return the access that a person's membership, one of `readable_memberships`, amounts to."""
     role = Role(membership.role)
     return Access(
         workspace=membership.workspace,
@@ -149,7 +151,7 @@ def member_access(caller: Caller, membership: Any) -> Access:
 
 
 def token_access(caller: Caller, token: Any) -> Access:
-    """Give a token's access to its own workspace; the token is one that `verify_token` gave."""
+    """Return a token's access to its own workspace; the token is one that `verify_token` gave."""
     return Access(
         workspace=token.workspace,
         caller=caller,
@@ -160,7 +162,7 @@ def token_access(caller: Caller, token: Any) -> Access:
 
 
 def access_now(access: Access) -> Access | None:
-    """Give what has become of an access that was given before; None once it, or its session, has ended.
+    """Return what has become of an access that was given before; None once it, or its session, has ended.
 
     One query, and one more for a person's session.
     """
@@ -179,7 +181,7 @@ def access_now(access: Access) -> Access | None:
 
 
 def access_by_identity(workspace: Workspace, identity: str) -> Access | None:
-    """Give what the caller may do now whom `Caller.identity` named so; None: nothing any more."""
+    """Return what the caller may do now whom `Caller.identity` named so; None: nothing any more."""
     if identity.startswith(OPERATOR_PREFIX):
         return operator_access(workspace, identity)
     kind, _, key = identity.partition(":")
@@ -196,7 +198,9 @@ def access_by_identity(workspace: Workspace, identity: str) -> Access | None:
 
 
 def operator_access(workspace: Workspace, operator: str, *, via: str = "") -> Access:
-    """Give the access of an operator, whom the audit calls `operator`, who came `via` a door: an owner's."""
+    """Return the access of an operator, whom the audit calls `operator`, who came `via` a door: an
+    owner's.
+    """
     return Access(
         workspace=workspace,
         caller=Caller(operator=operator, via=via),

@@ -63,12 +63,12 @@ class Asked:
     source: str | None = None
 
     def refusal(self, need: Need) -> str:
-        """Give why the caller is refused what needs `need`; empty when they aren't."""
+        """Return why the caller is refused what needs `need`; empty when they aren't."""
         is_allowed, why = self.answer(need)
         return "" if is_allowed else why
 
     def answer(self, need: Need) -> tuple[bool, str]:
-        """Give whether the caller may do what needs `need`, and why, or why not."""
+        """Return whether the caller may do what needs `need`, and why, or why not."""
         if self.access is None:
             return False, self.barred
         try:
@@ -77,7 +77,7 @@ class Asked:
             return False, str(error)
 
     def refusal_of(self, method: str, route: str) -> str:
-        """Give why the caller is refused an operation of the API, like GET `/sources/{source_id}`."""
+        """Return why the caller is refused an operation of the API, like GET `/sources/{source_id}`."""
         for operation in operations():
             if (operation.method, operation.route) == (method, route):
                 return self.refusal(operation.need)
@@ -132,7 +132,7 @@ def register_explainer(explain: Explainer) -> None:
 def explain_access(
     workspace: Workspace, caller: Caller, *, document: uuid.UUID | None = None, source: str | None = None
 ) -> AccessReport:
-    """Give what `caller` can see and do; a token is one of `readable_tokens`.
+    """Return what `caller` can see and do; a token is one of `readable_tokens`.
 
     Raises NotFound for a document or source that isn't there, InvalidRequest for both at once.
     """
@@ -159,7 +159,7 @@ def explain_access(
 
 
 def _admitted(workspace: Workspace, caller: Caller) -> tuple[Access | None, str]:
-    """Give the access that a request of `caller` gets, or why it gets none."""
+    """Return the access that a request of `caller` gets, or why it gets none."""
     if caller.user is not None and not ModelBackend().user_can_authenticate(caller.user):
         return None, f"{caller.actor} has been deactivated and can't sign in."
     if caller.token is not None and not caller.token.is_usable:

@@ -24,7 +24,7 @@ class Explained(Acting):
     """An admin whose rows are somebody who has access; `caller_in` says who, and where."""
 
     def caller_in(self, request: HttpRequest, row: Any) -> tuple[Caller, Workspace | None]:
-        """Give who a row is to the API, and the workspace that is asked about where none is named."""
+        """Return who a row is to the API, and the workspace that is asked about where none is named."""
         raise NotImplementedError
 
     def get_urls(self) -> list[URLPattern]:
@@ -40,7 +40,7 @@ class Explained(Acting):
         return [button | {"path": address}, *super().buttons(request, row)]
 
     def access_link(self, row: Any) -> Any:
-        """Give a link to the page, for lists."""
+        """Return a link to the page, for lists."""
         return formatting.anchor(self._access_address(row), "See")
 
     access_link.short_description = "access"  # type: ignore[attr-defined]
@@ -70,13 +70,13 @@ class Explained(Acting):
 
 
 def _asked_workspace(request: HttpRequest, default: Workspace | None) -> Workspace | None:
-    """Give the workspace that the form of the page names, by slug or id; `default` where it names none."""
+    """Return the workspace that the form of the page names, by slug or id; `default` where it names none."""
     named = request.GET.get("workspace", "").strip()
     return Workspace.objects.named(named).first() if named else default  # type: ignore[attr-defined, no-any-return]
 
 
 def _explained(request: HttpRequest, caller: Caller, workspace: Workspace | None) -> dict[str, Any]:
-    """Give the report, or why there is none."""
+    """Return the report, or why there is none."""
     source, document = (request.GET.get(name, "").strip() for name in ("source", "document"))
     if workspace is None:
         return {

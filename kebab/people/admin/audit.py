@@ -20,7 +20,7 @@ class _ActorFilter(TextFilter):  # type: ignore[misc]
     parameter_name = "actor"
 
     def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        """Give what just this actor did."""
+        """Return what just this actor did."""
         return queryset.filter(actor=self.value()) if self.value() else queryset
 
 
@@ -29,7 +29,7 @@ class _ActionFilter(TextFilter):  # type: ignore[misc]
     parameter_name = "action_begins"
 
     def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
-        """Give the actions that begin so: `member` for all that was done to members."""
+        """Return the actions that begin so: `member` for all that was done to members."""
         return queryset.filter(action__startswith=self.value()) if self.value() else queryset
 
 
@@ -50,16 +50,16 @@ class AuditEventAdmin(ReadOnly):
 
     @admin.display(description="subject")
     def subject_shown(self, event: AuditEvent) -> str:
-        """What it was done to."""
+        """Return what it was done to."""
         return formatting.clipped(event.subject)
 
     @admin.display(description="workspace")
     def in_workspace(self, event: AuditEvent) -> Any:
-        """The workspace; its id when it is gone."""
+        """Return the workspace; its id when it is gone."""
         gone = formatting.NONE if event.workspace_id is None else str(event.workspace_id)  # type: ignore[attr-defined]
         return gone if event.workspace is None else formatting.link(event.workspace)
 
     @admin.display(description="detail")
     def detail_shown(self, event: AuditEvent) -> Any:
-        """What else was written."""
+        """Return what else was written."""
         return formatting.as_json(event.detail)

@@ -75,7 +75,7 @@ class PersonAdmin(Explained, UserAdmin):  # type: ignore[misc, type-arg]
         return may_reach and super().has_change_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Give False: a workspace could lose its owner. Deactivate instead, which ends their sessions."""
+        """Return False: a workspace could lose its owner. Deactivate instead, which ends their sessions."""
         return False
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> Any:
@@ -108,7 +108,7 @@ class PersonAdmin(Explained, UserAdmin):  # type: ignore[misc, type-arg]
     def construct_change_message(
         self, request: HttpRequest, form: Any, formsets: Any, add: bool = False
     ) -> list[dict[str, Any]]:
-        """Give Django's note of a change, with the values of fields before and after."""
+        """Return Django's note of a change, with the values of fields before and after."""
         notes: list[dict[str, Any]] = super().construct_change_message(request, form, formsets, add)
         before, after = form.initial, form.cleaned_data
         values = [
@@ -121,11 +121,11 @@ class PersonAdmin(Explained, UserAdmin):  # type: ignore[misc, type-arg]
         return notes
 
     def find(self, request: HttpRequest, term: str) -> models.QuerySet[User]:
-        """Give the people whose address begins so."""
+        """Return the people whose address begins so."""
         return User.objects.filter(email__startswith=term.lower())
 
     def caller_in(self, request: HttpRequest, row: User) -> tuple[Caller, Workspace | None]:
-        """Give the person, and no workspace."""
+        """Return the person, and no workspace."""
         return Caller(user=row), None
 
     @admin.display(description="member of")
@@ -137,12 +137,12 @@ class PersonAdmin(Explained, UserAdmin):  # type: ignore[misc, type-arg]
 
 
 def _changed(notes: list[dict[str, Any]], what: str) -> list[Any]:
-    """Give the `fields` that Django's note of a change names, which are labels of the form, or `values`."""
+    """Return the `fields` that Django's note of a change names, which are labels of the form, or `values`."""
     return [each for note in notes for each in note.get("changed", {}).get(what, [])]
 
 
 def _told(value: Any) -> Any:
-    """Give a value of a form as JSON has it: rows by what they are called."""
+    """Return a value of a form as JSON has it: rows by what they are called."""
     if value is None or isinstance(value, bool | str):
         return value
     return sorted(map(str, value)) if isinstance(value, Iterable) else str(value)

@@ -57,7 +57,7 @@ class WorkspaceAdmin(Acting):
 
     @admin.display(description="members")
     def members_shown(self, workspace: Workspace) -> Any:
-        """Its first members."""
+        """Return its first members."""
         memberships = Membership.objects.filter(workspace=workspace).select_related("user").order_by("user")
         cells = [
             (formatting.link(each, each.user.email), each.role)
@@ -67,15 +67,15 @@ class WorkspaceAdmin(Acting):
 
     @admin.display(description="settings")
     def settings_shown(self, workspace: Workspace) -> Any:
-        """Its settings."""
+        """Return its settings."""
         return formatting.as_json(workspace.settings)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Give False: one without an owner is nobody's. `kebab workspace create` names one."""
+        """Return False: one without an owner is nobody's. `kebab workspace create` names one."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Give False: the rows of search and ingest and their files would stay."""
+        """Return False: the rows of search and ingest and their files would stay."""
         return False
 
     def save_model(self, request: HttpRequest, obj: Workspace, form: Any, change: bool) -> None:
@@ -83,7 +83,7 @@ class WorkspaceAdmin(Acting):
         change_workspace(acting(request, obj), slug=obj.slug, name=obj.name)
 
     def find(self, request: HttpRequest, term: str) -> models.QuerySet[Workspace]:
-        """Give the workspaces with this id, or whose slug begins so."""
+        """Return the workspaces with this id, or whose slug begins so."""
         workspaces = Workspace.objects.filter(slug__startswith=term.lower())
         return workspaces | Workspace.objects.named(term)  # type: ignore[attr-defined, no-any-return]
 
@@ -103,11 +103,13 @@ class MembershipAdmin(InWorkspace, Explained, ReadOnly):
     fields = ("person", "in_workspace", "role", "groups_shown", "created_at")
 
     def caller_in(self, request: HttpRequest, row: Membership) -> tuple[Caller, Workspace | None]:
-        """Give the person, in this workspace."""
+        """Return the person, in this workspace."""
         return Caller(user=row.user), row.workspace
 
     def find(self, request: HttpRequest, term: str) -> models.QuerySet[Membership]:
-        """Give the memberships that each word fits: the beginning of the address, or the workspace's slug."""
+        """Return the memberships that each word fits: the beginning of the address, or the
+        workspace's slug.
+        """
         found = Membership.objects.all()
         for word in term.lower().split():
             people = list(User.objects.filter(email__startswith=word).values_list("pk", flat=True)[:FOUND])
@@ -117,12 +119,12 @@ class MembershipAdmin(InWorkspace, Explained, ReadOnly):
 
     @admin.display(description="person")
     def person(self, membership: Membership) -> Any:
-        """The person."""
+        """Return the person."""
         return formatting.link(membership.user, membership.user.email)
 
     @admin.display(description="groups")
     def groups_shown(self, membership: Membership) -> Any:
-        """The groups they are in."""
+        """Return the groups they are in."""
         return formatting.groups(
             GroupMember.objects.filter(workspace=membership.workspace_id, membership=membership)
         )
@@ -138,7 +140,7 @@ class GroupAdmin(TenantAdmin):
 
     @admin.display(description="members")
     def members_shown(self, group: Group) -> Any:
-        """Its first members."""
+        """Return its first members."""
         rows = (
             GroupMember.objects.filter(workspace=group.workspace_id, group=group)
             .select_related("membership__user")
@@ -152,7 +154,7 @@ class GroupAdmin(TenantAdmin):
 
     @admin.display(description="tokens")
     def tokens_shown(self, group: Group) -> Any:
-        """Its first tokens."""
+        """Return its first tokens."""
         rows = (
             TokenGroup.objects.filter(workspace=group.workspace_id, group=group)
             .select_related("token")
@@ -214,25 +216,25 @@ class ApiTokenAdmin(InWorkspace, Explained, ReadOnly):
     )
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[ApiToken]:
-        """Give tokens as access is asked of them."""
+        """Return tokens as access is asked of them."""
         return with_token_groups(super().get_queryset(request).select_related("workspace"))
 
     def caller_in(self, request: HttpRequest, row: ApiToken) -> tuple[Caller, Workspace | None]:
-        """Give the token, in its workspace."""
+        """Return the token, in its workspace."""
         return Caller(token=row), row.workspace
 
     @admin.display(description="made by")
     def maker(self, token: ApiToken) -> Any:
-        """Who made it."""
+        """Return who made it."""
         return formatting.link(token.created_by)
 
     @admin.display(description="groups")
     def groups_shown(self, token: ApiToken) -> Any:
-        """The groups it reads with."""
+        """Return the groups it reads with."""
         return formatting.groups(TokenGroup.objects.filter(workspace=token.workspace_id, token=token))
 
     def find(self, request: HttpRequest, term: str) -> models.QuerySet[ApiToken]:
-        """Give the token that begins so: the rest of it, a secret, isn't looked at."""
+        """Return the token that begins so: the rest of it, a secret, isn't looked at."""
         return ApiToken.objects.filter(prefix=term.removeprefix("kbb_")[:12])
 
 

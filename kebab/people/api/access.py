@@ -29,7 +29,7 @@ class AccessQuery(StrictSerializer):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Give the parameters. Raises ValidationError."""
+        """Return the parameters. Raises ValidationError."""
         if ("user" in attrs) == ("token" in attrs):
             raise serializers.ValidationError("Give user or token, one of them.")
         return attrs
@@ -93,7 +93,7 @@ class AccessView(WorkspaceView):
 
     @extend_schema(responses=AccessReportSerializer)
     def get(self, request: Request, ws: str) -> Response:
-        """Say what a member or a token can see and do here, and why, by the rules that decide it."""
+        """Return what a member or a token can see and do here, and why, by the rules that decide it."""
         asked = {name: self.query.get(name) for name in ("document", "source")}
         report = explain_access(self.workspace, self._caller(), **asked)  # type: ignore[arg-type]
         return Response(AccessReportSerializer(report).data)

@@ -83,7 +83,7 @@ class OneGroupView(WorkspaceView):
 
     @extend_schema(responses=GroupWithMembersSerializer)
     def get(self, request: Request, ws: str, group_id: uuid.UUID) -> Response:
-        """Give the group with its members, oldest membership first."""
+        """Return the group with its members, oldest membership first."""
         group = one_group(self.workspace, group_id)
         page = KeysetPage.requested(self, ordering=("id",))
         rows, next_cursor = page.cut(members_of(self.workspace).filter(groups__group=group))

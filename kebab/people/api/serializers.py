@@ -20,7 +20,7 @@ class PreferencesField(serializers.DictField):
     """Settings of a workspace by name; null sets one back to its default."""
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
-        """Give the clean settings. Raises ValidationError naming the settings there are."""
+        """Return the clean settings. Raises ValidationError naming the settings there are."""
         clean, wrong = clean_preferences(super().to_internal_value(data))
         if wrong:
             raise serializers.ValidationError(dict(wrong.items()))
@@ -59,7 +59,7 @@ class WorkspaceSerializer(serializers.Serializer[Access]):
     created_at = serializers.DateTimeField(source="workspace.created_at")
 
     def get_settings(self, access: Access) -> dict[str, Any]:
-        """Give the settings in force."""
+        """Return the settings in force."""
         return preferences(access.workspace)
 
 
@@ -107,7 +107,7 @@ class NewToken(StrictSerializer):
     expires_at = serializers.DateTimeField(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Give the fields with `expires_at` set, or None there. Raises ValidationError."""
+        """Return the fields with `expires_at` set, or None there. Raises ValidationError."""
         days = attrs.pop("expires_in_days", None)
         at = attrs.setdefault("expires_at", None)
         if days is not None and at is not None:

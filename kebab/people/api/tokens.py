@@ -49,7 +49,7 @@ class OneTokenView(WorkspaceView):
 
     @extend_schema(responses=TokenSerializer)
     def get(self, request: Request, ws: str, token_id: uuid.UUID) -> Response:
-        """Give the token without its secret."""
+        """Return the token without its secret."""
         token = get_object_or_404(_tokens(self), id=token_id)
         return Response(TokenSerializer(token).data)
 

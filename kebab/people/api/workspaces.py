@@ -68,7 +68,7 @@ class OneWorkspaceView(WorkspaceView):
 
     @extend_schema(responses=WorkspaceSerializer)
     def get(self, request: Request, ws: str) -> Response:
-        """Give the workspace."""
+        """Return the workspace."""
         return Response(WorkspaceSerializer(self.access).data)
 
     @extend_schema(request=WorkspaceChange, responses=WorkspaceSerializer)

@@ -40,7 +40,7 @@ class Invited:
 
     @property
     def path(self) -> str:
-        """Where it is accepted, below the site's root."""
+        """Return where it is accepted, below the site's root."""
         return f"/invitations/{self.secret}"
 
 
@@ -90,7 +90,7 @@ def withdraw_invitation(access: Access, invitation_id: uuid.UUID) -> None:
 
 
 def find_invitation(secret: str) -> Invitation | None:
-    """Give the open invitation that `secret` is the secret of, its workspace loaded; else None.
+    """Return the open invitation that `secret` is the secret of, its workspace loaded; else None.
 
     One query by a unique index, none for what has not the form of a secret. Anybody may ask.
     """
@@ -102,13 +102,13 @@ def find_invitation(secret: str) -> Invitation | None:
 
 
 def is_invited(email: str) -> bool:
-    """Whether an open invitation to this address exists, in whichever workspace."""
+    """Return whether an open invitation to this address exists, in whichever workspace."""
     with acting_everywhere():
         return Invitation.objects.open().filter(email=email).exists()
 
 
 def needs_account(invitation: Invitation) -> bool:
-    """Whether nobody signs in with the invited address yet, so that accepting makes an account."""
+    """Return whether nobody signs in with the invited address yet, so that accepting makes an account."""
     return not User.objects.filter(email=invitation.email).exists()
 
 
@@ -145,7 +145,7 @@ def accept_as_new_user(invitation: Invitation, *, password: str, display_name: s
 
 
 def _claimed(invitation: Invitation) -> Invitation:
-    """Give the invitation locked and, from here on, accepted. Raises NotFound if somebody was faster."""
+    """Return the invitation locked and, from here on, accepted. Raises NotFound if somebody was faster."""
     rows = Invitation.objects.filter(workspace=invitation.workspace_id, pk=invitation.pk)
     locked = rows.select_for_update(of=("self",)).open().select_related("workspace").first()
     if locked is None:
@@ -190,7 +190,7 @@ def _new_user(invitation: Invitation, password: str, display_name: str) -> User:
 
 
 def _sendable(email: str) -> str:
-    """Give the address as it is kept. Raises InvalidRequest."""
+    """Return the address as it is kept. Raises InvalidRequest."""
     address = normal_address(email)
     try:
         Invitation._meta.get_field("email").clean(address, None)

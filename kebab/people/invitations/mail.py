@@ -53,12 +53,13 @@ def invite_by_mail(
 
 
 def mail_is_delivered() -> bool:
-    """Whether mails leave this machine."""
+    """Return whether mails leave this machine."""
     return settings.EMAIL_BACKEND not in _UNDELIVERED
 
 
 def may_see_link(access: Access) -> bool:
-    """Whether who invites is told the link: an operator, who can read the mails that stay on this machine.
+    """Return whether who invites is told the link: an operator, who can read the mails that stay on this
+    machine.
 
     Anybody else could accept it in the place of the invited, and have an account in their name.
     """

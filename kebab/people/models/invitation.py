@@ -84,7 +84,7 @@ class Invitation(models.Model):
 
     @property
     def state(self) -> InvitationState:
-        """Where it stands; it must come from `with_standing`."""
+        """Return where it stands; it must come from `with_standing`."""
         if self.accepted_at is not None:
             return InvitationState.ACCEPTED
         if self.withdrawn_at is not None:

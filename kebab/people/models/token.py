@@ -44,5 +44,5 @@ class ApiToken(models.Model):
 
     @property
     def is_usable(self) -> bool:
-        """Whether it is neither revoked nor expired."""
+        """Return whether it is neither revoked nor expired."""
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > timezone.now())

@@ -7,7 +7,7 @@ from django.db import models, transaction
 
 
 def normal_address(email: str) -> str:
-    """Give an e-mail address as it is kept and compared."""
+    """Return an e-mail address as it is kept and compared."""
     return email.strip().lower()
 
 
@@ -17,7 +17,7 @@ class UserManager(BaseUserManager["User"]):
     use_in_migrations = True
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        """Give a new active user. Raises ValueError without an address."""
+        """Return a new active user. Raises ValueError without an address."""
         if not email:
             raise ValueError("A user needs an e-mail address.")
         user = self.model(email=normal_address(email), **fields)
@@ -26,7 +26,7 @@ class UserManager(BaseUserManager["User"]):
         return user
 
     def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        """Give a new operator: may open the Django admin and every workspace's administration there."""
+        """Return a new operator: may open the Django admin and every workspace's administration there."""
         user = self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
         user.prove_email()  # whoever makes operators vouches for them
         return user
@@ -36,7 +36,7 @@ class UserManager(BaseUserManager["User"]):
         return self.with_address(username or "").get()
 
     def with_address(self, email: str) -> "models.QuerySet[User]":
-        """Give the user with this address, in any case; none or one."""
+        """Return the user with this address, in any case; none or one."""
         return self.filter(email=normal_address(email))
 
 
@@ -64,7 +64,7 @@ class User(AbstractUser):
 
     @property
     def has_proved_email(self) -> bool:
-        """Whether this person has shown that they read the mail of their address."""
+        """Return whether this person has shown that they read the mail of their address."""
         return self.proved_email == self.email
 
     def prove_email(self) -> None:

@@ -26,7 +26,7 @@ class Role(models.TextChoices):
 
     @property
     def level(self) -> int:
-        """A higher role has a higher level."""
+        """Return a higher role has a higher level."""
         return {"viewer": 1, "editor": 2, "admin": 3, "owner": 4}[self.value]
 
 
@@ -34,11 +34,11 @@ class WorkspaceQuerySet(models.QuerySet["Workspace"]):
     """Workspaces, narrowed to those a person belongs to."""
 
     def of_member(self, user: "User") -> "WorkspaceQuerySet":
-        """The workspaces `user` is a member of."""
+        """Return the workspaces `user` is a member of."""
         return self.filter(memberships__user=user)
 
     def named(self, slug_or_id: str) -> "WorkspaceQuerySet":
-        """The workspace with this slug or this UUID; none or one."""
+        """Return the workspace with this slug or this UUID; none or one."""
         try:
             return self.filter(models.Q(slug=slug_or_id) | models.Q(id=uuid.UUID(slug_or_id)))
         except ValueError:

@@ -23,7 +23,9 @@ class AccessPage(WorkspacePage):
     tab: ClassVar[str] = "people"
 
     def report(self, request: HttpRequest, caller: Caller, back: str) -> HttpResponse:
-        """Give the page of `caller`, whose own page is `back`; of a `source` that isn't there it says so."""
+        """Return the page of `caller`, whose own page is `back`; of a `source` that isn't there it
+        says so.
+        """
         workspace = self.access.workspace
         source = request.GET.get("source", "").strip()[:63]
         try:
@@ -38,7 +40,7 @@ class PersonAccess(AccessPage):
     """A member's."""
 
     def show(self, request: HttpRequest, workspace: Workspace, user_id: int) -> HttpResponse:
-        """Give the page. Raises NotFound."""
+        """Return the page. Raises NotFound."""
         member = one_member(workspace, user_id)
         back = reverse("person", args=[workspace.slug, user_id])
         return self.report(request, Caller(user=member.user), back)
@@ -48,7 +50,7 @@ class TokenAccess(AccessPage):
     """A token's."""
 
     def show(self, request: HttpRequest, workspace: Workspace, token_id: uuid.UUID) -> HttpResponse:
-        """Give the page. Raises NotFound."""
+        """Return the page. Raises NotFound."""
         token = readable_tokens().filter(workspace=workspace, pk=token_id).first()
         if token is None:
             raise NotFound

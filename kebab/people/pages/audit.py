@@ -41,7 +41,7 @@ class AuditPage(WorkspacePage):
     tab: ClassVar[str] = "settings"
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Give the page. Raises InvalidCursor."""
+        """Return the page. Raises InvalidCursor."""
         form = AuditForm(request.GET)
         is_valid = form.is_valid()
         asked: dict[str, Any] = {name: value or None for name, value in form.cleaned_data.items()}

@@ -20,11 +20,11 @@ class FormPage(ActingPage):
     form: forms.Form | None = None
 
     def page(self, request: HttpRequest, form: forms.Form | None = None, **context: Any) -> HttpResponse:
-        """Give the page; without a form, with an empty one."""
+        """Return the page; without a form, with an empty one."""
         raise NotImplementedError
 
     def again(self, request: HttpRequest, form: forms.Form) -> HttpResponse:
-        """Give the page with what is wrong with the form."""
+        """Return the page with what is wrong with the form."""
         response = self.page(request, form)
         response.status_code = 400
         return response

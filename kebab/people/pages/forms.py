@@ -29,14 +29,14 @@ class GroupsField(forms.MultipleChoiceField):
         self._most = most
 
     def clean(self, value: Any) -> list[uuid.UUID]:
-        """Give the ids, each once. Raises ValidationError for what is none, and for too many."""
+        """Return the ids, each once. Raises ValidationError for what is none, and for too many."""
         given = sorted(set(super().clean(value)))
         if len(given) > self._most:
             raise forms.ValidationError(f"Choose at most {self._most} groups.")
         return [uuid.UUID(each) for each in given]
 
     def valid_value(self, value: str) -> bool:
-        """Whether it has the form of an id."""
+        """Return whether it has the form of an id."""
         try:
             return str(uuid.UUID(value)) == value
         except ValueError:
@@ -44,13 +44,13 @@ class GroupsField(forms.MultipleChoiceField):
 
 
 def offered_groups(workspace: Workspace) -> list[tuple[str, str]]:
-    """Give id and name of the groups to choose from, by name."""
+    """Return id and name of the groups to choose from, by name."""
     rows = workspace.groups.order_by("name").values_list("pk", "name")[:OFFERED_GROUPS]
     return [(str(group_id), name) for group_id, name in rows]
 
 
 def names_of(workspace: Workspace, group_ids: set[uuid.UUID]) -> dict[uuid.UUID, str]:
-    """Give the names of groups by id; one query, none for none."""
+    """Return the names of groups by id; one query, none for none."""
     if not group_ids:
         return {}
     return dict(Group.objects.filter(workspace=workspace, pk__in=group_ids).values_list("pk", "name"))

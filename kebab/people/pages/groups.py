@@ -32,7 +32,7 @@ class GroupsPage(FormPage):
     """The groups, and the form that makes one."""
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Give the page. Raises InvalidCursor."""
+        """Return the page. Raises InvalidCursor."""
         return self.page(request)
 
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
@@ -45,7 +45,7 @@ class GroupsPage(FormPage):
         return redirect("group", workspace.slug, group.pk)
 
     def page(self, request: HttpRequest, form: Any = None, **context: Any) -> HttpResponse:
-        """Give the groups by name."""
+        """Return the groups by name."""
         workspace = self.access.workspace
         listed = list_page(self, request, workspace.groups.all(), ordering=("name",))
         context |= {
@@ -62,7 +62,7 @@ class GroupPage(FormPage):
     list_name: ClassVar[str] = "members of a group"
 
     def show(self, request: HttpRequest, workspace: Workspace, group_id: uuid.UUID) -> HttpResponse:
-        """Give the page. Raises NotFound, InvalidCursor."""
+        """Return the page. Raises NotFound, InvalidCursor."""
         return self.page(request)
 
     def act(self, request: HttpRequest, workspace: Workspace, group_id: uuid.UUID) -> HttpResponse:
@@ -78,7 +78,7 @@ class GroupPage(FormPage):
     def page(
         self, request: HttpRequest, form: Any = None, *, addition: Any = None, **context: Any
     ) -> HttpResponse:
-        """Give the group's page. Raises NotFound."""
+        """Return the group's page. Raises NotFound."""
         workspace = self.access.workspace
         group = one_group(workspace, self.kwargs["group_id"])
         members = members_of(workspace).filter(groups__group=group)

@@ -19,7 +19,7 @@ SHOWN_INVITATIONS = 50
 
 
 def open_invitations(workspace: Workspace) -> Sequence[Invitation]:
-    """Give the newest invitations that were neither accepted nor withdrawn, those that ran out too."""
+    """Return the newest invitations that were neither accepted nor withdrawn, those that ran out too."""
     waiting = workspace.invitations.with_standing().filter(accepted_at=None, withdrawn_at=None)
     return list(waiting.order_by("-created_at", "id")[:SHOWN_INVITATIONS])
 

@@ -32,7 +32,7 @@ class PeoplePage(FormPage):
     """Who belongs to the workspace, and who is invited."""
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Give the page. Raises InvalidCursor."""
+        """Return the page. Raises InvalidCursor."""
         return self.page(request)
 
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
@@ -47,7 +47,7 @@ class PeoplePage(FormPage):
         return redirect("people", workspace.slug)
 
     def page(self, request: HttpRequest, form: Any = None, **context: Any) -> HttpResponse:
-        """Give the members, and the form that invites."""
+        """Return the members, and the form that invites."""
         workspace = self.access.workspace
         listed = list_page(self, request, members_of(workspace), ordering=("id",))
         named = names_of(workspace, {group for row in listed.rows for group in row.group_ids})
@@ -64,11 +64,11 @@ class PersonPage(FormPage):
     """One member: role, groups, and the way out."""
 
     def show(self, request: HttpRequest, workspace: Workspace, user_id: int) -> HttpResponse:
-        """Give the page. Raises NotFound."""
+        """Return the page. Raises NotFound."""
         return self.page(request)
 
     def act(self, request: HttpRequest, workspace: Workspace, user_id: int) -> HttpResponse:
-        """Give the member another role. Raises NotFound, Forbidden, Conflict for the last owner."""
+        """Return the member another role. Raises NotFound, Forbidden, Conflict for the last owner."""
         one_member(workspace, user_id)
         self.form = form = RoleForm(self.access, request.POST)
         if not form.is_valid():
@@ -80,7 +80,7 @@ class PersonPage(FormPage):
         return redirect("person", workspace.slug, user_id)
 
     def page(self, request: HttpRequest, form: Any = None, **context: Any) -> HttpResponse:
-        """Give the member's page. Raises NotFound."""
+        """Return the member's page. Raises NotFound."""
         workspace = self.access.workspace
         member = one_member(workspace, self.kwargs["user_id"])
         groups = [str(group) for group in member.group_ids]  # type: ignore[attr-defined]

@@ -53,7 +53,7 @@ class SettingsForm(forms.Form):
             self.fields[known.name] = _field(known, words, initial.get(known.name, ""))
 
     def clean(self) -> dict[str, Any]:
-        """Give the settings by name, None for the default; what is wrong stands beside its field."""
+        """Return the settings by name, None for the default; what is wrong stands beside its field."""
         cleaned = super().clean() or {}
         for known, _ in self._known:
             text = cleaned.get(known.name, "")
@@ -83,12 +83,12 @@ def _field(known: Preference, words: Words, stored: str) -> forms.Field:
 
 
 def _typed(value: Any) -> str:
-    """Give a setting's value as it is typed."""
+    """Return a setting's value as it is typed."""
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
 def _value(text: str, default: Any) -> Any:
-    """Give what was typed as a value of the default's kind. Raises ValueError."""
+    """Return what was typed as a value of the default's kind. Raises ValueError."""
     if isinstance(default, bool):
         return text == "true"
     if isinstance(default, int | float):

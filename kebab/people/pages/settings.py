@@ -29,7 +29,7 @@ class SettingsPage(FormPage):
     form_name: ClassVar[str] = "form"
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Give the page."""
+        """Return the page."""
         return self.page(request)
 
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
@@ -42,7 +42,7 @@ class SettingsPage(FormPage):
         return redirect("settings", changed.slug)
 
     def page(self, request: HttpRequest, form: forms.Form | None = None, **context: Any) -> HttpResponse:
-        """Give the page with its three forms."""
+        """Return the page with its three forms."""
         workspace = self.access.workspace
         shown = {
             "form": NameForm(initial={"name": workspace.name, "slug": workspace.slug}),

@@ -35,7 +35,7 @@ class TokensPage(FormPage):
     """The tokens, and the form that makes one."""
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Give the page. Raises InvalidCursor."""
+        """Return the page. Raises InvalidCursor."""
         return self.page(request)
 
     def act(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
@@ -50,7 +50,7 @@ class TokensPage(FormPage):
         return self.page(request, made=token, secret=secret)
 
     def page(self, request: HttpRequest, form: Any = None, **context: Any) -> HttpResponse:
-        """Give the tokens, newest first."""
+        """Return the tokens, newest first."""
         workspace = self.access.workspace
         listed = list_page(self, request, _tokens(workspace), ordering=("-created_at", "id"))
         context |= {
@@ -65,7 +65,7 @@ class TokenPage(FormPage):
     """One token: what it may, and how it is replaced or revoked."""
 
     def show(self, request: HttpRequest, workspace: Workspace, token_id: uuid.UUID) -> HttpResponse:
-        """Give the page. Raises NotFound."""
+        """Return the page. Raises NotFound."""
         return self.page(request)
 
     def act(self, request: HttpRequest, workspace: Workspace, token_id: uuid.UUID) -> HttpResponse:
@@ -79,7 +79,7 @@ class TokenPage(FormPage):
         return self.page(request, made=token, secret=secret)
 
     def page(self, request: HttpRequest, form: Any = None, **context: Any) -> HttpResponse:
-        """Give the token's page. Raises NotFound."""
+        """Return the token's page. Raises NotFound."""
         workspace = self.access.workspace
         (shown,) = _shown(workspace, [_one(workspace, self.kwargs["token_id"])])
         context |= {"form": RotationForm() if form is None else form, "shown": shown}

@@ -62,7 +62,7 @@ class Examined:
 
 
 def proposed_workspace(workspace: Workspace, settings: Mapping[str, Any]) -> Workspace:
-    """Give a copy of `workspace` whose settings have `settings` merged in; it is never to be saved."""
+    """Return a copy of `workspace` whose settings have `settings` merged in; it is never to be saved."""
     return Workspace(
         pk=workspace.pk,
         corpus_id=workspace.corpus_id,
@@ -74,7 +74,7 @@ def proposed_workspace(workspace: Workspace, settings: Mapping[str, Any]) -> Wor
 
 
 def differing(before: Workspace, after: Workspace) -> frozenset[str]:
-    """Give the names of the settings in force that differ between the two."""
+    """Return the names of the settings in force that differ between the two."""
     old, new = preferences(before), preferences(after)
     return frozenset(name for name in old if old[name] != new[name])
 

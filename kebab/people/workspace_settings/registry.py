@@ -52,33 +52,35 @@ def describe_preference(
 
 
 def known_preferences() -> list[tuple[Preference, Words]]:
-    """Give all settings with their words, in the order that these were given; those without come last."""
+    """Return all settings with their words, in the order that these were given; those without come last."""
     without = {name: Words(label=name, about="") for name in sorted(_known) if name not in _words}
     return [(_known[name], words) for name, words in {**_words, **without}.items() if name in _known]
 
 
 def ranking_preferences() -> frozenset[str]:
-    """Give the names of the settings that the order of hits depends on."""
+    """Return the names of the settings that the order of hits depends on."""
     return frozenset(name for name, known in _known.items() if known.ranks)
 
 
 def preference(workspace: Workspace, name: str) -> Any:
-    """Give the workspace's value of a registered setting, or the default. Raises KeyError if unregistered."""
+    """Return the workspace's value of a registered setting, or the default. Raises KeyError if
+    unregistered.
+    """
     return workspace.settings.get(name, _known[name].default)
 
 
 def default_of(name: str) -> Any:
-    """Give what holds where a workspace has not set it. Raises KeyError if unregistered."""
+    """Return what holds where a workspace has not set it. Raises KeyError if unregistered."""
     return _known[name].default
 
 
 def preferences(workspace: Workspace) -> dict[str, Any]:
-    """Give all settings as they are in force, by name."""
+    """Return all settings as they are in force, by name."""
     return {name: preference(workspace, name) for name in sorted(_known)}
 
 
 def clean_preferences(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Give the valid part of `given` and, by name, what is wrong with the rest. None: the default again."""
+    """Return the valid part of `given` and, by name, what is wrong with the rest. None: the default again."""
     clean: dict[str, Any] = {}
     wrong: dict[str, str] = {}
     for name, value in given.items():
@@ -92,5 +94,5 @@ def clean_preferences(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[st
 
 
 def merged(stored: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Give `stored` with `changes` applied; a None takes a setting out."""
+    """Return `stored` with `changes` applied; a None takes a setting out."""
     return {name: value for name, value in {**stored, **changes}.items() if value is not None}

@@ -149,5 +149,5 @@ class Heartbeat:
 
 
 def _ago(seconds: float) -> CombinedExpression:
-    """Give a time by Postgres' clock, which it is compared with: a node's may be wrong."""
+    """Return a time by Postgres' clock, which it is compared with: a node's may be wrong."""
     return Now() - timedelta(seconds=seconds)

@@ -43,7 +43,7 @@ class Listing:
     reports: dict[str, Sequence[Row]]
 
     def as_json(self) -> dict[str, Any]:
-        """The document that `status --json` prints."""
+        """Return the document that `status --json` prints."""
         return {"schema_version": "status.v1", **asdict(self)}
 
 
@@ -64,7 +64,7 @@ def current_listing(configuration: StackConfiguration) -> Listing:
 
 
 def server_rows(configuration: StackConfiguration) -> tuple[ProcessRow, ...]:
-    """The supervisor and the embedded servers of this node; none when no stack runs here."""
+    """Return the supervisor and the embedded servers of this node; none when no stack runs here."""
     state = running_state(configuration.directory.path)
     if state is None:
         return ()

@@ -26,7 +26,7 @@ class NodeRow:
 
 
 def nodes() -> list[NodeRow]:
-    """Give the nodes by name; one whose rows have gone, ten minutes after its end, is none any more."""
+    """Return the nodes by name; one whose rows have gone, ten minutes after its end, is none any more."""
     rows = _with_age(StackProcess.objects.all()).order_by("node", "role")
     return [_row(node, list(found)) for node, found in groupby(rows, key=lambda row: row.node)]
 

@@ -38,7 +38,7 @@ def await_migrations(*, without_database: bool = False) -> None:
 
 
 def _reason_to_wait(expected: set[tuple[str, str]], *, without_database: bool) -> str:
-    """Say why this process can't start; "" when it can."""
+    """Return why this process can't start; "" when it can."""
     try:
         missing = sorted(".".join(each) for each in expected - _applied())
     except (psycopg.errors.UndefinedTable, psycopg.errors.InsufficientPrivilege):

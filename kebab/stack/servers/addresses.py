@@ -17,7 +17,7 @@ POSTGRES_PORT = 5432
 
 
 def postgres_socket_folder(data_dir: Path, runtime_dir: str = "") -> Path:
-    """The folder of the Postgres socket.
+    """Return the folder of the Postgres socket.
 
     Raises:
         PathRefused: the socket's path would be longer than 107 bytes.
@@ -28,7 +28,7 @@ def postgres_socket_folder(data_dir: Path, runtime_dir: str = "") -> Path:
 
 
 def redis_socket(data_dir: Path, runtime_dir: str = "") -> Path:
-    """The Redis socket.
+    """Return the Redis socket.
 
     Raises:
         PathRefused: its path would be longer than 107 bytes.
@@ -37,7 +37,7 @@ def redis_socket(data_dir: Path, runtime_dir: str = "") -> Path:
 
 
 def database_url(data_dir: Path, runtime_dir: str = "", *, role: str = DATABASE_APPLICATION) -> str:
-    """The URL of the embedded database for one of its roles, for libpq and dj-database-url alike.
+    """Return the URL of the embedded database for one of its roles, for libpq and dj-database-url alike.
 
     Raises:
         PathRefused: the socket's path would be longer than 107 bytes.
@@ -49,7 +49,7 @@ def database_url(data_dir: Path, runtime_dir: str = "", *, role: str = DATABASE_
 
 
 def redis_url(data_dir: Path, runtime_dir: str = "", *, db: int = 0) -> str:
-    """The URL of the embedded Redis as Celery wants it; `redis_client_url` turns it into redis-py's.
+    """Return the URL of the embedded Redis as Celery wants it; `redis_client_url` turns it into redis-py's.
 
     Raises:
         PathRefused: the socket's path would be longer than 107 bytes, or the secrets cannot be read.
@@ -60,7 +60,7 @@ def redis_url(data_dir: Path, runtime_dir: str = "", *, db: int = 0) -> str:
 
 
 def redis_client_url(url: str) -> str:
-    """The same address as redis-py's `from_url` wants it; other URLs are already so."""
+    """Return the same address as redis-py's `from_url` wants it; other URLs are already so."""
     parts = urlsplit(url)
     if parts.scheme != "redis+socket":
         return url

@@ -67,7 +67,7 @@ def borrowed_stack(
 
 
 def _needs_nothing(stack: StackConfiguration, roles: Roles) -> bool:
-    """Whether all that is asked for runs outside our data directory."""
+    """Return whether all that is asked for runs outside our data directory."""
     if stack.has_embedded_postgres or stack.has_embedded_redis:
         return False
     check_external_servers(stack)

@@ -47,19 +47,19 @@ class EmbeddedServer(ABC):
 
     @property
     def is_borrowed(self) -> bool:
-        """Whether the server belongs to another process."""
+        """Return whether the server belongs to another process."""
         return self._borrowed is not None
 
     @property
     def pid(self) -> int | None:
-        """The pid of the running server."""
+        """Return the pid of the running server."""
         if self._borrowed is not None:
             return self._borrowed.pid
         return None if self._child is None else self._child.pid
 
     @property
     def log(self) -> Path:
-        """The server's log file."""
+        """Return the server's log file."""
         return self.directory.logs / f"{self.name}.log"
 
     def start(self, *, should_stop: Callable[[], bool] = lambda: False) -> None:
@@ -95,13 +95,15 @@ class EmbeddedServer(ABC):
             write_record(self._record, self._child.spawn())
 
     def is_alive(self) -> bool:
-        """Whether the process runs."""
+        """Return whether the process runs."""
         if self._borrowed is not None:
             return self._borrowed.is_alive()
         return self._child is not None and self._child.is_alive()
 
     def exit_status(self) -> int | None:
-        """How our process ended (negative: by that signal); None while it runs or when it is borrowed."""
+        """Return how our process ended (negative: by that signal); None while it runs or when it is
+        borrowed.
+        """
         if self._borrowed is not None or self._child is None:
             return None
         return self._child.exit_status()
@@ -131,15 +133,15 @@ class EmbeddedServer(ABC):
     @property
     @abstractmethod
     def stop_signals(self) -> tuple[signal.Signals, ...]:
-        """What ends the server, the gentlest first."""
+        """Return what ends the server, the gentlest first."""
 
     @abstractmethod
     def plan(self) -> ChildPlan:
-        """How the process is started; makes what it needs first."""
+        """Return how the process is started; makes what it needs first."""
 
     @abstractmethod
     def answers(self) -> bool:
-        """Whether the server takes requests now."""
+        """Return whether the server takes requests now."""
 
     def settle(self) -> None:  # noqa: B027 - not every server needs something
         """Make what has to exist inside the server once it answers."""

@@ -27,7 +27,7 @@ class Account:
 
     @classmethod
     def named(cls, name: str) -> Self | None:
-        """The user of that name, if the machine has one."""
+        """Return the user of that name, if the machine has one."""
         try:
             found = pwd.getpwnam(name)
         except KeyError:
@@ -35,7 +35,8 @@ class Account:
         return cls(name=name, uid=found.pw_uid, gid=found.pw_gid)
 
     def can_reach(self, *paths: Path) -> bool:
-        """Whether this user can read each file and enter each folder; a process that became the user says so.
+        """Return whether this user can read each file and enter each folder; a process that became the user
+        says so.
 
         Modes alone do not answer this: access lists, mount options and every parent folder count.
         """
@@ -47,7 +48,7 @@ class Account:
 
 
 def database_account(wanted: str) -> Account | None:
-    """Who Postgres has to run as: None for an ordinary user, else `wanted`, `postgres` or `nobody`.
+    """Return who Postgres has to run as: None for an ordinary user, else `wanted`, `postgres` or `nobody`.
 
     Raises:
         PathRefused: the wanted user does not exist, or none of the usual ones does.

@@ -16,11 +16,11 @@ class ServerRecord:
     owner: ProcessMark
 
     def is_borrowable(self) -> bool:
-        """Whether the server runs and someone looks after it."""
+        """Return whether the server runs and someone looks after it."""
         return self.server.is_alive() and self.owner.is_alive()
 
     def is_orphan(self) -> bool:
-        """Whether the server runs though its owner is gone."""
+        """Return whether the server runs though its owner is gone."""
         return self.server.is_alive() and not self.owner.is_alive()
 
 
@@ -33,7 +33,7 @@ def write_record(path: Path, server_pid: int) -> None:
 
 
 def read_record(path: Path) -> ServerRecord | None:
-    """What was written last; None when nothing readable was."""
+    """Return what was written last; None when nothing readable was."""
     try:
         written = json.loads(path.read_text(encoding="utf-8"))
         return ServerRecord(

@@ -47,7 +47,7 @@ class EmbeddedPostgres(EmbeddedServer):
 
     @property
     def socket_folder(self) -> Path:
-        """The folder of the socket: libpq's `host`."""
+        """Return the folder of the socket: libpq's `host`."""
         return postgres_socket_folder(self.directory.path, self.runtime_dir)
 
     @property
@@ -56,7 +56,7 @@ class EmbeddedPostgres(EmbeddedServer):
         return (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL)
 
     def plan(self) -> ChildPlan:
-        """The postmaster's command line, after the cluster was made and an old postmaster has gone."""
+        """Return the postmaster's command line, after the cluster was made and an old postmaster has gone."""
         cluster = settled_cluster(self.directory, self._user)
         _end_old_postmaster(cluster.folder, self.stop_signals)
         self._make_socket_folder(cluster)
@@ -73,7 +73,7 @@ class EmbeddedPostgres(EmbeddedServer):
         )
 
     def answers(self) -> bool:
-        """Whether it takes connections; one that recovers from a crash does not yet."""
+        """Return whether it takes connections; one that recovers from a crash does not yet."""
         try:
             self._connect("postgres").close()
         except psycopg.OperationalError:
@@ -162,7 +162,7 @@ def _written_pid(pid_file: Path) -> int | None:
 
 
 def _works_in(pid: int, cluster: Path) -> bool:
-    """Whether a process is a Postgres of this cluster: each of them works in the cluster's folder."""
+    """Return whether a process is a Postgres of this cluster: each of them works in the cluster's folder."""
     try:
         process = psutil.Process(pid)
         return process.name() == "postgres" and Path(process.cwd()).samefile(cluster)

@@ -52,7 +52,7 @@ class PostgresCluster:
 
 
 def settled_cluster(directory: DataDirectory, wanted_user: str) -> PostgresCluster:
-    """The cluster of a data directory, made on first use; call it under the lock of the server.
+    """Return the cluster of a data directory, made on first use; call it under the lock of the server.
 
     Raises:
         PathRefused: no place fits the user that Postgres has to run as.
@@ -68,7 +68,7 @@ def settled_cluster(directory: DataDirectory, wanted_user: str) -> PostgresClust
 
 
 def cluster_of(directory: DataDirectory, wanted_user: str) -> PostgresCluster:
-    """Where the cluster of a data directory is or will be, whether there is one or not.
+    """Return where the cluster of a data directory is or will be, whether there is one or not.
 
     Raises:
         PathRefused: no place fits the user that Postgres has to run as.
@@ -80,7 +80,7 @@ def cluster_of(directory: DataDirectory, wanted_user: str) -> PostgresCluster:
 
 
 def _place(directory: DataDirectory, account: Account | None) -> Path:
-    """The data directory where possible, else root's own folder, which is then written down."""
+    """Return the data directory where possible, else root's own folder, which is then written down."""
     if directory.postgres_location.exists():
         return Path(directory.postgres_location.read_text(encoding="utf-8").strip())
     if account is None or account.can_reach(directory.path):

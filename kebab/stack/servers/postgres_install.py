@@ -29,11 +29,11 @@ class PostgresInstall:
 
     @property
     def binaries(self) -> Path:
-        """The folder of `postgres`, `initdb` and `pg_dump`."""
+        """Return the folder of `postgres`, `initdb` and `pg_dump`."""
         return self.site / _PACKAGE / _INSTALL / "bin"
 
     def samples(self) -> tuple[Path, ...]:
-        """A few files that whoever runs Postgres has to be able to read."""
+        """Return a few files that whoever runs Postgres has to be able to read."""
         root = self.binaries.parent
         share = root / "share" / "postgresql"
         libraries = sorted((self.site / _LIBRARIES).glob("libpq-*"))
@@ -42,7 +42,7 @@ class PostgresInstall:
 
 
 def wheel_install() -> PostgresInstall:
-    """The installation inside the wheel, found without importing the package.
+    """Return the installation inside the wheel, found without importing the package.
 
     Raises:
         ServerMissing: the wheel is not installed, or not for this platform.
@@ -59,7 +59,7 @@ def wheel_install() -> PostgresInstall:
 
 
 def install_for(account: Account | None) -> PostgresInstall:
-    """The wheel's installation, or a copy of it that the account can read.
+    """Return the wheel's installation, or a copy of it that the account can read.
 
     Raises:
         ServerMissing: the wheel is not installed.

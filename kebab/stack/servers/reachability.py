@@ -65,7 +65,7 @@ def _address_of(host: str, port: int) -> tuple[int, int, int, str, Any]:
 
 
 def serves(url: str) -> bool:
-    """Whether a web server answers there within a second, be it with an error page."""
+    """Return whether a web server answers there within a second, be it with an error page."""
     try:
         with urllib.request.urlopen(f"{url}/healthz", timeout=_SERVES_LIMIT_S):  # noqa: S310 - our own address
             return True
@@ -95,7 +95,9 @@ def _check_redis(url: str) -> None:
 
 
 def connect(database: Mapping[str, Any], **options: Any) -> psycopg.Connection:
-    """A connection of its own, outside Django's pool and without its time limits; commits each statement."""
+    """Return a connection of its own, outside Django's pool and without its time limits; commits each
+    statement.
+    """
     given = {name: value for name, value in database["OPTIONS"].items() if name not in _DJANGO_OPTIONS}
     return psycopg.connect(
         host=database["HOST"],

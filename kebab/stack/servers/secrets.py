@@ -31,7 +31,7 @@ _FIRST_NAMES = {"secret_key", "redis_password", "stack_id"}
 
 
 def load_or_create(data_dir: Path) -> StackSecrets:
-    """The secrets of a data directory; processes that ask at once get the same ones.
+    """Return the secrets of a data directory; processes that ask at once get the same ones.
 
     Raises:
         PathRefused: the file cannot be read, or is not what was written.

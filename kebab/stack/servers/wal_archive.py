@@ -19,7 +19,7 @@ _COPY = (
 
 
 def wal_settings(archive: Path) -> dict[str, str]:
-    """Give PostgreSQL's settings for an archive."""
+    """Return PostgreSQL's settings for an archive."""
     there = shlex.quote(str(archive / "wal")).replace("%", "%%")
     return {
         "archive_mode": "on",
@@ -29,7 +29,7 @@ def wal_settings(archive: Path) -> dict[str, str]:
 
 
 def restore_command(archive: Path) -> str:
-    """Give the command by which PostgreSQL fetches a piece of its log from an archive."""
+    """Return the command by which PostgreSQL fetches a piece of its log from an archive."""
     there = shlex.quote(str(archive / "wal")).replace("%", "%%")
     return f'cp {there}/%f "%p"'
 

@@ -19,7 +19,7 @@ class BlobsUnavailable(OSError):
 
 
 def blob_storage(url: str, folder: Path) -> dict[str, Any]:
-    """Give Django's storage for `file:///FOLDER` or `s3://BUCKET/PREFIX?endpoint=…&region=…`; "": `folder`.
+    """Return Django's storage for `file:///FOLDER` or `s3://BUCKET/PREFIX?endpoint=…&region=…`; "": `folder`.
 
     Raises ImproperlyConfigured.
     """

@@ -37,7 +37,7 @@ class Bucket(S3Storage):
         super().__init__(client_config=config, max_memory_size=_IN_MEMORY_BYTES, **options)
 
     def exists(self, name: str) -> bool:
-        """Whether there is an object of this name."""
+        """Return whether there is an object of this name."""
         with _told():
             return bool(super().exists(name))
 
@@ -47,7 +47,7 @@ class Bucket(S3Storage):
             super().delete(name)
 
     def listdir(self, name: str) -> tuple[list[str], list[str]]:
-        """Give what lies directly below a name: prefixes and objects."""
+        """Return what lies directly below a name: prefixes and objects."""
         with _told():
             return super().listdir(name)
 

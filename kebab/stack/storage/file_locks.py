@@ -40,7 +40,7 @@ class StackLock:
 
     @property
     def is_ours(self) -> bool:
-        """Whether this object has the lock."""
+        """Return whether this object has the lock."""
         return self._stream is not None
 
     def acquire(self, kind: HolderKind) -> bool:
@@ -59,14 +59,14 @@ class StackLock:
         return True
 
     def release(self) -> None:
-        """Give the lock back; harmless when it is not held."""
+        """Return the lock back; harmless when it is not held."""
         if self._stream is not None:
             self._stream.truncate(0)
             self._stream.close()
             self._stream = None
 
     def is_held(self) -> bool:
-        """Whether any process has the lock now."""
+        """Return whether any process has the lock now."""
         try:
             with self._path.open("r", encoding="utf-8") as stream:
                 return not _try_flock(stream, fcntl.LOCK_SH)
@@ -74,7 +74,7 @@ class StackLock:
             return False
 
     def holder(self) -> Holder | None:
-        """Who has the lock; None when nobody has, or has only just taken it."""
+        """Return who has the lock; None when nobody has, or has only just taken it."""
         if not self.is_held():
             return None
         try:

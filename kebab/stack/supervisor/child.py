@@ -40,12 +40,12 @@ class Child:
 
     @property
     def name(self) -> str:
-        """The name in logs, messages and the state file."""
+        """Return the name in logs, messages and the state file."""
         return self.plan.name
 
     @property
     def pid(self) -> int | None:
-        """The pid of the living process."""
+        """Return the pid of the living process."""
         return self._process.pid if self.is_alive() and self._process else None
 
     def spawn(self) -> int:
@@ -62,11 +62,13 @@ class Child:
         return self._process.pid
 
     def is_alive(self) -> bool:
-        """Whether the process runs."""
+        """Return whether the process runs."""
         return self._process is not None and self._process.poll() is None
 
     def exit_status(self) -> int | None:
-        """How the process ended (negative: by that signal); None while it runs or before it started."""
+        """Return how the process ended (negative: by that signal); None while it runs or before it
+        started.
+        """
         return None if self._process is None else self._process.poll()
 
     def wait(self, limit_s: float | None = None) -> bool:
@@ -92,7 +94,7 @@ class Child:
 
 
 def launch_command(plan: ChildPlan) -> list[str]:
-    """The command line that ties a process to us, drops to its user and becomes its command."""
+    """Return the command line that ties a process to us, drops to its user and becomes its command."""
     # Without site packages the detour costs some 20 ms.
     command = [sys.executable, "-I", "-S", lifeline.__file__]
     command += ["--signal", str(int(plan.death_signal)), "--parent", str(os.getpid())]

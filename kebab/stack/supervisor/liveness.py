@@ -10,7 +10,7 @@ from kebab.stack.supervisor.watchdog import stuck_workers
 
 
 def complaint_about(node_id: str, name: str, redis_url: str) -> str:
-    """Say what is wrong with the node's youngest process of that name; "" when nothing is, or it is new.
+    """Return what is wrong with the node's youngest process of that name; "" when nothing is, or it is new.
 
     Raises:
         Error: Postgres doesn't answer.

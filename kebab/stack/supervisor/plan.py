@@ -22,7 +22,7 @@ class Roles(StrEnum):
 
 
 def embedded_servers(configuration: StackConfiguration) -> list[EmbeddedServer]:
-    """The servers that this stack brings along, in the order of their start."""
+    """Return the servers that this stack brings along, in the order of their start."""
     directory, runtime_dir = configuration.directory.path, configuration.runtime_dir
     servers: list[EmbeddedServer] = []
     if configuration.has_embedded_postgres:
@@ -40,7 +40,7 @@ def embedded_servers(configuration: StackConfiguration) -> list[EmbeddedServer]:
 
 
 def preparation_plan(configuration: StackConfiguration) -> ChildPlan:
-    """The one-off process that migrates and runs the steps of `preparation`."""
+    """Return the one-off process that migrates and runs the steps of `preparation`."""
     return _verb_plan(configuration, "prepare", ("init", "--on-running-servers"))
 
 

@@ -21,19 +21,19 @@ class ProcessMark:
 
     @classmethod
     def of(cls, pid: int) -> Self | None:
-        """The mark of a living process; None when it has ended."""
+        """Return the mark of a living process; None when it has ended."""
         born = _born(pid)
         return None if born is None else cls(pid=pid, born=born)
 
     @classmethod
     def own(cls) -> Self:
-        """The mark of this process."""
+        """Return the mark of this process."""
         born = _born(os.getpid())
         assert born is not None, "this process lives"  # noqa: S101
         return cls(pid=os.getpid(), born=born)
 
     def is_alive(self) -> bool:
-        """Whether this very process still runs; one that only waits to be reaped does not."""
+        """Return whether this very process still runs; one that only waits to be reaped does not."""
         return _born(self.pid) == self.born
 
     def wait(self, limit_s: float) -> bool:

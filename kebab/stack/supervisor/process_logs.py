@@ -20,13 +20,13 @@ def bound_log(path: Path, limit_bytes: int = LOG_LIMIT_BYTES) -> None:
 
 
 def open_log(path: Path) -> BinaryIO:
-    """A log file to append to, kept within its limit."""
+    """Return a log file to append to, kept within its limit."""
     bound_log(path)
     return path.open("ab")
 
 
 def log_tail(path: Path) -> str:
-    """The last lines of a log, for an error message; at most 2,000 bytes."""
+    """Return the last lines of a log, for an error message; at most 2,000 bytes."""
     if not path.exists():
         return ""
     with path.open("rb") as stream:

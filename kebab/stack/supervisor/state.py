@@ -35,7 +35,7 @@ def write_state(path: Path, state: StackState) -> None:
 
 
 def read_state(path: Path) -> StackState | None:
-    """What was written last, perhaps by a stack that is gone; None when nothing readable was."""
+    """Return what was written last, perhaps by a stack that is gone; None when nothing readable was."""
     try:
         written = json.loads(path.read_text(encoding="utf-8"))
         processes = tuple(
@@ -48,7 +48,7 @@ def read_state(path: Path) -> StackState | None:
 
 
 def running_state(data_dir: Path) -> StackState | None:
-    """The state of the stack that runs on this data directory now; None when none does."""
+    """Return the state of the stack that runs on this data directory now; None when none does."""
     directory = DataDirectory(data_dir)
     if not stack_is_running(data_dir):
         return None
@@ -57,5 +57,7 @@ def running_state(data_dir: Path) -> StackState | None:
 
 
 def stack_is_running(data_dir: Path) -> bool:
-    """Whether a process holds this data directory: `up`, or a verb that runs the servers for itself."""
+    """Return whether a process holds this data directory: `up`, or a verb that runs the servers for
+    itself.
+    """
     return StackLock(DataDirectory(data_dir).stack_lock).is_held()

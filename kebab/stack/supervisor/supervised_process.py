@@ -17,16 +17,16 @@ class Member(Protocol):
 
     @property
     def pid(self) -> int | None:
-        """Its pid while it runs."""
+        """Return its pid while it runs."""
 
     def spawn(self) -> object:
         """Start it without waiting."""
 
     def is_alive(self) -> bool:
-        """Whether it runs."""
+        """Return whether it runs."""
 
     def exit_status(self) -> int | None:
-        """How it ended."""
+        """Return how it ended."""
 
     def ask_to_stop(self) -> None:
         """Ask it to finish."""
@@ -58,7 +58,7 @@ class Supervised:
         return time.monotonic() - self._spawned_at
 
     def note_end(self) -> float | None:
-        """The pause in seconds when the member was found to have ended just now; else None."""
+        """Return the pause in seconds when the member was found to have ended just now; else None."""
         if self._due_at is not None or self.member.is_alive():
             return None
         if self.uptime_s() >= _HEALTHY_AFTER_S:
@@ -69,5 +69,5 @@ class Supervised:
         return pause_s
 
     def is_due(self) -> bool:
-        """Whether the pause after its end is over."""
+        """Return whether the pause after its end is over."""
         return self._due_at is not None and time.monotonic() >= self._due_at

@@ -43,12 +43,12 @@ class StopRequest:
 
     @property
     def is_asked(self) -> bool:
-        """Whether the stack shall stop."""
+        """Return whether the stack shall stop."""
         return self._times > 0
 
     @property
     def is_urgent(self) -> bool:
-        """Whether it shall not wait for running work."""
+        """Return whether it shall not wait for running work."""
         return self._times > 1
 
 
@@ -128,7 +128,7 @@ class Supervisor:
             self._say("A server was lost during the preparation, which begins again")
 
     def _prepared(self, preparation: Child, stop: StopRequest) -> int | None:
-        """Give how the preparation ended; the servers are kept running for it."""
+        """Return how the preparation ended; the servers are kept running for it."""
         preparation.spawn()
         while preparation.is_alive():
             if stop.is_asked:

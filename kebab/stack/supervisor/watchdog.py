@@ -41,7 +41,7 @@ class Watchdog:
         self._ended.set()
 
     def take_stuck(self) -> set[int]:
-        """The pids found to be stuck since the last call."""
+        """Return the pids found to be stuck since the last call."""
         found = set()
         while not self._stuck.empty():
             found.add(self._stuck.get_nowait())
@@ -59,12 +59,14 @@ class Watchdog:
 
 
 def stuck_workers(node_id: str, redis_url: str) -> list[int]:
-    """The pids of this node's workers that have work in Redis and have started none for sixty seconds."""
+    """Return the pids of this node's workers that have work in Redis and have started none for
+    sixty seconds.
+    """
     return [worker.pid for worker in _stuck(StackProcess.objects.filter(node=node_id), redis_url)]
 
 
 def is_stuck(process_id: uuid.UUID, redis_url: str) -> bool:
-    """Whether the process of this row is such a worker."""
+    """Return whether the process of this row is such a worker."""
     return bool(_stuck(StackProcess.objects.filter(pk=process_id), redis_url))
 
 
@@ -84,7 +86,7 @@ def _stuck(processes: QuerySet[StackProcess], redis_url: str) -> list[StackProce
 
 
 def queue_lengths(redis_url: str, names: Iterable[str]) -> dict[str, int]:
-    """How many messages wait in each Celery queue, by name.
+    """Return how many messages wait in each Celery queue, by name.
 
     Raises:
         redis.RedisError: Redis does not answer within five seconds.

@@ -15,7 +15,7 @@ class WorkerActivity:
         self._last_started_at: float | None = None
 
     def now(self) -> Activity:
-        """The activity since the last call."""
+        """Return the activity since the last call."""
         started = state.all_total_count[0]
         if started != self._started:
             self._started = started

@@ -23,10 +23,10 @@ def ask() -> None:
 
 
 def is_asked() -> bool:
-    """Whether work is to be put back for another worker wherever that costs nothing."""
+    """Return whether work is to be put back for another worker wherever that costs nothing."""
     return _asked_at[0] > 0
 
 
 def is_urgent() -> bool:
-    """Whether it is to be broken off wherever it is."""
+    """Return whether it is to be broken off wherever it is."""
     return is_asked() and time.monotonic() > _asked_at[0] + PATIENCE_S

@@ -81,7 +81,7 @@ class PrivateIndex:
     workspace_id: str
 
     def on(self, table: str) -> str:
-        """Give the statement that makes it on another table."""
+        """Return the statement that makes it on another table."""
         head, tail = self.statement.split(" ON ", 1)
         return f"{head} ON {table} USING {tail.split(' USING ', 1)[1]}"
 
@@ -134,13 +134,13 @@ def definition_of(owner: Executes, table: str) -> Definition:
 
 
 def incoming_references(owner: Executes, tables: Sequence[str]) -> list[Incoming]:
-    """Give the references of other tables to these."""
+    """Return the references of other tables to these."""
     rows = owner.execute(_INCOMING, [list(tables), list(tables)]).fetchall()
     return [Incoming(table=table, name=name, definition=text) for table, name, text in rows]
 
 
 def referenced_tables(owner: Executes, tables: Sequence[str]) -> list[str]:
-    """Give the other tables that these refer to."""
+    """Return the other tables that these refer to."""
     return [name for (name,) in owner.execute(_NEIGHBOURS, [list(tables), list(tables)]).fetchall()]
 
 

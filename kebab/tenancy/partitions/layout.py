@@ -31,17 +31,17 @@ class Executes(Protocol):
 
 
 def parts_of(connection: Executes, table: str) -> int:
-    """Give into how many parts a table is cut; 0: it is whole."""
+    """Return into how many parts a table is cut; 0: it is whole."""
     return int(connection.execute(_PARTS, [table]).fetchone()[0])
 
 
 def leaf_name(table: str, number: int) -> str:
-    """Give what part `number`, from 0, of a table is called, without its schema."""
+    """Return what part `number`, from 0, of a table is called, without its schema."""
     return f"{table}_{number}"
 
 
 def table_of(connection: Executes, table: str, workspace_id: uuid.UUID) -> str:
-    """Give the table in which a workspace's rows lie: a leaf with its schema, or the whole table."""
+    """Return the table in which a workspace's rows lie: a leaf with its schema, or the whole table."""
     parts = parts_of(connection, table)
     if not parts:
         return table

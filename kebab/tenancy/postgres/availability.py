@@ -110,7 +110,7 @@ class Presence:
 
 @cache
 def presence() -> Presence:
-    """Give what this process knows of the application's database."""
+    """Return what this process knows of the application's database."""
     return Presence(_connect, on_return=_let_go)
 
 

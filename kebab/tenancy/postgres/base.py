@@ -66,12 +66,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
     creation_class = DatabaseCreation
 
     def get_connection_params(self) -> dict[str, Any]:
-        """Give psycopg's parameters."""
+        """Return psycopg's parameters."""
         return {**super().get_connection_params(), "cursor_factory": Cursor}
 
     @property
     def pool(self) -> KeptConnections | None:
-        """What the process keeps for this database; nothing where the settings name no such thing."""
+        """Return what the process keeps for this database; nothing where the settings name no such thing."""
         options = self.settings_dict["OPTIONS"].get("pool")
         if self.alias == NO_DB_ALIAS or not options:
             return None
@@ -81,7 +81,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return self._connection_pools[self.alias]
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        """Give a connection that is sound, of those that are kept or a new one."""
+        """Return a connection that is sound, of those that are kept or a new one."""
         presence().refuse_while_away()
         try:
             return super().get_new_connection(conn_params)
@@ -90,7 +90,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             raise
 
     def create_cursor(self, name: str | None = None) -> Any:
-        """Give a cursor; one with a name is server-side."""
+        """Return a cursor; one with a name is server-side."""
         if name is None:
             return super().create_cursor()
         return ServerSideCursor(

@@ -157,7 +157,7 @@ class KeptConnections:
 
 
 def is_sound(connection: Connection[Any]) -> bool:
-    """Whether the other end has said nothing on an idle connection, as far as the kernel knows: 5 µs.
+    """Return whether the other end has said nothing on an idle connection, as far as the kernel knows: 5 µs.
 
     Whatever it says there it says before it closes it, but for notices, which are rare.
     """

@@ -31,16 +31,16 @@ class EndpointModel:
 
     @property
     def name(self) -> str:
-        """The model's name."""
+        """Return the model's name."""
         return self._options.model
 
     @property
     def context_tokens(self) -> int:
-        """What it reads and writes together."""
+        """Return what it reads and writes together."""
         return self._options.context_tokens
 
     def answer(self, messages: Sequence[Message], on_wait: Callable[[], None]) -> Iterator[str | Usage]:
-        """Give the pieces of its text as they come, and what it counted where it says so.
+        """Return the pieces of its text as they come, and what it counted where it says so.
 
         `on_wait` is called about twice a second while it is waited for; what it raises ends the call, as
         closing the iterator does. Raises ModelFailed.
@@ -119,7 +119,7 @@ def _bounded(pieces: Iterator[str | Usage]) -> Iterator[str | Usage]:
 
 @contextmanager
 def _failures_named(*, has_begun: bool) -> Iterator[None]:
-    """Give what the SDK, the HTTP client and a malformed answer raise as ModelFailed."""
+    """Return what the SDK, the HTTP client and a malformed answer raise as ModelFailed."""
     try:
         yield
     except openai.RateLimitError as error:

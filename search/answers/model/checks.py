@@ -15,7 +15,7 @@ _ASKED = [{"role": "user", "content": "Answer with the word: ready"}]
 
 
 def check_settings(**_: Any) -> list[checks.CheckMessage]:
-    """Give an error for each setting of the model that can't be right."""
+    """Return an error for each setting of the model that can't be right."""
     return [
         checks.Error(found.message, hint=found.remedy, obj=found.setting, id="search.E003")
         for found in problems(AnswerOptions.from_settings())

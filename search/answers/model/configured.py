@@ -16,22 +16,22 @@ class ChatModel(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Return its name."""
         ...
 
     @property
     def context_tokens(self) -> int:
-        """What it reads and writes together."""
+        """Return what it reads and writes together."""
         ...
 
     def answer(self, messages: Sequence[Message], on_wait: Callable[[], None]) -> Iterator[str | Usage]:
-        """Give the pieces of its text, and what it counted. Raises ModelFailed, and what `on_wait` does."""
+        """Return the pieces of its text, and what it counted. Raises ModelFailed, and what `on_wait` does."""
         ...
 
 
 @cache
 def configured_model() -> ChatModel | None:
-    """Give this process's model, None when the settings name none.
+    """Return this process's model, None when the settings name none.
 
     With settings that can't be right it gives one that always fails and says so.
     """

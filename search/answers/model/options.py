@@ -33,7 +33,7 @@ class AnswerOptions:
 
     @classmethod
     def from_settings(cls) -> "AnswerOptions":
-        """Give what the settings say, right or wrong."""
+        """Return what the settings say, right or wrong."""
         return cls(
             url=settings.KEBAB_ANSWER_URL.rstrip("/").removesuffix(_ENDPOINT),
             model=settings.KEBAB_ANSWER_MODEL,
@@ -46,12 +46,12 @@ class AnswerOptions:
 
     @property
     def are_none(self) -> bool:
-        """Say whether no model is configured, so that answers are extractive."""
+        """Return whether no model is configured, so that answers are extractive."""
         return not self.url and not self.model
 
 
 def problems(options: AnswerOptions) -> list[Problem]:
-    """Give what is wrong with the settings, as far as that can be said without a network."""
+    """Return what is wrong with the settings, as far as that can be said without a network."""
     return [] if options.are_none else [*_wrong_endpoint(options), *_wrong_model(options)]
 
 

@@ -27,7 +27,7 @@ class CallDeadline(Deadline):
         self._on_wait = on_wait
 
     def remaining_s(self, at_most_s: float | None) -> float:
-        """Give the seconds that are left, `at_most_s` at most. Raises TimeoutError when none are."""
+        """Return the seconds that are left, `at_most_s` at most. Raises TimeoutError when none are."""
         left = self._until - self._clock()
         if left <= 0:
             raise TimeoutError("the time for the answer is over")
@@ -75,11 +75,11 @@ class CallBody(httpx2.SyncByteStream):
 
     @property
     def is_done(self) -> bool:
-        """Whether the last event of a stream has come."""
+        """Return whether the last event of a stream has come."""
         return _DONE in self._tail
 
     def __iter__(self) -> Iterator[bytes]:
-        """Give the bytes as they come. Raises AnswerTooLarge and what the HTTP client does."""
+        """Return the bytes as they come. Raises AnswerTooLarge and what the HTTP client does."""
         size = 0
         for piece in self._response.iter_stream():
             size += len(piece)

@@ -30,7 +30,7 @@ class AskBody(StrictSerializer):
     min_seq = AwaitedSeqField(required=False, allow_null=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Give what is stated."""
+        """Return what is stated."""
         return stated(attrs)
 
 
@@ -60,12 +60,12 @@ class AnswerSummarySerializer(serializers.ModelSerializer[KeptAnswer]):
         )
 
     def get_reason(self, row: KeptAnswer) -> str | None:
-        """Give why it is refused, ungrounded or failed."""
+        """Return why it is refused, ungrounded or failed."""
         return row.reason or None
 
 
 def answer_request(workspace: Workspace, given: Mapping[str, Any]) -> AnswerRequest:
-    """Give what the clean fields of a body ask for. Raises InvalidQuery, InvalidFilter with the field."""
+    """Return what the clean fields of a body ask for. Raises InvalidQuery, InvalidFilter with the field."""
     mode = {"mode": given["mode"]} if "mode" in given else {}
     filters = given.get("filters", {})
     query = make_query(workspace, {"q": given["question"], "filters": filters, **mode}, filters)

@@ -27,7 +27,7 @@ Event = tuple[str, dict[str, Any]]
 async def answer_stream(
     access: Access, first: AnswerEvent, rest: Iterator[AnswerEvent], stop: threading.Event
 ) -> AsyncIterator[Event]:
-    """Give a `retrieval` event, a `token` for each piece of text, and the answer as the `final` one.
+    """Return a `retrieval` event, a `token` for each piece of text, and the answer as the `final` one.
 
     Ends without that when the caller's right to see it does, or the database. When the client leaves, the
     model is stopped, and the answer is kept as far as it came.

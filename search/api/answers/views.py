@@ -104,7 +104,7 @@ class OneAnswerView(WorkspaceView):
 
     @extend_schema(responses={200: inlined_schema("answer.v1")})
     def get(self, request: Request, ws: str, answer_id: uuid.UUID) -> HttpResponse:
-        """Give the answer as it was given."""
+        """Return the answer as it was given."""
         return json_response(answer_to_wire(answer_of(one_answer(self.access, answer_id))))
 
     @extend_schema(responses={204: None})

@@ -45,6 +45,8 @@ class FeedbackView(WorkspaceView):
     @extend_schema(request=NewFeedback, responses={201: FeedbackSerializer})
     @idempotent(recheck=_check_kept_answer)
     def post(self, request: Request, ws: str) -> Response:
-        """Say whether a hit answers a query. What you said of the document for the same query is replaced."""
+        """Return whether a hit answers a query. What you said of the document for the same query is
+        replaced.
+        """
         said = give_feedback(self.access, **strict_body(request, NewFeedback))
         return Response(FeedbackSerializer(said).data, status=201)

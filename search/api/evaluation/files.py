@@ -26,7 +26,7 @@ class TopicFileParser(StrictMultiPartParser):
         media_type: str | None = None,
         parser_context: dict[str, Any] | None = None,
     ) -> DataAndFiles:
-        """Give fields and files. Raises TooLarge before anything is read, ParseError, InvalidRequest."""
+        """Return fields and files. Raises TooLarge before anything is read, ParseError, InvalidRequest."""
         length = (parser_context or {})["request"].META.get("CONTENT_LENGTH") or "0"
         if not length.isdecimal() or int(length) > _LIMIT_BYTES:
             raise TooLarge(
@@ -36,7 +36,9 @@ class TopicFileParser(StrictMultiPartParser):
 
 
 def collection_of(request: Request) -> TopicCollection:
-    """Give the topics that a body or form holds. Raises ValidationError, InvalidRequest, InvalidJudgedSet."""
+    """Return the topics that a body or form holds. Raises ValidationError, InvalidRequest,
+    InvalidJudgedSet.
+    """
     if isinstance(request.data, QueryDict):
         return _from_files(strict_body(request, TopicFile))
     fields = strict_body(request, NewTopics)

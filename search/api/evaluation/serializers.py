@@ -36,7 +36,7 @@ class TopicFiltersField(serializers.JSONField):
 
 
 def set_field(**options: Any) -> serializers.CharField:
-    """Give the field that names a set of topics."""
+    """Return the field that names a set of topics."""
     return serializers.CharField(max_length=MAX_SET_CHARS, **options)
 
 
@@ -204,7 +204,7 @@ class FeedbackSerializer(serializers.Serializer[Feedback]):
 
 
 def topic_from(fields: Mapping[str, Any]) -> JudgedTopic:
-    """Give the topic that clean `TopicFields` hold. Raises InvalidJudgedSet."""
+    """Return the topic that clean `TopicFields` hold. Raises InvalidJudgedSet."""
     return JudgedTopic(
         topic_id=fields["topic_id"],
         text=fields["query"],

@@ -98,7 +98,7 @@ class OneEvalTopicView(WorkspaceView):
 
     @extend_schema(responses=TopicSerializer)
     def get(self, request: Request, ws: str, topic_id: uuid.UUID) -> Response:
-        """Give the topic with its judgements."""
+        """Return the topic with its judgements."""
         return Response(_shown(self.access, [topic_of(self.access, topic_id)])[0])
 
     @extend_schema(responses={204: None})
@@ -127,7 +127,7 @@ class EvalTopicExportView(WorkspaceView):
 
     @extend_schema(responses={(200, "text/plain"): OpenApiTypes.STR})
     def get(self, request: Request, ws: str) -> HttpResponse:
-        """Give the topics of a set that you may see, as a file that the import takes back."""
+        """Return the topics of a set that you may see, as a file that the import takes back."""
         topics = judged_topics(self.access, self.query["set"])
         if not topics:
             raise NotFound

@@ -40,13 +40,13 @@ class BundleWriter:
 
 
 def compressed(body: bytes) -> bytes:
-    """Give what a row of several holds."""
+    """Return what a row of several holds."""
     return zlib.compress(body, _LEVEL)
 
 
 @contextmanager
 def draft_of(target: Path, *, replaces: bool) -> Iterator[Path]:
-    """Give a path to write to; what is there becomes `target` when the block ends well, else it goes.
+    """Return a path to write to; what is there becomes `target` when the block ends well, else it goes.
 
     Only who runs this may read the file. Raises BundleExists, BundleUnreadable.
     """
@@ -88,7 +88,7 @@ def _clear(target: Path) -> None:
 
 @contextmanager
 def new_bundle(path: Path, analysis: Analysis) -> Iterator[BundleWriter]:
-    """Give the writer of an empty bundle whose text is indexed by `analysis`; it is sealed at the end."""
+    """Return the writer of an empty bundle whose text is indexed by `analysis`; it is sealed at the end."""
     connection = apsw.Connection(str(path))
     try:
         register_tokenizer(connection)

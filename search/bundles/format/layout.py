@@ -92,16 +92,16 @@ _SELECT: Final = "SELECT {columns} FROM bundle_{section} WHERE number > ? ORDER 
 
 
 def columns_of(section: str) -> tuple[str, ...]:
-    """Give the columns of a section's table, in order."""
+    """Return the columns of a section's table, in order."""
     return ("number", "body", *MORE_COLUMNS.get(section, ()))
 
 
 def insert_of(section: str) -> str:
-    """Give the statement that adds a row to a section."""
+    """Return the statement that adds a row to a section."""
     columns = columns_of(section)
     return _INSERT.format(section=section, columns=", ".join(columns), places=", ".join("?" * len(columns)))
 
 
 def select_of(section: str) -> str:
-    """Give the statement that reads a section from behind a number on, in order."""
+    """Return the statement that reads a section from behind a number on, in order."""
     return _SELECT.format(section=section, columns=", ".join(columns_of(section)))

@@ -77,11 +77,11 @@ class Manifest:
     sections: Mapping[str, Mapping[str, Any]]
 
     def rows_of(self, section: str) -> int:
-        """Give how many rows a section has."""
+        """Return how many rows a section has."""
         return int(self.sections[section]["rows"])
 
     def digest_of(self, section: str) -> str:
-        """Give the BLAKE3 of a section's rows."""
+        """Return the BLAKE3 of a section's rows."""
         return str(self.sections[section]["digest"])
 
 
@@ -92,12 +92,12 @@ def write_manifest(connection: apsw.Connection, manifest: Manifest) -> None:
 
 
 def manifest_digest(manifest: Manifest) -> str:
-    """Give what stands for the bundle as a whole, 64 hex digits."""
+    """Return what stands for the bundle as a whole, 64 hex digits."""
     return blake3(packed_json(said(_FIELDS, asdict(manifest)))).hexdigest()
 
 
 def read_manifest(connection: apsw.Connection) -> Manifest:
-    """Give the manifest. Raises BundleDamaged, BundleRefused."""
+    """Return the manifest. Raises BundleDamaged, BundleRefused."""
     rows = dict(connection.execute(_READ, (MAX_MANIFEST_BYTES,)))
     body, digest = rows.get("manifest", b""), rows.get("digest", b"")
     if len(rows) != 2 or blake3(body).hexdigest().encode() != digest:

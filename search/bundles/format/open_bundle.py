@@ -69,7 +69,7 @@ def open_bundle(path: Path) -> apsw.Connection:
 
 
 def reads_index(connection: apsw.Connection) -> bool:
-    """Whether the index in an open bundle is one that this release writes, and so can search."""
+    """Return whether the index in an open bundle is one that this release writes, and so can search."""
     found = set(connection.execute(_SCHEMA))
     return _expected_schema(_analysis_number(connection), with_index=True) <= found
 

@@ -72,11 +72,11 @@ class BundleReader:
 
     @property
     def connection(self) -> apsw.Connection:
-        """What the file is read by."""
+        """Return what the file is read by."""
         return self._connection
 
     def small_rows(self, section: str) -> Iterator[tuple[int, Row]]:
-        """Give the rows of a section of which each is one JSON object, with their numbers."""
+        """Return the rows of a section of which each is one JSON object, with their numbers."""
         fields = SECTIONS_BY_NAME[section].fields
         for number, body in self._rows(section):
             with self._naming(section, number):
@@ -84,7 +84,7 @@ class BundleReader:
             yield number, row
 
     def documents(self) -> Iterator[DocumentRow]:
-        """Give the documents with their chunks, in the order of their numbers."""
+        """Return the documents with their chunks, in the order of their numbers."""
         fields = SECTIONS_BY_NAME["documents"].fields
         chunks = _Grouped(self._chunk_rows())
         for number, body, doc_id in self._rows("documents"):
@@ -109,7 +109,7 @@ class BundleReader:
             yield document, rows
 
     def vectors(self, dims: Mapping[int, int]) -> Iterator[VectorRow]:
-        """Give the vectors; `dims` are the spaces' by their numbers."""
+        """Return the vectors; `dims` are the spaces' by their numbers."""
         for number, body, ids, space in self._rows("vectors"):
             with self._naming("vectors", number):
                 if space not in dims:
@@ -119,7 +119,7 @@ class BundleReader:
             yield VectorRow(space, chunk_ids, matrix)
 
     def blobs(self) -> Iterator[BlobPiece]:
-        """Give the bytes of documents, piece by piece."""
+        """Return the bytes of documents, piece by piece."""
         for number, body, hash_, part in self._rows("blobs"):
             with self._naming("blobs", number):
                 piece = BlobPiece(
@@ -173,7 +173,7 @@ class _Grouped:
 
 
 def chunk_rows(body: bytes) -> list[Row]:
-    """Give the chunks of a row that is unpacked. Raises ValueError."""
+    """Return the chunks of a row that is unpacked. Raises ValueError."""
     rows = read_json(body)
     if not isinstance(rows, list):
         raise ValueError("is no list of chunks")
@@ -182,7 +182,7 @@ def chunk_rows(body: bytes) -> list[Row]:
 
 
 def within_document(bodies: Iterable[bytes]) -> Iterator[bytes]:
-    """Give the unpacked rows of one document's chunks. Raises ValueError where they are too many bytes."""
+    """Return the unpacked rows of one document's chunks. Raises ValueError where they are too many bytes."""
     size_bytes = 0
     for body in bodies:
         size_bytes += len(body)
@@ -196,7 +196,7 @@ def _check_size(size_bytes: int) -> None:
 
 
 def unpacked(body: bytes) -> bytes:
-    """Give what was compressed, within the limit. Raises ValueError."""
+    """Return what was compressed, within the limit. Raises ValueError."""
     unpacker = zlib.decompressobj()
     try:
         found = unpacker.decompress(body, MAX_ROW_BYTES)

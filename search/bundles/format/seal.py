@@ -32,7 +32,7 @@ def seal(path: Path) -> None:
 
 
 def check_ends(path: Path) -> int:
-    """Give the length of the database in bytes.
+    """Return the length of the database in bytes.
 
     Raises BundleUnreadable, NotABundle, and BundleDamaged where the file is not as long as its seal says.
     """
@@ -137,7 +137,7 @@ _INDEX = (
 
 
 def index_digest(connection: apsw.Connection, on_row: Callable[[], None] = lambda: None) -> RowDigest:
-    """Give the digest of all that a search reads of the index."""
+    """Return the digest of all that a search reads of the index."""
     digest = RowDigest()
     for statement in _INDEX:
         for row in connection.execute(statement):

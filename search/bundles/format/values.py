@@ -31,11 +31,11 @@ class Kind(Protocol):
     """A kind of value."""
 
     def said(self, value: Any) -> Any:
-        """Give a value of a row as JSON says it."""
+        """Return a value of a row as JSON says it."""
         ...
 
     def taken(self, value: Any) -> Any:
-        """Give what JSON said as a row holds it. Raises ValueError with what is wrong."""
+        """Return what JSON said as a row holds it. Raises ValueError with what is wrong."""
         ...
 
 
@@ -43,12 +43,12 @@ Fields = Mapping[str, Kind]
 
 
 def said(fields: Fields, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Give a row as JSON says it."""
+    """Return a row as JSON says it."""
     return {name: kind.said(row[name]) for name, kind in fields.items()}
 
 
 def taken(fields: Fields, row: Any) -> dict[str, Any]:
-    """Give a row that JSON said. Raises ValueError, naming the field that is wrong."""
+    """Return a row that JSON said. Raises ValueError, naming the field that is wrong."""
     if not isinstance(row, dict) or row.keys() != fields.keys():
         raise ValueError("has not the fields that belong to it")
     found: dict[str, Any] = {}
@@ -61,14 +61,14 @@ def taken(fields: Fields, row: Any) -> dict[str, Any]:
 
 
 def packed_json(value: Any) -> bytes:
-    """Give `value` as JSON in its one canonical form."""
+    """Return `value` as JSON in its one canonical form."""
     return json.dumps(
         value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
     ).encode()
 
 
 def read_json(body: bytes) -> Any:
-    """Give what JSON says. Raises ValueError for anything that no export writes."""
+    """Return what JSON says. Raises ValueError for anything that no export writes."""
     try:
         return json.loads(body, parse_constant=_no_constant)
     except RecursionError as error:
@@ -271,10 +271,10 @@ def _check_depth(value: Any, left: int) -> None:
 
 
 def hash_text() -> Fitting:
-    """Give the kind of a BLAKE3 hash, as 64 hex digits."""
+    """Return the kind of a BLAKE3 hash, as 64 hex digits."""
     return Fitting(pattern=_HEX64)
 
 
 def place(*, may_be_absent: bool = False) -> Whole:
-    """Give the kind of a row's number in another section, from 1."""
+    """Return the kind of a row's number in another section, from 1."""
     return Whole(least=1, may_be_absent=may_be_absent)

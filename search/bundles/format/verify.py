@@ -170,7 +170,7 @@ def _check_path(path: str) -> None:
 
 
 def blobs_of(reader: BundleReader) -> Iterator[tuple[str, Iterator[BlobPiece]]]:
-    """Give each content's hash with its pieces, which are to be read before the next is asked for.
+    """Return each content's hash with its pieces, which are to be read before the next is asked for.
 
     Raises BundleRefused where a part is missing, or a content comes twice.
     """
@@ -200,7 +200,7 @@ def _compare(reader: BundleReader, section: str, found: RowDigest) -> None:
 
 
 def _differing(reader: BundleReader) -> Iterator[str]:
-    """Give the names of the sections, and of the index, that are not what was written."""
+    """Return the names of the sections, and of the index, that are not what was written."""
     for section in SECTIONS:
         digest = RowDigest()
         try:

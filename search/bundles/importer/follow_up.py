@@ -23,7 +23,8 @@ IMPORTED = "workspace.imported"
 
 
 def begun_import(slug: str, manifest: Manifest) -> Workspace | None:
-    """Give the workspace that an import of this very bundle made and did not finish; None: the slug is free.
+    """Return the workspace that an import of this very bundle made and did not finish; None: the slug is
+    free.
 
     Raises Conflict for a slug that is taken otherwise.
     """

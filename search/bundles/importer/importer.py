@@ -128,7 +128,7 @@ def _load(request: ImportRequest, reader: BundleReader, on_progress: Progress) -
 
 
 def _free_id(slug: str, manifest: Manifest) -> uuid.UUID:
-    """Give the id that every import of this bundle under this slug takes, until a workspace has had it."""
+    """Return the id that every import of this bundle under this slug takes, until a workspace has had it."""
     nth = 0
     while True:
         said = f"kebab.import.v1 {manifest_digest(manifest)} {slug} {nth}"
@@ -183,7 +183,7 @@ def _naming_refusals(request: ImportRequest) -> Iterator[None]:
 def _made(
     request: ImportRequest, reader: BundleReader, workspace_id: uuid.UUID
 ) -> tuple[Workspace, tuple[str, ...]]:
-    """Give the new workspace, without a change yet, and the names of the settings that it has not."""
+    """Return the new workspace, without a change yet, and the names of the settings that it has not."""
     row = next(row for _, row in reader.small_rows("workspace"))
     stored, wrong = clean_preferences(row["settings"])
     workspace = Workspace(

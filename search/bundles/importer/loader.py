@@ -144,7 +144,7 @@ class Loader:
                 self._source_of.update({number: row.source_id for number, row in rows.items()})
 
     def _without(self, row: Mapping[str, Any], name: str, section: str) -> dict[str, Any]:
-        """Give the row with the id of what it names in the place of the number."""
+        """Return the row with the id of what it names in the place of the number."""
         fields = {key: value for key, value in row.items() if key != f"{name}_number"}
         return {**fields, f"{name}_id": self._id(section, row[f"{name}_number"])}
 

@@ -20,12 +20,12 @@ def try_lock(workspace_id: uuid.UUID) -> bool:
 
 
 def is_under_way(workspace_id: uuid.UUID) -> bool:
-    """Whether an import is making this workspace."""
+    """Return whether an import is making this workspace."""
     return _asked(_IS_HELD, workspace_id)
 
 
 def lock_key(workspace_id: uuid.UUID) -> int:
-    """Give the number that the lock has: 63 bits."""
+    """Return the number that the lock has: 63 bits."""
     return workspace_id.int % 2**63
 
 

@@ -8,7 +8,7 @@ from search.corpus.blobs import open_blob
 
 
 def blob_pieces(workspace_id: uuid.UUID, hash_: str) -> Iterator[bytes]:
-    """Give the bytes with this hash in pieces, one at least. Raises FileNotFoundError."""
+    """Return the bytes with this hash in pieces, one at least. Raises FileNotFoundError."""
     with open_blob(workspace_id, hash_) as blob:
         yield blob.read(ROW_BYTES)
         while piece := blob.read(ROW_BYTES):

@@ -36,7 +36,7 @@ def documents_of(workspace_id: uuid.UUID) -> Iterator[tuple[Document, list[Chunk
 
 
 def chunk_bodies(chunks: Sequence[Chunk]) -> Iterator[bytes]:
-    """Give what the rows of a document's chunks hold, before they are compressed."""
+    """Return what the rows of a document's chunks hold, before they are compressed."""
     fields = SECTIONS_BY_NAME["chunks"].fields
     bodies: list[bytes] = []
     for chunk in chunks:
@@ -49,7 +49,7 @@ def chunk_bodies(chunks: Sequence[Chunk]) -> Iterator[bytes]:
 
 
 def state_of(document: Document, chunks: Sequence[Chunk]) -> DocumentState:
-    """Give a document as a mirror holds it; `search.mirror.sync.snapshot` reads the same from Postgres."""
+    """Return a document as a mirror holds it; `search.mirror.sync.snapshot` reads the same from Postgres."""
     return mirrored(
         {name: getattr(document, name) for name in ("path", "lang", "trust_level", "media", "tags")},
         doc_id=document.doc_id.hex,
@@ -71,7 +71,7 @@ def mirrored(
     indexed_at: float,
     chunks: Sequence[Mapping[str, Any]],
 ) -> DocumentState:
-    """Give a document as a mirror holds it, from the values of its row and its chunks'."""
+    """Return a document as a mirror holds it, from the values of its row and its chunks'."""
     return DocumentState(
         doc_id=doc_id,
         path=values["path"],

@@ -37,12 +37,12 @@ class Numbers:
         self.by_section.setdefault(section, {})[key] = number
 
     def of(self, section: str, key: Any) -> int | None:
-        """Give the number of a row, None for none."""
+        """Return the number of a row, None for none."""
         return None if key is None else self.by_section[section][key]
 
 
 def row_of(section: str, instance: Model, numbers: Numbers) -> dict[str, Any]:
-    """Give what the section says of a row."""
+    """Return what the section says of a row."""
     values: dict[str, Any] = {}
     for name in SECTIONS_BY_NAME[section].fields:
         if name in _REFERENCES:

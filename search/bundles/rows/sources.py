@@ -10,7 +10,7 @@ from search.models import SourceKind, SourceState
 
 
 def source_fields(row: Mapping[str, Any], roots: Sequence[Path]) -> tuple[dict[str, Any], bool]:
-    """Give the fields of a source, and whether it was taken off the folder that it read.
+    """Return the fields of a source, and whether it was taken off the folder that it read.
 
     A folder of this machine is read on where it lies in `roots`, which the operator allows. Elsewhere a
     bundle may not name any: what came from it stays, as an upload's documents do.
@@ -29,7 +29,7 @@ def source_fields(row: Mapping[str, Any], roots: Sequence[Path]) -> tuple[dict[s
 
 
 def _folder(row: Mapping[str, Any]) -> str | None:
-    """Give the folder of this machine that a source reads; None: it reads none."""
+    """Return the folder of this machine that a source reads; None: it reads none."""
     config = row["config"]
     if row["kind"] == SourceKind.FOLDER:
         return str(config.get("path", ""))
@@ -40,7 +40,7 @@ def _folder(row: Mapping[str, Any]) -> str | None:
 
 
 def _found_within(folder: str, roots: Sequence[Path]) -> Path | None:
-    """Give the folder with the links of this machine followed; None: no source may read it."""
+    """Return the folder with the links of this machine followed; None: no source may read it."""
     try:
         found = Path(folder).resolve()
     except (OSError, RuntimeError, ValueError):
@@ -50,7 +50,7 @@ def _found_within(folder: str, roots: Sequence[Path]) -> Path | None:
 
 
 def _reading(folder: Path, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the source's config with the folder as one made here has it: what is a link is not read."""
+    """Return the source's config with the folder as one made here has it: what is a link is not read."""
     place = {"path": str(folder)}
     if row["kind"] == SourceKind.GIT:
         place = {"url": f"file://{quote(str(folder))}"}

@@ -22,7 +22,7 @@ class _Sent(Func):  # type: ignore[misc]  # Django's own has no types
 
 
 def vector_rows(space: EmbeddingSpace) -> Iterator[tuple[bytes, bytes]]:
-    """Give (ids, halves) of some hundred vectors at a time, in the order of their chunks' ids."""
+    """Return (ids, halves) of some hundred vectors at a time, in the order of their chunks' ids."""
     vectors = ChunkVector.objects.in_workspace(space.workspace_id).filter(space=space.pk)
     after = uuid.UUID(int=0)
     at_once = max(1, min(VECTORS_A_ROW, ROW_BYTES // (space.dim * HALVES.itemsize)))
@@ -38,7 +38,9 @@ def vector_rows(space: EmbeddingSpace) -> Iterator[tuple[bytes, bytes]]:
 
 
 def matrix_of(body: bytes, *, count: int, dim: int) -> np.ndarray:
-    """Give the vectors of a row, (count, dim) halves. Raises ValueError for what an export doesn't write."""
+    """Return the vectors of a row, (count, dim) halves. Raises ValueError for what an export
+    doesn't write.
+    """
     if not count or len(body) != count * dim * HALVES.itemsize:
         raise ValueError(f"{len(body)} bytes are not {count} vectors of {dim} numbers")
     halves = np.frombuffer(body, HALVES).reshape(count, dim)
@@ -48,7 +50,7 @@ def matrix_of(body: bytes, *, count: int, dim: int) -> np.ndarray:
 
 
 def ids_of(body: bytes) -> list[uuid.UUID]:
-    """Give the ids of a row. Raises ValueError."""
+    """Return the ids of a row. Raises ValueError."""
     if len(body) % 16:
         raise ValueError(f"{len(body)} bytes are no ids of 16 bytes each")
     return [uuid.UUID(bytes=body[start : start + 16]) for start in range(0, len(body), 16)]

@@ -43,7 +43,7 @@ class BundleRows:
         self._document = lru_cache(_KEPT)(self._read_document)
 
     def standing(self, reading: MirrorReading, chunk_ids: Sequence[str]) -> dict[str, int]:
-        """Give those of `chunk_ids` that pass the reading's filters, each with what names its document."""
+        """Return those of `chunk_ids` that pass the reading's filters, each with what names its document."""
         clause: Clause = filter_clause(reading.scope)
         where = f"WHERE {clause.condition}" if clause.condition else ""
         with reading.connection() as connection:
@@ -51,7 +51,7 @@ class BundleRows:
             return dict(connection.execute(_STANDING.format(where=where), values))
 
     def hits(self, reading: MirrorReading, chunk_ids: Sequence[str]) -> dict[str, StandingChunk]:
-        """Give what hits say of the chunks."""
+        """Return what hits say of the chunks."""
         with reading.connection() as connection:
             doc_ids = dict(connection.execute(_DOC_IDS, (json.dumps(list(chunk_ids)),)))
         found = {}
@@ -63,7 +63,7 @@ class BundleRows:
         return found
 
     def passages(self, reading: MirrorReading, chunk_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
-        """Give breadcrumb and text of the chunks, of those that pass the filters."""
+        """Return breadcrumb and text of the chunks, of those that pass the filters."""
         standing = list(self.standing(reading, chunk_ids))
         with reading.connection() as connection:
             doc_ids = dict(connection.execute(_DOC_IDS, (json.dumps(standing),)))

@@ -58,7 +58,7 @@ class BundleCorpus:
         return None
 
     def scope(self, filters: SearchFilters) -> Scope:
-        """Give what a search with these filters, by a reader of everything, may look at."""
+        """Return what a search with these filters, by a reader of everything, may look at."""
         named = frozenset(filters.source)
         sources = [
             source

@@ -39,7 +39,7 @@ class SearchedIndex:
         self.pool = ReaderPool(opened=opened, naming=nullcontext)  # a bundle that can't be read is damaged
 
     def current(self) -> Path:
-        """Give the file."""
+        """Return the file."""
         return self._path
 
     def withdraw(self, generation: Path) -> NoReturn:

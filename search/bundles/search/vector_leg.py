@@ -40,18 +40,18 @@ class Similarities:
     rows: np.ndarray
 
     def ranked(self) -> np.ndarray:
-        """Give the places of those that have a direction, the nearest first, ties by id."""
+        """Return the places of those that have a direction, the nearest first, ties by id."""
         order = np.argsort(-self.values, kind="stable")
         return order[~np.isnan(self.values[order])]
 
     def place_of(self, chunk_id: str) -> int | None:
-        """Give the place of a chunk, None for one without a vector."""
+        """Return the place of a chunk, None for one without a vector."""
         wanted = bytes.fromhex(chunk_id)
         place = int(np.searchsorted(self.ids, np.frombuffer(wanted, _ID))[0])
         return place if place < len(self.ids) and self.id_at(place) == chunk_id else None
 
     def id_at(self, place: int) -> str:
-        """Give the id, 32 hex digits, at a place."""
+        """Return the id, 32 hex digits, at a place."""
         return self.ids[place : place + 1].tobytes().hex()
 
 
@@ -63,7 +63,7 @@ class BundleVectors:
         self._space = space
 
     def similarities(self, vector: np.ndarray) -> Similarities:
-        """Give how near each chunk is to `vector`, (dim,). Raises ValueError for what no export wrote."""
+        """Return how near each chunk is to `vector`, (dim,). Raises ValueError for what no export wrote."""
         asked = vector.astype(np.float16).astype(np.float32)
         ids, values, rows = [], [], []
         for number, chunk_ids, body in self._connection.execute(_OF_SPACE, (self._space.space_id,)):
@@ -77,7 +77,7 @@ class BundleVectors:
         return Similarities(np.concatenate(ids), np.concatenate(values), np.concatenate(rows))
 
     def vector(self, number: int, chunk_id: str) -> np.ndarray:
-        """Give the vector, (dim,) float32, of a chunk that lies in row `number`."""
+        """Return the vector, (dim,) float32, of a chunk that lies in row `number`."""
         chunk_ids, body = self._connection.execute(_ROW, (number,)).fetchone()
         known = ids_of(chunk_ids)
         matrix = matrix_of(body, count=len(known), dim=self._space.dim)
@@ -85,7 +85,7 @@ class BundleVectors:
 
 
 def _cosines(matrix: np.ndarray, asked: np.ndarray) -> np.ndarray:
-    """Give the cosine of each row, as pgvector does to the last bit where the processor has F16C.
+    """Return the cosine of each row, as pgvector does to the last bit where the processor has F16C.
 
     It adds up products, which are exact, in single precision in eight lanes, then the lanes by halves, then
     what is left over (HalfvecCosineSimilarityF16c in halfutils.c, as GCC compiles it for x86-64): so ties,
@@ -98,7 +98,7 @@ def _cosines(matrix: np.ndarray, asked: np.ndarray) -> np.ndarray:
 
 
 def _added(products: np.ndarray) -> np.ndarray:
-    """Give the sum of each row of `products`, (n, dim) float32."""
+    """Return the sum of each row of `products`, (n, dim) float32."""
     whole = products.shape[1] // _LANES * _LANES
     lanes = np.zeros((len(products), _LANES), np.float32)
     for start in range(0, whole, _LANES):
@@ -159,7 +159,7 @@ class BundleVectorLeg(VectorLeg):
                 self._noted[id_] = float(self._found.values[place])
 
     def vectors(self, chunk_ids: Sequence[str]) -> dict[str, np.ndarray]:
-        """Give the vectors, `(dim,)` each, of those of `chunk_ids` whose places were noted."""
+        """Return the vectors, `(dim,)` each, of those of `chunk_ids` whose places were noted."""
         found: dict[str, np.ndarray] = {}
         for id_ in chunk_ids:
             place = None if self._found is None or id_ not in self._placed else self._found.place_of(id_)

@@ -30,6 +30,6 @@ IMPORT_LANGUAGES: Final = tuple(_READERS)
 
 
 def imports_of(text: str, path: str, language: str) -> list[Import]:
-    """Give the imports in `text`, which is of the file at `path`, in order; none in other languages."""
+    """Return the imports in `text`, which is of the file at `path`, in order; none in other languages."""
     read = _READERS.get(language)
     return [] if read is None else read(text, path)[:MAX_IMPORTS]

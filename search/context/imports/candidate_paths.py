@@ -25,18 +25,20 @@ class Import:
 
 
 def folder_of(path: str) -> str:
-    """Give the folder in which `path` lies, empty for the root."""
+    """Return the folder in which `path` lies, empty for the root."""
     return posixpath.dirname(path)
 
 
 def inside(folder: str, name: str) -> str:
-    """Give the path of `name`, which may have `..` in it, seen from `folder`; empty when it leads out."""
+    """Return the path of `name`, which may have `..` in it, seen from `folder`; empty when it leads out."""
     joined = posixpath.normpath(posixpath.join(folder, name))
     return "" if joined.startswith("..") or joined in {".", "/"} else joined
 
 
 def folders_above(path: str) -> list[str]:
-    """Give the folder of `path` and those above it, nearest first, the root last; the 16 nearest of them."""
+    """Return the folder of `path` and those above it, nearest first, the root last; the 16 nearest
+    of them.
+    """
     folders = [folder_of(path)]
     while folders[-1]:
         folders.append(folder_of(folders[-1]))

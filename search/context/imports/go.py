@@ -13,7 +13,7 @@ _HOSTS = {"github.com": 3, "gitlab.com": 3, "bitbucket.org": 3, "codeberg.org": 
 
 
 def go_imports(text: str, path: str) -> list[Import]:
-    """Give the packages that `text` imports, and the exported names it uses of each.
+    """Return the packages that `text` imports, and the exported names it uses of each.
 
     The standard library is left out: it has no dot before its first slash. A package is looked for from
     each folder above the file.
@@ -39,7 +39,7 @@ def _folders(path: str, package: str) -> tuple[str, ...]:
 
 
 def _unversioned(parts: list[str]) -> list[str]:
-    """Give the folders below a module; its major version, as in `module/v2/pkg`, is no folder."""
+    """Return the folders below a module; its major version, as in `module/v2/pkg`, is no folder."""
     return parts[1:] if parts and _VERSION.fullmatch(parts[0]) else parts
 
 

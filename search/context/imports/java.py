@@ -13,7 +13,7 @@ _SOURCE_SET = re.compile(r"^((?:.*/)?src/)[^/]+(/[^/]+)$")
 
 
 def java_imports(text: str, path: str) -> list[Import]:
-    """Give the classes that `text` imports by name; a whole package (`.*`) is left alone.
+    """Return the classes that `text` imports by name; a whole package (`.*`) is left alone.
 
     A class is looked for from the root that the file's own package gives, in the other sources beside it
     (main, test, testFixtures), from each folder above the file, then below the roots of other modules.

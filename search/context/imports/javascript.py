@@ -19,7 +19,7 @@ _COMPILED = {".js": (".ts", ".tsx"), ".jsx": (".tsx",), ".mjs": (".mts",), ".cjs
 
 
 def javascript_imports(text: str, path: str) -> list[Import]:
-    """Give the files that `text` imports or re-exports from `./` or `../`, and the names it takes."""
+    """Return the files that `text` imports or re-exports from `./` or `../`, and the names it takes."""
     found = []
     for match in _STATEMENT.finditer(text):
         bound, specifier = match[1] or match[3] or "", match[2] or match[4] or match[5]

@@ -12,7 +12,7 @@ _NAME = re.compile(r"[^\W\d]\w*")
 
 
 def python_imports(text: str, path: str) -> list[Import]:
-    """Give the modules that `text` imports, and the names it takes from each.
+    """Return the modules that `text` imports, and the names it takes from each.
 
     An absolute import is looked for from each folder above the file and from `src` in it, nearest first.
     What `from a import b` brings may be a module of its own: it comes as a second import.

@@ -12,7 +12,7 @@ _MAX_DEPTH = 4
 
 
 def rust_imports(text: str, path: str) -> list[Import]:
-    """Give the modules that `text` declares or uses from its own crate, and the names it takes.
+    """Return the modules that `text` declares or uses from its own crate, and the names it takes.
 
     The last parts of a used path may be items, not modules: the longest path that is a file is meant, in the
     end the module itself from which the path leads, as for `crate::Item`.
@@ -32,7 +32,7 @@ def _used(path: str, parts: list[str]) -> Import:
 
 
 def _start(path: str, parts: list[str]) -> tuple[list[str], list[str]]:
-    """Give the folders from one of which the rest of a used path leads down."""
+    """Return the folders from one of which the rest of a used path leads down."""
     first, *below = parts
     if first == "crate":
         return _crate_folders(path), below
@@ -46,18 +46,22 @@ def _start(path: str, parts: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _own_folder(path: str) -> str:
-    """Give the folder of a file's child modules: its own for `mod.rs` and its like, else one of its name."""
+    """Return the folder of a file's child modules: its own for `mod.rs` and its like, else one of
+    its name.
+    """
     return folder_of(path) if path.rpartition("/")[2] in _ROOTS else path.removesuffix(".rs")
 
 
 def _crate_folders(path: str) -> list[str]:
-    """Give the folder in which a file's crate may begin: `src`, else, as of tests, any of those above it."""
+    """Return the folder in which a file's crate may begin: `src`, else, as of tests, any of those
+    above it.
+    """
     above = folders_above(path)
     return next(([folder] for folder in above if folder.rpartition("/")[2] == "src"), above)
 
 
 def _module_files(folder: str) -> list[str]:
-    """Give the files that may be the module whose children lie in `folder`."""
+    """Return the files that may be the module whose children lie in `folder`."""
     own = [f"{folder}.rs"] if folder else []
     return [*own, *(inside(folder, name) for name in _ROOTS)]
 
@@ -68,7 +72,7 @@ def _files(folder: str, modules: list[str]) -> tuple[str, ...]:
 
 
 def _leaves(tree: str, depth: int = 0) -> list[list[str]]:
-    """Give the paths of a `use` tree: `a::{b, c::d as e}` is a::b and a::c::d."""
+    """Return the paths of a `use` tree: `a::{b, c::d as e}` is a::b and a::c::d."""
     head, brace, rest = tree.strip().partition("{")
     before = [part.strip() for part in head.split("::") if part.strip()]
     if not brace:

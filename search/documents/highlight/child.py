@@ -53,7 +53,9 @@ def main() -> int:
 
 
 def spans(language: str, text: str, ends_at: float) -> Iterator[Span]:
-    """Give (start, end, class) of each word that has a class, until the clock (`time.monotonic`) is there."""
+    """Return (start, end, class) of each word that has a class, until the clock (`time.monotonic`)
+    is there.
+    """
     for start, kind, word in get_lexer_by_name(language).get_tokens_unprocessed(text):
         if time.monotonic() >= ends_at:
             return

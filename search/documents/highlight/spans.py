@@ -26,7 +26,7 @@ Span = tuple[int, int, str]
 
 
 def spans_of(pieces: Sequence[tuple[str, str]], *, allowance_s: float = ALLOWANCE_S) -> list[Sequence[Span]]:
-    """Give for each (lexer, text) the spans of its words, in order; none where the time was over."""
+    """Return for each (lexer, text) the spans of its words, in order; none where the time was over."""
     found = _found(json.dumps({"allowance_s": allowance_s, "pieces": pieces})) if pieces else iter(())
     return [spans for spans, _ in zip(chain(found, repeat(())), pieces, strict=False)]
 
@@ -37,7 +37,7 @@ def _found(given: str) -> Iterator[Sequence[Span]]:
 
 
 def _said(given: bytes) -> bytes:
-    """Give what the process said before it ended or had to."""
+    """Return what the process said before it ended or had to."""
     try:
         ended = subprocess.run(
             [sys.executable, "-P", "-s", "-S", "-B", "-m", "search.documents.highlight.child"],

@@ -18,7 +18,7 @@ class PageNotDrawn(Exception):
 
 
 def page_png(content: BinaryIO, page: int) -> bytes:
-    """Give page `page`, from 1, of a PDF as PNG. Raises PageNotDrawn."""
+    """Return page `page`, from 1, of a PDF as PNG. Raises PageNotDrawn."""
     with TemporaryFile() as copy:  # the storage may have no file that a process can be given
         shutil.copyfileobj(content, copy)
         copy.seek(0)

@@ -11,7 +11,7 @@ _LEVEL = 4
 
 
 def png_of(pixels: bytes, *, width: int, height: int, stride: int) -> bytes:
-    """Give the PNG of `height` rows of `stride` bytes, each beginning with `width` of red, green, blue."""
+    """Return the PNG of `height` rows of `stride` bytes, each beginning with `width` of red, green, blue."""
     row = _BYTES_PER_PIXEL * width
     # each row begins with its filter: 0, none
     rows = b"".join(b"\0" + pixels[start : start + row] for start in range(0, height * stride, stride))

@@ -37,11 +37,11 @@ class MiniLmEmbedder:
         self._embed_one: EmbedOne | None = None
 
     def embed_query(self, text: str) -> np.ndarray:
-        """Give the vector of `text`, (384,) float32 of length 1. Raises: EmbedderUnavailable."""
+        """Return the vector of `text`, (384,) float32 of length 1. Raises: EmbedderUnavailable."""
         return self._loaded()(token_ids(text))
 
     def embed_passages(self, texts: Sequence[str]) -> np.ndarray:
-        """Give the texts' vectors, (n, 384) float32 of length 1, in order. Raises: EmbedderUnavailable."""
+        """Return the texts' vectors, (n, 384) float32 of length 1, in order. Raises: EmbedderUnavailable."""
         vectors = np.empty((len(texts), DIM), np.float32)
         if not texts:
             return vectors

@@ -25,7 +25,7 @@ _CONTRIB = "com.microsoft"
 
 
 def build_graph(weights: Mapping[str, np.ndarray]) -> ModelProto:
-    """Give the float32 graph: (1, n) int64 token ids, n from 1 to 256, to (1, 384) float32 of length 1."""
+    """Return the float32 graph: (1, n) int64 token ids, n from 1 to 256, to (1, 384) float32 of length 1."""
     graph = _Graph(weights)
     hidden = _embedding(graph)
     for layer in range(_LAYERS):

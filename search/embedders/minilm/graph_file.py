@@ -34,12 +34,12 @@ _SOURCE_ROOT = Path(__file__).parents[3]
 
 
 def graph_path(models_dir: Path) -> Path:
-    """Give where the graph of these weights and this version lies, or will."""
+    """Return where the graph of these weights and this version lies, or will."""
     return models_dir / f"{MODEL}-{REVISION}.onnx"
 
 
 def ensure_graph(models_dir: Path) -> Path:
-    """Give the graph's path, making the file when it is not there (some ten seconds).
+    """Return the graph's path, making the file when it is not there (some ten seconds).
 
     Raises: EmbedderUnavailable when the weights are missing or wrong, or the graph can't be made.
     """
@@ -61,7 +61,9 @@ def write_graph(models_dir: Path) -> Path:
 
 
 def publish_once(target: Path, make: Callable[[Path], Path]) -> Path:
-    """Give `target`, whole: the file that `make(scratch folder)` gives, unless another process was first."""
+    """Return `target`, whole: the file that `make(scratch folder)` gives, unless another process
+    was first.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch = target.with_name(f".{target.name}.half")
     with _only_writer(target.parent):

@@ -26,7 +26,7 @@ _SLOW_FUSIONS = ("SkipLayerNormFusion",)
 
 
 def open_session(graph: Path) -> EmbedOne:
-    """Give a function from token ids to their vector, (384,) float32 of length 1; threads may share it.
+    """Return a function from token ids to their vector, (384,) float32 of length 1; threads may share it.
 
     Raises: EmbedderUnavailable when the file is no graph.
     """

@@ -20,7 +20,7 @@ _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ff
 
 @cache
 def load_tokenizer() -> Tokenizer:
-    """Give this process's tokenizer for embedding: no padding, cut at 256. Raises: EmbedderUnavailable."""
+    """Return this process's tokenizer for embedding: no padding, cut at 256. Raises: EmbedderUnavailable."""
     tokenizer = _read_tokenizer()
     tokenizer.enable_truncation(MAX_TOKENS)
     return tokenizer
@@ -43,7 +43,7 @@ def _read_tokenizer() -> Tokenizer:
 
 
 def token_ids(text: str) -> list[int]:
-    """Give the model's input, 2 to 256 ids, begin and end marks included. Raises: EmbedderUnavailable."""
+    """Return the model's input, 2 to 256 ids, begin and end marks included. Raises: EmbedderUnavailable."""
     return load_tokenizer().encode(_encodable(text[:_EMBEDDED_CHARS])).ids
 
 
@@ -59,15 +59,15 @@ class TokenCounter:
 
     @property
     def is_exact(self) -> bool:
-        """Whether it counts the model's own tokens, not an estimate."""
+        """Return whether it counts the model's own tokens, not an estimate."""
         return self._tokenizer is not None
 
     def count(self, text: str) -> int:
-        """Give the tokens of `text`, 0 for a blank one."""
+        """Return the tokens of `text`, 0 for a blank one."""
         return len(self.offsets(text))
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
-        """Give where each token lies, as (start, end) code points of `text`, in order."""
+        """Return where each token lies, as (start, end) code points of `text`, in order."""
         if self._tokenizer is None:
             return _estimated_offsets(text)
         return self._tokenizer.encode(_encodable(text), add_special_tokens=False).offsets

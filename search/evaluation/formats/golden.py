@@ -39,7 +39,7 @@ _Dumper.add_representer(str, _quoted)
 
 
 def parse_golden(text: str, where: str = "golden.yaml") -> TopicCollection:
-    """Give the topics of a golden file. Raises InvalidJudgedSet, naming line and remedy."""
+    """Return the topics of a golden file. Raises InvalidJudgedSet, naming line and remedy."""
     document = parse_nodes(text, where).fields("set", "topics")
     listed = document["topics"].items if "topics" in document else []
     if not listed:
@@ -51,7 +51,7 @@ def parse_golden(text: str, where: str = "golden.yaml") -> TopicCollection:
 
 
 def write_golden(collection: TopicCollection) -> str:
-    """Give the file that `parse_golden` reads as `collection`."""
+    """Return the file that `parse_golden` reads as `collection`."""
     named = {} if collection.topic_set is None else {"set": collection.topic_set}
     value = {**named, "topics": [_as_plain(topic) for topic in collection.topics]}
     return yaml.dump(value, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=_UNFOLDED)

@@ -11,7 +11,7 @@ MAX_BYTES = 50_000_000
 
 
 def read_text(path: Path) -> str:
-    """Give the text of a file. Raises InvalidJudgedSet where it isn't UTF-8, or too big."""
+    """Return the text of a file. Raises InvalidJudgedSet where it isn't UTF-8, or too big."""
     try:
         if not path.is_file():
             raise InvalidJudgedSet(f"{path} is no file that can be read; name one.")
@@ -23,7 +23,7 @@ def read_text(path: Path) -> str:
 
 
 def lines_of(text: str, where: str) -> Iterator[tuple[str, str]]:
-    """Give each line that isn't blank with its place, like `qrels.txt, line 7`, without its end."""
+    """Return each line that isn't blank with its place, like `qrels.txt, line 7`, without its end."""
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield f"{where}, line {number}", line.removesuffix("\r")

@@ -28,14 +28,14 @@ class Node:
 
     @property
     def text(self) -> str:
-        """Give the text. Raises InvalidJudgedSet for another value."""
+        """Return the text. Raises InvalidJudgedSet for another value."""
         if not isinstance(self.value, str):
             raise InvalidJudgedSet(f"{self.where}: there must be a text here.")
         return self.value
 
     @property
     def items(self) -> "list[Node]":
-        """Give the list's items; what is empty is an empty list. Raises InvalidJudgedSet."""
+        """Return the list's items; what is empty is an empty list. Raises InvalidJudgedSet."""
         if self.value == "":
             return []
         if not isinstance(self.value, list):
@@ -43,7 +43,9 @@ class Node:
         return self.value
 
     def fields(self, *known: str) -> "dict[str, Node]":
-        """Give the mapping, without what is empty. Raises InvalidJudgedSet for others, and unknown names."""
+        """Return the mapping, without what is empty. Raises InvalidJudgedSet for others, and
+        unknown names.
+        """
         if not isinstance(self.value, dict):
             raise InvalidJudgedSet(f"{self.where}: there must be names with values here: {', '.join(known)}.")
         for name, node in self.value.items():
@@ -54,7 +56,7 @@ class Node:
         return {name: node for name, node in self.value.items() if node.value != ""}
 
     def plain(self) -> Any:
-        """Give the value as texts, lists and dictionaries."""
+        """Return the value as texts, lists and dictionaries."""
         if isinstance(self.value, list):
             return [each.plain() for each in self.value]
         if isinstance(self.value, dict):
@@ -63,7 +65,7 @@ class Node:
 
 
 def parse_nodes(text: str, where: str) -> Node:
-    """Give the one document in `text`. Raises InvalidJudgedSet, naming the line."""
+    """Return the one document in `text`. Raises InvalidJudgedSet, naming the line."""
     try:
         return _document(yaml.parse(text, Loader=_LOADER), where)
     except yaml.YAMLError as error:

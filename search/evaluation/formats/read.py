@@ -12,7 +12,7 @@ from search.retrieval.errors import InvalidJudgedSet
 
 
 def read_topics(path: Path, qrels: Path | None = None) -> TopicCollection:
-    """Give the topics of a folder in BEIR's layout, a golden file (`.yaml`, `.yml`), or TREC's topics.
+    """Return the topics of a folder in BEIR's layout, a golden file (`.yaml`, `.yml`), or TREC's topics.
 
     `qrels` is the file of judgements beside TREC's topics; without one they are unjudged. Raises
     InvalidJudgedSet.

@@ -22,7 +22,7 @@ _LABEL = re.compile(r"\A\s*(?:Number|Topic|Description)\s*:\s*", re.IGNORECASE)
 
 
 def parse_topics(text: str, where: str = "topics") -> dict[str, str]:
-    """Give query texts by topic id, in the order of the file. Raises InvalidJudgedSet."""
+    """Return query texts by topic id, in the order of the file. Raises InvalidJudgedSet."""
     rows = _blocks(text, where) if text.lstrip().lower().startswith("<top>") else _tab_lines(text, where)
     topics: dict[str, str] = {}
     for place, topic_id, query in rows:
@@ -39,7 +39,7 @@ def parse_topics(text: str, where: str = "topics") -> dict[str, str]:
 
 
 def parse_qrels(text: str, where: str = "qrels") -> dict[str, tuple[Qrel, ...]]:
-    """Give the judgements by topic id, in the order of the file. Raises InvalidJudgedSet."""
+    """Return the judgements by topic id, in the order of the file. Raises InvalidJudgedSet."""
     qrels: dict[str, dict[DocumentName, Qrel]] = {}
     for place, line in lines_of(text, where):
         fields = line.split()
@@ -61,7 +61,7 @@ def parse_qrels(text: str, where: str = "qrels") -> dict[str, tuple[Qrel, ...]]:
 def judged_topics(
     topics: Mapping[str, str], qrels: Mapping[str, Sequence[Qrel]], where: str = "qrels"
 ) -> TopicCollection:
-    """Give the topics with their judgements; one that nothing judges is kept. Raises InvalidJudgedSet."""
+    """Return the topics with their judgements; one that nothing judges is kept. Raises InvalidJudgedSet."""
     lacking = qrels.keys() - topics.keys()
     if lacking:
         raise InvalidJudgedSet(f"{where} judges the topic {shown(min(lacking))}, which isn't there; add it.")
@@ -74,12 +74,12 @@ def judged_topics(
 
 
 def write_topics(topics: Iterable[JudgedTopic]) -> str:
-    """Give the queries as lines of `id<TAB>query`; spaces of a query are written as one each."""
+    """Return the queries as lines of `id<TAB>query`; spaces of a query are written as one each."""
     return "".join(f"{encoded_id(each.topic_id)}\t{' '.join(each.text.split())}\n" for each in topics)
 
 
 def write_qrels(topics: Iterable[JudgedTopic]) -> str:
-    """Give the best grade of each judged document; what part of it is meant is not in this format."""
+    """Return the best grade of each judged document; what part of it is meant is not in this format."""
     return "".join(
         f"{encoded_id(topic.topic_id)} 0 {document} {grade}\n"
         for topic in topics
@@ -88,7 +88,7 @@ def write_qrels(topics: Iterable[JudgedTopic]) -> str:
 
 
 def write_run(rankings: Mapping[str, Sequence[str]], tag: str) -> str:
-    """Give rankings of document names by topic id as a run.
+    """Return rankings of document names by topic id as a run.
 
     The score is how many documents are left from there on: it falls from line to line, also in trec_eval's
     single precision, so that the order is the one given. A topic without a document has no line.

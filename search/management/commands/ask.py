@@ -59,7 +59,7 @@ class Command(BaseVerb):
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
-    """Give what the HTTP API is given for the same. Raises CliError."""
+    """Return what the HTTP API is given for the same. Raises CliError."""
     given = {"question": options["question"], "filters": given_filters(options)}
     given |= {name: options[name] for name in ("mode", "k") if options[name] is not None}
     conversation = options["conversation"]

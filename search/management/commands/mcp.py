@@ -36,7 +36,7 @@ class Command(BaseVerb):
 
 
 def _admission(workspace: str | None) -> Callable[[], Access]:
-    """Give what looks up, for each request, as whom it is answered. Raises CliError, Forbidden."""
+    """Return what looks up, for each request, as whom it is answered. Raises CliError, Forbidden."""
     secret = settings.KEBAB_TOKEN
     if not secret:
         return partial(_operators_access, str(_operators_access(workspace).workspace.pk))

@@ -31,7 +31,7 @@ Arguments = TypeVar("Arguments")
 
 
 def _typed(given: object) -> object:
-    """What somebody looks for, as typed: what no text holds is dropped, not refused."""
+    """Return what somebody looks for, as typed: what no text holds is dropped, not refused."""
     return storable(given) if isinstance(given, str) else given
 
 
@@ -209,7 +209,7 @@ class AskArguments:
 
 
 def input_schema(type_: type[Any]) -> dict[str, Any]:
-    """Give the JSON Schema of a tool's arguments, without references, which not all clients follow."""
+    """Return the JSON Schema of a tool's arguments, without references, which not all clients follow."""
     made = _adapter(type_).json_schema()
     definitions = made.pop("$defs", {})
     inlined: dict[str, Any] = _inlined(made, definitions)
@@ -217,7 +217,7 @@ def input_schema(type_: type[Any]) -> dict[str, Any]:
 
 
 def read_arguments(type_: type[Arguments], given: Mapping[str, Any]) -> Arguments:
-    """Give a tool's arguments. Raises InvalidRequest, naming what is wrong, InvalidQuery, InvalidFilter."""
+    """Return a tool's arguments. Raises InvalidRequest, naming what is wrong, InvalidQuery, InvalidFilter."""
     check_text(dict(given), _typed_names(type_))
     try:
         arguments: Arguments = _adapter(type_).validate_python(dict(given))

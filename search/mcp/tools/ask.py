@@ -48,7 +48,7 @@ def ask_tool(call: Call, given: AskArguments) -> str:
 
 
 def answer_text(answer: Answer) -> str:
-    """Give an answer: what it is, its text, its citations, and the ids by which it is asked about."""
+    """Return an answer: what it is, its text, its citations, and the ids by which it is asked about."""
     frame = Frame([answer.text, *(citation.quote for citation in answer.citations)])
     reason = f" ({answer.reason})" if answer.reason is not None else ""
     cited = "\n".join(_citation_text(citation) for citation in answer.citations)

@@ -43,14 +43,14 @@ class Named:
 
 
 def document_uri(document: Document) -> str:
-    """Give the address of a document, its source and version loaded, as a resource."""
+    """Return the address of a document, its source and version loaded, as a resource."""
     tag = document.version.tag
     place = document.source.key + (f"@{quote(tag, safe='')}" if tag else "")
     return f"{SCHEME}://{place}/{quote(document.path)}"
 
 
 def named_by_id(access: Access, text: str) -> Named:
-    """Give what a chunk's or document's id, or a citation, names. Raises NotFound, InvalidRequest."""
+    """Return what a chunk's or document's id, or a citation, names. Raises NotFound, InvalidRequest."""
     if _HEX32.fullmatch(text) is None:
         return named_by_uri(access, text)
     id_ = uuid.UUID(hex=text)
@@ -64,7 +64,7 @@ def named_by_id(access: Access, text: str) -> Named:
 
 
 def named_by_uri(access: Access, uri: str) -> Named:
-    """Give what a resource's address, or a bare citation, names. Raises NotFound, InvalidRequest."""
+    """Return what a resource's address, or a bare citation, names. Raises NotFound, InvalidRequest."""
     address = _Address.read(uri)
     found = _documents(access).filter(path=address.path, version__tag=address.tag)
     if address.source:
@@ -109,7 +109,7 @@ class LineRange:
 
     @classmethod
     def read(cls, text: str) -> "LineRange":
-        """Give the range that `10-40`, `L10-L40` or `10` means. Raises InvalidRequest."""
+        """Return the range that `10-40`, `L10-L40` or `10` means. Raises InvalidRequest."""
         form = _LINES.fullmatch(text.strip())
         if form is None or int(form[2] or form[1]) < int(form[1]):
             raise InvalidRequest(f"lines: {shown(text)} is no range; write 10-40, or 10 for one line.")
@@ -129,12 +129,12 @@ class FoundLines:
 
 
 def has_lines(document: Document) -> bool:
-    """Whether the document is cited by lines, and what was read of it stands in them."""
+    """Return whether the document is cited by lines, and what was read of it stands in them."""
     return document.media in _BY_LINE and document.is_read_verbatim
 
 
 def lines_of(document: Document, wanted: LineRange) -> FoundLines:
-    """Give the lines that there are, 5,000 at most; of a line of more than 2,000 characters these.
+    """Return the lines that there are, 5,000 at most; of a line of more than 2,000 characters these.
 
     Raises InvalidRequest for a document that isn't cited by lines, NotFound when its bytes are gone.
     """
@@ -152,7 +152,7 @@ def lines_of(document: Document, wanted: LineRange) -> FoundLines:
 def passages_of(
     document: Document, *, around: Chunk | None = None, before: int = 0, after: int = 0
 ) -> list[Chunk]:
-    """Give the document's chunks in its order, 1,000 at most, or those around one."""
+    """Return the document's chunks in its order, 1,000 at most, or those around one."""
     chunks = _chunks_of(document)
     if around is not None:
         chunks = chunks.filter(ordinal__range=(around.ordinal - before, around.ordinal + after))
@@ -160,7 +160,8 @@ def passages_of(
 
 
 def passages_at(document: Document, place: Citation, *, before: int = 0, after: int = 0) -> list[Chunk]:
-    """Give the chunks that lie where a citation says, of lines those that have one of them, and those around.
+    """Return the chunks that lie where a citation says, of lines those that have one of them, and those
+    around.
 
     1,000 at most.
     """
@@ -176,7 +177,7 @@ def passages_at(document: Document, place: Citation, *, before: int = 0, after: 
 
 
 def listed_documents(access: Access, cursor: str | None) -> tuple[list[Document], str | None]:
-    """Give a page of the documents that the caller may read, and the next cursor. Raises InvalidCursor."""
+    """Return a page of the documents that the caller may read, and the next cursor. Raises InvalidCursor."""
     salt = f"kebab.mcp.documents:{access.workspace.pk}:{access.identity}"
     page = KeysetPage.behind(cursor, ordering=("id",), limit=MOST_LISTED, salt=salt)
     return page.cut(_documents(access))

@@ -109,7 +109,7 @@ TOOLS: Final[Mapping[str, Tool]] = {tool.name: tool for tool in _TOOLS}
 
 
 def answer_call(tool: Tool, given: Mapping[str, Any], call: Call) -> ToolAnswer:
-    """Give a tool's answer under the caller's rights; what can't be done is an answer, too.
+    """Return a tool's answer under the caller's rights; what can't be done is an answer, too.
 
     Raises CallStopped when nobody waits any more.
     """
@@ -125,7 +125,7 @@ def answer_call(tool: Tool, given: Mapping[str, Any], call: Call) -> ToolAnswer:
 
 
 def told(problem: Problem) -> str:
-    """Give a refusal in one line: its code, what is wrong with which argument, and the remedy."""
+    """Return a refusal in one line: its code, what is wrong with which argument, and the remedy."""
     said = " ".join(f"{each.field}: {each.message}" for each in problem.errors[:_MOST_ERRORS] if each.field)
     named = f" ({problem.instance})" if problem.instance else ""
     return f"{problem.code}: {said or problem.detail or problem.title}{named}"

@@ -40,7 +40,7 @@ def search_tool(call: Call, given: SearchArguments) -> str:
 
 
 def hits_text(result: SearchResult, texts: Mapping[str, str], max_tokens: int) -> str:
-    """Give the hits that have a text, '' for none of it, as far as they fit."""
+    """Return the hits that have a text, '' for none of it, as far as they fit."""
     hits = [hit for hit in result.hits if hit.chunk_id in texts]
     if not hits:
         return joined("Nothing was found. Try other words, or fewer filters.", *shortcomings(result))
@@ -55,7 +55,7 @@ def hits_text(result: SearchResult, texts: Mapping[str, str], max_tokens: int) -
 
 
 def left_out(blocks: list[str], kept: int) -> str:
-    """Say what there was no room for; '' when all is there."""
+    """Return what there was no room for; '' when all is there."""
     if kept == len(blocks):
         return ""
     needed = count_tokens(blocks[kept])

@@ -55,7 +55,7 @@ class Collection:
 
     @staticmethod
     def of_sources(connection: apsw.Connection, whole: ChunkTable, keys: Sequence[str]) -> "Collection":
-        """Give the chunks of the sources with these keys."""
+        """Return the chunks of the sources with these keys."""
         belongs = np.zeros(int(whole.docs.max(initial=0)) + 1, bool)
         rows = connection.execute(_OF_SOURCES, (json.dumps(keys),))
         docs = np.fromiter((doc for (doc,) in rows), np.int64)
@@ -66,7 +66,7 @@ class Collection:
         return Collection(ChunkTable.of(lengths, docs, whole.kinds), members, tuple(keys))
 
     def main_language(self, connection: apsw.Connection) -> str:
-        """Give the language that most of its documents are in; '' without any document."""
+        """Return the language that most of its documents are in; '' without any document."""
         if not self._main_language:
             asked = _MAIN_LANGUAGE if self.keys is None else _MAIN_LANGUAGE_OF
             rows = connection.execute(asked, () if self.keys is None else (json.dumps(self.keys),))
@@ -74,7 +74,7 @@ class Collection:
         return self._main_language[0]
 
     def attributes(self, connection: apsw.Connection) -> Attributes:
-        """Give what filters look at of its documents; read once."""
+        """Return what filters look at of its documents; read once."""
         if not self._attributes:
             self._attributes.append(read_attributes(connection, self.keys))
         return self._attributes[0]
@@ -82,7 +82,7 @@ class Collection:
     def words(
         self, connection: apsw.Connection, words: Iterable[tuple[str, ...]], weights: tuple[float, float]
     ) -> dict[tuple[str, ...], Contribution]:
-        """Give what each of `words` adds, of whose terms any will do. Raises MirrorDamaged.
+        """Return what each of `words` adds, of whose terms any will do. Raises MirrorDamaged.
 
         `weights` are those of breadcrumb and text.
         """
@@ -107,7 +107,7 @@ class Collection:
         weights: tuple[float, float],
         matches: Callable[[], Sequence[tuple[int, float]]],
     ) -> Contribution:
-        """Give what the phrase of an expression adds; where that isn't known, `matches` asks FTS5."""
+        """Return what the phrase of an expression adds; where that isn't known, `matches` asks FTS5."""
         key = ((expression,), weights)
         found = self.recent.known([key])
         if not found:
@@ -123,7 +123,7 @@ class Collection:
         return {term: postings for term, postings in narrowed.items() if len(postings)}
 
     def frequencies(self, connection: apsw.Connection, terms: Iterable[str]) -> dict[str, int]:
-        """Give how many of its chunks have each of `terms`, without those that none has.
+        """Return how many of its chunks have each of `terms`, without those that none has.
 
         In one statement. Raises MirrorDamaged.
         """
@@ -153,7 +153,7 @@ class RecentCollections:
         self._lock = Lock()
 
     def get(self, connection: apsw.Connection, seq: int, keys: tuple[str, ...] | None = None) -> Collection:
-        """Give the collection of the sources with these keys, or the whole mirror without any.
+        """Return the collection of the sources with these keys, or the whole mirror without any.
 
         `seq` is the change that the connection's transaction shows. Raises MirrorDamaged.
         """

@@ -23,7 +23,7 @@ _ROW, _IN_BREADCRUMB, _COUNT = np.uint64(32), np.uint64(16), np.uint64(MOST)
 
 
 def pack(row: int, in_breadcrumb: int, in_text: int) -> int:
-    """Give the entry of one chunk; neither count is over MOST."""
+    """Return the entry of one chunk; neither count is over MOST."""
     return row << 32 | in_breadcrumb << 16 | in_text
 
 
@@ -44,7 +44,7 @@ class Postings:
 
     @property
     def last_row(self) -> int:
-        """The highest, -1 without any."""
+        """Return the highest, -1 without any."""
         return int(self.packed[-1]) >> int(_ROW) if len(self.packed) else -1
 
     @property
@@ -58,7 +58,7 @@ class Postings:
         return (self.packed & _COUNT).astype(np.float64)
 
     def at(self, rows: np.ndarray) -> tuple[np.ndarray, "Postings"]:
-        """Give (m,) bool, which of the `(m,)` rows have the term, and the entries of those in order."""
+        """Return (m,) bool, which of the `(m,)` rows have the term, and the entries of those in order."""
         if not len(self.packed):
             return np.zeros(len(rows), bool), self
         places = np.searchsorted(self.packed, rows.astype(np.uint64) << _ROW)
@@ -67,7 +67,7 @@ class Postings:
         return has, Postings(found[has])
 
     def among(self, members: np.ndarray) -> "Postings":
-        """Give those of the rows that `members`, (n,) bool by row, holds. Raises MirrorDamaged."""
+        """Return those of the rows that `members`, (n,) bool by row, holds. Raises MirrorDamaged."""
         return Postings(self.packed[are_among(self.rows, members)])
 
     @staticmethod
@@ -92,7 +92,7 @@ class Postings:
 
 
 def are_among(rows: np.ndarray, members: np.ndarray) -> np.ndarray:
-    """Give (n,) bool, whether `members`, (m,) bool by row, holds each of `rows`. Raises MirrorDamaged.
+    """Return (n,) bool, whether `members`, (m,) bool by row, holds each of `rows`. Raises MirrorDamaged.
 
     `rows` are ascending.
     """
@@ -102,13 +102,13 @@ def are_among(rows: np.ndarray, members: np.ndarray) -> np.ndarray:
 
 
 def without_rows(blob: bytes, rows: np.ndarray) -> bytes:
-    """Give the entries in `blob` without those of `rows`. Raises MirrorDamaged."""
+    """Return the entries in `blob` without those of `rows`. Raises MirrorDamaged."""
     entries = _entries(blob)
     return entries[~np.isin(entries["row"], rows)].tobytes()
 
 
 def rows_of(blob: bytes) -> np.ndarray:
-    """Give the rows of the chunks in `blob`, ascending. Raises MirrorDamaged."""
+    """Return the rows of the chunks in `blob`, ascending. Raises MirrorDamaged."""
     return _entries(blob)["row"]
 
 

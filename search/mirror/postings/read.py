@@ -48,7 +48,7 @@ class ChunkTable:
         return ChunkTable(lengths, docs, kinds, count, damping)
 
     def are_of(self, kinds: Collection[str]) -> np.ndarray:
-        """Give (n,) bool, whether each row is of one of `kinds`."""
+        """Return (n,) bool, whether each row is of one of `kinds`."""
         return np.isin(self.kinds, [KINDS.index(kind) for kind in kinds])
 
 
@@ -67,7 +67,7 @@ def read_chunk_table(connection: apsw.Connection) -> ChunkTable:
 
 
 def read_postings(connection: apsw.Connection, terms: Iterable[str]) -> dict[str, Postings]:
-    """Give the postings of those of `terms` that any chunk has. Raises MirrorDamaged."""
+    """Return the postings of those of `terms` that any chunk has. Raises MirrorDamaged."""
     blobs: dict[str, list[bytes]] = {}
     for term, entries in read_entries(connection, terms):
         blobs.setdefault(term, []).append(entries)
@@ -75,11 +75,13 @@ def read_postings(connection: apsw.Connection, terms: Iterable[str]) -> dict[str
 
 
 def read_entries(connection: apsw.Connection, terms: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-    """Give the parts of the posting lists of `terms`, those of one term in ascending order."""
+    """Return the parts of the posting lists of `terms`, those of one term in ascending order."""
     return connection.execute(_ENTRIES, (json.dumps(sorted(set(terms))),))
 
 
 def idf(chunk_count: int, having: int) -> float:
-    """Give what a term that `having` of `chunk_count` chunks have is worth, as FTS5 has it: never nothing."""
+    """Return what a term that `having` of `chunk_count` chunks have is worth, as FTS5 has it: never
+    nothing.
+    """
     worth = math.log((chunk_count - having + 0.5) / (having + 0.5))
     return worth if worth > 0 else _LEAST_IDF

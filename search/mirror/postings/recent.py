@@ -25,7 +25,7 @@ class RecentUnits:
         self._lock = Lock()
 
     def known(self, keys: Iterable[Key]) -> dict[Key, Contribution]:
-        """Give those of `keys` that are kept."""
+        """Return those of `keys` that are kept."""
         with self._lock:
             found = {key: self._known[key] for key in keys if key in self._known}
             for key in found:

@@ -33,7 +33,7 @@ class Contribution(Protocol):
     highest: float
 
     def __len__(self) -> int:
-        """Give how many chunks have it."""
+        """Return how many chunks have it."""
         ...
 
     @property
@@ -42,11 +42,11 @@ class Contribution(Protocol):
         ...
 
     def everywhere(self) -> tuple[np.ndarray, np.ndarray]:
-        """Give (n,) rows, ascending, and (n,) float64 scores, none negative."""
+        """Return (n,) rows, ascending, and (n,) float64 scores, none negative."""
         ...
 
     def at(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Give (m,) bool, which of the `(m,)` rows have it, and the scores of those that do in order."""
+        """Return (m,) bool, which of the `(m,)` rows have it, and the scores of those that do in order."""
         ...
 
 
@@ -98,7 +98,7 @@ class Word:
 
     @property
     def highest(self) -> float:
-        """What it would add to a chunk that is nothing but this word over and over."""
+        """Return what it would add to a chunk that is nothing but this word over and over."""
         return self.idf * (K1 + 1.0)
 
     def everywhere(self) -> tuple[np.ndarray, np.ndarray]:
@@ -116,7 +116,7 @@ class Word:
 
 
 def sums_at(rows: np.ndarray, contributions: Sequence[Contribution], n_rows: int) -> np.ndarray:
-    """Give (n,) float64, what `contributions`, of a table of `n_rows`, add up to at each of `rows`."""
+    """Return (n,) float64, what `contributions`, of a table of `n_rows`, add up to at each of `rows`."""
     if sum(map(len, contributions)) < _LOOKUP * len(rows) * len(contributions):
         sums = np.zeros(n_rows)
         for each in contributions:
@@ -131,7 +131,7 @@ def sums_at(rows: np.ndarray, contributions: Sequence[Contribution], n_rows: int
 
 
 def rows_of_all(contributions: Sequence[Contribution]) -> np.ndarray:
-    """Give the rows, ascending, that every one of `contributions` adds to."""
+    """Return the rows, ascending, that every one of `contributions` adds to."""
     shortest, *others = sorted(contributions, key=len)
     rows, _ = shortest.everywhere()
     for other in others:
@@ -141,7 +141,7 @@ def rows_of_all(contributions: Sequence[Contribution]) -> np.ndarray:
 
 
 def rows_of_best(contributions: Sequence[Contribution], passes: np.ndarray, limit: int) -> np.ndarray:
-    """Give rows that pass, ascending, among them the `limit` best and what ties with the last of them.
+    """Return rows that pass, ascending, among them the `limit` best and what ties with the last of them.
 
     `passes` is (n,) bool by row. Once the lists that are left couldn't lift a row that none of the others has
     among the best, they are not added up: H. Turtle and J. Flood, "Query Evaluation: Strategies and

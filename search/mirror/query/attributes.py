@@ -42,7 +42,9 @@ class Attribute:
     places: np.ndarray
 
     def counts(self, matching: np.ndarray) -> dict[str, int]:
-        """Give how many documents have each value that any has, of those in `matching`, (n,) bool by row."""
+        """Return how many documents have each value that any has, of those in `matching`, (n,) bool
+        by row.
+        """
         known = self.docs < len(matching)
         places = self.places[known][matching[self.docs[known]]]
         counts = np.bincount(places, minlength=len(self.values)).tolist()
@@ -59,7 +61,7 @@ class Attributes:
     indexed_at: np.ndarray
 
     def count_later(self, matching: np.ndarray, moment_s: float) -> int:
-        """Give how many documents in `matching`, (n,) bool by row, were indexed later."""
+        """Return how many documents in `matching`, (n,) bool by row, were indexed later."""
         later = self.docs[self.indexed_at > moment_s]
         return int(np.count_nonzero(matching[later[later < len(matching)]]))
 

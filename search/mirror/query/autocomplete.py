@@ -57,7 +57,7 @@ def completions(vocabulary: Vocabulary, words: Sequence[str]) -> list[str]:
 
 
 def _beginning(word: str, analysis: Analysis) -> str:
-    """Give the expression of terms that words may have that begin with `word`."""
+    """Return the expression of terms that words may have that begin with `word`."""
     if is_unspaced(word[0]):
         return quoted(word) + (" *" if is_prefix(word) else "")
     return f"({of_terms(word)} * OR {analysed_phrase([_stems(word, analysis)])})"

@@ -17,12 +17,12 @@ _WITHIN = "bm25_within(chunks_fts, ?, ?, ?)"
 
 
 def bm25_call(narrowed: Collection | None) -> str:
-    """Give the SQL that scores a match, lower being better, among all chunks or in a part of them."""
+    """Return the SQL that scores a match, lower being better, among all chunks or in a part of them."""
     return _ALL if narrowed is None else _WITHIN
 
 
 def bm25_values(narrowed: Collection | None, weights: tuple[float, float]) -> tuple[object, ...]:
-    """Give what the call of `bm25_call` binds; `weights` are those of breadcrumb and text."""
+    """Return what the call of `bm25_call` binds; `weights` are those of breadcrumb and text."""
     return weights if narrowed is None else (*weights, apsw.pyobject(narrowed))
 
 

@@ -85,7 +85,7 @@ class ExactLeg:
 
     @property
     def has_names(self) -> bool:
-        """Whether there is anything to look for."""
+        """Return whether there is anything to look for."""
         return bool(self._names) or self._word is not None
 
     def search(self, limit: int) -> list[Candidate]:
@@ -176,7 +176,7 @@ class _Search:
                 self._passages[row] = replace(self._passages[row], in_main_language=False)
 
     def _is_common_word(self, name: str) -> bool:
-        """Whether the index can't tell the name from a word of many chunks: `astro()`, `or_`."""
+        """Return whether the index can't tell the name from a word of many chunks: `astro()`, `or_`."""
         tokens = analysis_of(self._connection).query_tokens(name)
         return len(tokens) == 1 and self._vocabulary.chunk_counts(tokens).get(tokens[0], 0) > _COMMON
 
@@ -185,7 +185,7 @@ class _Search:
         return [row for word in _DECLARING for row in self._first(_ANY, (quoted(f"{word} {name}"),), each)]
 
     def _best(self, expression: str, limit: int, wider: str | None = None) -> list[int]:
-        """Give the best `limit`, in any order; to score them takes as long as to find them.
+        """Return the best `limit`, in any order; to score them takes as long as to find them.
 
         All that matches `expression` matches `wider`, which is found faster: where it has no more, it serves.
         """
@@ -202,14 +202,14 @@ class _Search:
         return better + self._least([row for row, score in scored if score == last], limit - len(better))
 
     def _least(self, rows: list[int], limit: int) -> list[int]:
-        """Give the `limit` of `rows` with the least ids."""
+        """Return the `limit` of `rows` with the least ids."""
         if len(rows) <= limit:
             return rows
         in_order = self._connection.execute(_BY_LEAST_ID, (json.dumps(rows), limit))
         return [row for (row,) in in_order]
 
     def _first(self, statement: str, matched: tuple[str, ...], limit: int) -> list[int]:
-        """Give `limit` of what a statement finds, those with the least ids where there are more."""
+        """Return `limit` of what a statement finds, those with the least ids where there are more."""
         found = self._rows(statement, matched, limit + 1)
         if len(found) > limit:
             return self._ordered(statement, matched, limit, order=_IN_ORDER)
@@ -226,7 +226,7 @@ class _Search:
         before: tuple[object, ...] = (),
         order: str = "",
     ) -> list[tuple[Any, ...]]:
-        """Give what a statement finds; its values are `before`, `matched`, the clause's, and the others."""
+        """Return what a statement finds; its values are `before`, `matched`, the clause's, and the others."""
         bm25 = bm25_call(self._narrowed)
         sql = statement.format(clause=self._clause.sql, bm25=bm25, order=order.format(bm25=bm25))
         return list(self._connection.execute(sql, (*before, *matched, *self._clause.values, *values)))
@@ -262,7 +262,7 @@ def _phrase(name: str) -> str:
 
 
 def _as_member(name: str, form: str) -> list[str]:
-    """The expression of a name's last part below its container; none for a name without one."""
+    """Return the expression of a name's last part below its container; none for a name without one."""
     below = member_of(name)
     if below is None or not all(map(has_token, below)):
         return []
@@ -270,7 +270,7 @@ def _as_member(name: str, form: str) -> list[str]:
 
 
 def _parts(name: str, form: str) -> str | None:
-    """What a name's container and last part match wherever they stand; None for a name without one."""
+    """Return what a name's container and last part match wherever they stand; None for a name without one."""
     return next(iter(_as_member(name, form)), None) if not is_prefix(name) else None
 
 

@@ -80,7 +80,7 @@ def _without(scope: Scope, name: str) -> Scope:
 
 
 def _documents(collection: Collection, rows: np.ndarray) -> np.ndarray:
-    """Give (n,) bool by document's row, whether it has any of the chunks at `rows`."""
+    """Return (n,) bool by document's row, whether it has any of the chunks at `rows`."""
     docs = collection.chunks.docs
     matching = np.zeros(int(docs.max(initial=0)) + 1, bool)
     matching[docs[rows]] = True

@@ -52,18 +52,18 @@ class Clause:
 
     @property
     def sql(self) -> str:
-        """What follows a MATCH on chunks_fts: empty, or `AND EXISTS (…)`."""
+        """Return what follows a MATCH on chunks_fts: empty, or `AND EXISTS (…)`."""
         return f"{_PASSES}{self.condition})" if self.condition else ""
 
     @property
     def condition(self) -> str:
-        """What holds of a chunk `c` and its document `d`; empty for none."""
+        """Return what holds of a chunk `c` and its document `d`; empty for none."""
         conditions = [self.on_document] if self.on_document else []
         return " AND ".join([*conditions, *(sql for sql, _ in self._on_chunk)])
 
     @property
     def values(self) -> tuple[str | float, ...]:
-        """What `sql`, or `condition`, binds."""
+        """Return what `sql`, or `condition`, binds."""
         return (*self.document_values, *(json.dumps(values) for _, values in self._on_chunk))
 
     @property
@@ -71,7 +71,7 @@ class Clause:
         return [each for each in ((_KIND, self.kinds), (_CODE_LANG, self.languages)) if each[1]]
 
     def mask(self, connection: apsw.Connection, chunks: ChunkTable) -> np.ndarray:
-        """Give (n,) bool, whether the chunk at each row passes."""
+        """Return (n,) bool, whether the chunk at each row passes."""
         passes = chunks.docs != 0
         if self.on_document:
             passing = np.zeros(int(chunks.docs.max(initial=0)) + 1, bool)
@@ -87,12 +87,12 @@ class Clause:
 
 
 def filter_clause(scope: Scope) -> Clause:
-    """Give the clause that keeps the chunks in `scope`."""
+    """Return the clause that keeps the chunks in `scope`."""
     return _clause(scope, scope.sources)
 
 
 def collection_clause(scope: Scope) -> Clause:
-    """Give the clause that keeps the chunks in `scope`, of those that its reader may read.
+    """Return the clause that keeps the chunks in `scope`, of those that its reader may read.
 
     For `Clause.mask` alone, on the table of that collection, which knows the others to be none of it.
     """
@@ -100,7 +100,7 @@ def collection_clause(scope: Scope) -> Clause:
 
 
 def source_clause(scope: Scope) -> Clause:
-    """Give the clause that keeps the chunks of the sources in `scope`, whatever its other filters say."""
+    """Return the clause that keeps the chunks of the sources in `scope`, whatever its other filters say."""
     return Clause() if scope.sources is None else Clause(_IN["source"], (json.dumps(scope.sources.keys),))
 
 

@@ -77,7 +77,7 @@ class Match:
 
     @property
     def widest(self) -> str:
-        """The expression that every hit matches."""
+        """Return the expression that every hit matches."""
         return compile_any(self.marked_units) or self.every
 
 
@@ -95,7 +95,7 @@ class _Weighed:
         return [self.by_unit[unit] for unit in units if unit in self.by_unit]
 
     def sums(self, rows: np.ndarray, units: Iterable[Unit]) -> np.ndarray:
-        """Give the scores of `rows` for what `units` look for."""
+        """Return the scores of `rows` for what `units` look for."""
         return sums_at(rows, self.of(units), self.n_rows)
 
 
@@ -150,7 +150,7 @@ class LexicalLeg:
             raise LegTimeout("The lexical leg ran out of time.") from error
 
     def score(self, chunk_ids: Sequence[str]) -> dict[str, float]:
-        """Give the leg's score of each of these chunks, 0.0 where no term is in it. Raises LegTimeout."""
+        """Return the leg's score of each of these chunks, 0.0 where no term is in it. Raises LegTimeout."""
         missing = [id_ for id_ in chunk_ids if id_ not in self._scores]
         if missing:
             self._scores |= self._scored(missing)
@@ -192,7 +192,7 @@ class LexicalLeg:
         return weighed.sums(rows, match.some_units)
 
     def matching(self, connection: apsw.Connection) -> MatchingRows:
-        """Give what the query matches, whatever the filters; `connection` is one of this leg's reading.
+        """Return what the query matches, whatever the filters; `connection` is one of this leg's reading.
 
         Raises InvalidQuery, MirrorDamaged, and apsw.InterruptError when the time is up.
         """
@@ -215,7 +215,7 @@ class LexicalLeg:
         return MatchingRows(every, np.flatnonzero(has_any))
 
     def snippets(self, texts: Mapping[str, str], snippet_chars: int) -> dict[str, Snippet]:
-        """Give the window of each of `texts`, by chunk id, that shows most of what the query matches."""
+        """Return the window of each of `texts`, by chunk id, that shows most of what the query matches."""
         match, size = self.compiled(), snippet_words(snippet_chars)
         if match is None:
             return {}
@@ -227,7 +227,7 @@ class LexicalLeg:
         }
 
     def marked(self, chunk_ids: Sequence[str], size: int) -> dict[str, str]:
-        """Give FTS5's snippet of `size` tokens, with marks, of those of the chunks that match the query."""
+        """Return FTS5's snippet of `size` tokens, with marks, of those of the chunks that match the query."""
         match, found = self.compiled(), dict[str, str]()
         if match is None or not chunk_ids:
             return found
@@ -243,7 +243,9 @@ class LexicalLeg:
         return found
 
     def compiled(self) -> Match | None:
-        """Give what the query matches, None: nothing, or no mirror is there to ask how rare its words are."""
+        """Return what the query matches, None: nothing, or no mirror is there to ask how rare its
+        words are.
+        """
         if self.match is None:
             try:
                 with self._reading.connection() as connection:
@@ -313,7 +315,7 @@ class LexicalLeg:
     def _found(
         self, connection: apsw.Connection, match: Match, collection: Collection
     ) -> Iterator[tuple[Unit, Contribution]]:
-        """Give what each unit adds. Raises apsw.InterruptError when the time is up."""
+        """Return what each unit adds. Raises apsw.InterruptError when the time is up."""
         units = list(dict.fromkeys((*match.some_units, *match.every_units)))
         asked = (unit.positions[0] for unit in units if unit.is_word)
         words = collection.words(connection, asked, self._weights)
@@ -337,7 +339,7 @@ def _rows_and_scores(
 
 
 def compile_match(text: str, frequencies: Frequencies, analysis: Analysis = STEMMED) -> Match | None:
-    """Give what `text` matches; None when it has nothing to look for. Raises InvalidQuery."""
+    """Return what `text` matches; None when it has nothing to look for. Raises InvalidQuery."""
     parsed = parse_query(text)
     if parsed.raw is not None:
         check_size(parsed.raw)
@@ -360,7 +362,7 @@ def compile_match(text: str, frequencies: Frequencies, analysis: Analysis = STEM
 def _best(
     connection: apsw.Connection, rows: np.ndarray, scores: np.ndarray, limit: int, tier: Tier
 ) -> list[Candidate]:
-    """Give the best `limit` of `rows`, by their scores, then chunk id."""
+    """Return the best `limit` of `rows`, by their scores, then chunk id."""
     if limit <= 0 or not len(rows):
         return []
     if len(rows) > limit:

@@ -42,11 +42,11 @@ class RawQuery:
     weights: tuple[float, float]
 
     def best(self, clause: Clause, limit: int) -> list[tuple[int, float]]:
-        """Give (row, bm25) of the best `limit`, lower being better, then by chunk id."""
+        """Return (row, bm25) of the best `limit`, lower being better, then by chunk id."""
         return self._scored(_BEST.format(bm25=self._bm25, clause=clause.sql), *clause.values, limit)
 
     def count(self, clause: Clause) -> int:
-        """Give how many match."""
+        """Return how many match."""
         with self._naming_mistakes():
             counted = self.connection.execute(
                 _COUNT.format(clause=clause.sql), (self.expression, *clause.values)
@@ -54,12 +54,12 @@ class RawQuery:
             return int(counted.fetchone()[0])
 
     def rows(self) -> Iterator[int]:
-        """Give the rows that match, in any order."""
+        """Return the rows that match, in any order."""
         with self._naming_mistakes():
             yield from (row for (row,) in self.connection.execute(_ROWS, (self.expression,)))
 
     def sums(self, rows: np.ndarray) -> np.ndarray:
-        """Give (n,) float64, the scores of `rows`, higher being better; 0.0 where one doesn't match."""
+        """Return (n,) float64, the scores of `rows`, higher being better; 0.0 where one doesn't match."""
         chosen = rows.tolist()
         scores = dict(self._scored(_SCORED.format(bm25=self._bm25), json.dumps(chosen)))
         return np.array([-scores.get(row, 0.0) for row in chosen])

@@ -26,7 +26,7 @@ class Generations(Protocol):
     """Where the file to read lies, and what becomes of a damaged one."""
 
     def current(self) -> Path:
-        """Give the file to read. Raises MirrorAbsent."""
+        """Return the file to read. Raises MirrorAbsent."""
         ...
 
     def withdraw(self, generation: Path) -> None:
@@ -48,7 +48,7 @@ class MirrorReading:
 
     @contextmanager
     def connection(self) -> Iterator[apsw.Connection]:
-        """Give a connection; past the limit SQLite raises InterruptError.
+        """Return a connection; past the limit SQLite raises InterruptError.
 
         Where nothing was written yet there is no mirror, and nothing that it would lack: an empty one serves.
         Raises MirrorError.
@@ -82,13 +82,14 @@ class MirrorReading:
             return None
 
     def seq(self, connection: apsw.Connection) -> int:
-        """Give the number up to which a connection, one that was given here, shows the log."""
+        """Return the number up to which a connection, one that was given here, shows the log."""
         if self._seq is None:
             self._seq = applied_seq(connection)
         return self._seq
 
     def collection(self, connection: apsw.Connection) -> Collection:
-        """Give the chunks that the query is ranked among, all that its reader may read, whatever its filters.
+        """Return the chunks that the query is ranked among, all that its reader may read, whatever its
+        filters.
 
         The connection is one that was given here. Raises MirrorDamaged.
         """
@@ -99,9 +100,11 @@ class MirrorReading:
         return self._collection
 
     def narrowed_collection(self, connection: apsw.Connection) -> Collection | None:
-        """Give the collection where it is a part of the mirror, else None: SQLite itself counts all of it."""
+        """Return the collection where it is a part of the mirror, else None: SQLite itself counts
+        all of it.
+        """
         return None if self.scope.readable is None else self.collection(connection)
 
     def is_late(self) -> bool:
-        """Say whether the time is up."""
+        """Return whether the time is up."""
         return time.monotonic() > self._deadline

@@ -51,12 +51,12 @@ def spellings(vocabulary: Vocabulary, word: str) -> list[Spelling]:
 
 
 def _likelihood(typed: str, spelling: Spelling) -> tuple[bool, int, str]:
-    """Give what sorts spellings with equally many errors: first letters are seldom wrong."""
+    """Return what sorts spellings with equally many errors: first letters are seldom wrong."""
     return fold(spelling.text[0]) != typed[0], -spelling.chunk_count, spelling.text
 
 
 def in_one(vocabulary: Vocabulary, words: Sequence[str]) -> list[Spelling]:
-    """Give the spelling of neighbouring words as one, if any chunk under the filters has it."""
+    """Return the spelling of neighbouring words as one, if any chunk under the filters has it."""
     joined = "".join(words)
     term = vocabulary.analysis.query_tokens(joined)[0]
     passages = vocabulary.sample(of_terms(term), _READ)
@@ -91,7 +91,8 @@ def _near(vocabulary: Vocabulary, typed: str) -> list[Spelling]:
 
 
 def _words_near(typed: str, passages: Iterable[Passage], term: str) -> Iterator[tuple[str, str]]:
-    """Give near words whose stem is `term`, each with its chunk, until enough chunks had one with one error.
+    """Return near words whose stem is `term`, each with its chunk, until enough chunks had one with one
+    error.
 
     Stemming changes no letter but the last one of a stem.
     """
@@ -136,7 +137,7 @@ class _Found:
 
 
 def _beginnings(typed: str) -> list[str]:
-    """Give how words near `typed` begin: alike, or with one error in the first letters."""
+    """Return how words near `typed` begin: alike, or with one error in the first letters."""
     first, second, third = typed[:3]
     if not typed.isascii():
         return sorted({first, second})
@@ -155,14 +156,16 @@ def _beginnings(typed: str) -> list[str]:
 
 
 def _near_terms(typed: str, terms: Sequence[str]) -> dict[str, float]:
-    """Give those of `terms` whose words may be meant, each with its distance."""
+    """Return those of `terms` whose words may be meant, each with its distance."""
     distances = distances_to_stems(typed, terms).tolist()
     farthest = allowed_errors(typed) + 0.5
     return {term: distance for term, distance in zip(terms, distances, strict=True) if distance <= farthest}
 
 
 def _in_two(vocabulary: Vocabulary, typed: str) -> list[Spelling]:
-    """Give `rate limit` for `ratelimit`: for the likeliest cuts it is looked up whether chunks have both."""
+    """Return `rate limit` for `ratelimit`: for the likeliest cuts it is looked up whether chunks
+    have both.
+    """
     cuts = [(typed[:at], typed[at:]) for at in range(_MIN_HALF_CHARS, len(typed) - _MIN_HALF_CHARS + 1)]
     query_tokens = vocabulary.analysis.query_tokens
     terms = {half: query_tokens(half)[0] for cut in cuts for half in cut if query_tokens(half)}

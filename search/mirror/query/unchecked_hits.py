@@ -17,12 +17,12 @@ WHERE c.chunk_id IN (SELECT value FROM json_each(?))
 
 
 def believed_documents(workspace_id: uuid.UUID, chunk_ids: Sequence[str]) -> dict[str, int]:
-    """Give the number of each chunk's document in this node's mirror, by chunk id."""
+    """Return the number of each chunk's document in this node's mirror, by chunk id."""
     return {row[0]: row[-1] for row in _rows(workspace_id, chunk_ids)}
 
 
 def believed_hits(workspace_id: uuid.UUID, chunk_ids: Sequence[str]) -> list[tuple[Any, ...]]:
-    """Give what hits are made of, in the order of `search.engine.readback.StandingChunk`'s fields."""
+    """Return what hits are made of, in the order of `search.engine.readback.StandingChunk`'s fields."""
     return [
         (*row[:4], (), *row[5:9], datetime.fromtimestamp(row[9], UTC), *row[10:13], (), *row[14:-1])
         for row in _rows(workspace_id, chunk_ids)

@@ -42,7 +42,7 @@ class Vocabulary:
         return analysis_of(self.connection)
 
     def chunk_counts(self, terms: Iterable[str]) -> dict[str, int]:
-        """Give those of `terms` that any chunk has, each with the number of chunks that have it."""
+        """Return those of `terms` that any chunk has, each with the number of chunks that have it."""
         if self._narrowed is not None:
             return self._narrowed.frequencies(self.connection, terms)
         return self._of_terms(terms)
@@ -50,7 +50,7 @@ class Vocabulary:
     def counts_beginning(
         self, beginnings: Collection[str], *, like: Callable[[list[str]], Iterable[str]]
     ) -> dict[str, int]:
-        """Give the terms that begin with any of `beginnings`, each with the number of chunks that have it.
+        """Return the terms that begin with any of `beginnings`, each with the number of chunks that have it.
 
         Only those that `like` keeps of them, going by their letters.
         """
@@ -61,7 +61,8 @@ class Vocabulary:
         return {term: known[term] for term in kept}
 
     def commonest(self, beginning: str, others: Collection[str], limit: int) -> list[str]:
-        """Give the `limit` terms that most chunks have, then by letters, of those that begin so and `others`.
+        """Return the `limit` terms that most chunks have, then by letters, of those that begin so and
+        `others`.
 
         More chunks than in the whole mirror no part of it has, so that a part's lists are read from the
         longest on, until no other can come among the first.
@@ -79,20 +80,20 @@ class Vocabulary:
         return [term for _, term in best]
 
     def _beginning(self, beginnings: Collection[str]) -> dict[str, int]:
-        """Give the terms that begin with any of these, counted in the whole mirror."""
+        """Return the terms that begin with any of these, counted in the whole mirror."""
         return dict(self.connection.execute(_BEGINNING, (json.dumps(sorted(beginnings)), LAST_CHARACTER)))
 
     def _of_terms(self, terms: Iterable[str]) -> dict[str, int]:
-        """Give these terms, counted in the whole mirror."""
+        """Return these terms, counted in the whole mirror."""
         return dict(self.connection.execute(_OF_TERMS, (json.dumps(sorted(set(terms))),)))
 
     def sample(self, expression: str, limit: int) -> list[Passage]:
-        """Give the first `limit` chunks that `expression` matches under the filters."""
+        """Return the first `limit` chunks that `expression` matches under the filters."""
         values = (expression, *self.clause.values, limit)
         rows = self.connection.execute(_SAMPLE.format(clause=self.clause.sql), values)
         return [Passage(chunk_id=row[0], breadcrumb=row[1], text=row[2]) for row in rows]
 
 
 def of_terms(*terms: str) -> str:
-    """Give the expression of these terms one behind the other."""
+    """Return the expression of these terms one behind the other."""
     return analysed_phrase([(term,) for term in terms])

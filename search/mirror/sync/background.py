@@ -22,7 +22,7 @@ class Aside(Generic[_Made]):
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is asked for that was not given yet."""
+        """Return whether nothing is asked for that was not given yet."""
         return not self._asked
 
     def ask(self, workspace_id: uuid.UUID, task: Callable[[], _Made]) -> None:
@@ -30,7 +30,7 @@ class Aside(Generic[_Made]):
         self._asked[workspace_id] = self._threads.submit(_with_own_connection, task)
 
     def ended(self) -> list[tuple[uuid.UUID, Future[_Made]]]:
-        """Give what has come to an end since the last time."""
+        """Return what has come to an end since the last time."""
         done = [(workspace_id, task) for workspace_id, task in self._asked.items() if task.done()]
         for workspace_id, _ in done:
             del self._asked[workspace_id]

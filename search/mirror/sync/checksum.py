@@ -38,13 +38,13 @@ class Checksum:
 
 
 def mirror_checksum(connection: apsw.Connection) -> Checksum:
-    """Give the checksum of a mirror, from one read transaction."""
+    """Return the checksum of a mirror, from one read transaction."""
     with connection:
         return _checksum(applied_seq(connection), _mirror_rows(connection))
 
 
 def postgres_checksum(workspace_id: uuid.UUID) -> Checksum:
-    """Give the checksum that a mirror must have once it has followed to `seq`, from one snapshot."""
+    """Return the checksum that a mirror must have once it has followed to `seq`, from one snapshot."""
     with snapshot.postgres_snapshot():
         seq, _ = snapshot.read_head(workspace_id)
         return _checksum(seq, _postgres_rows(workspace_id))

@@ -6,5 +6,5 @@ _CHUNKS = "SELECT c.chunk_id, c.row_version FROM chunks c JOIN documents d USING
 
 
 def mirrored_chunks(connection: apsw.Connection, doc_id: str) -> dict[str, int]:
-    """Give the row versions of the mirrored chunks of a document (32 hex digits), by chunk id."""
+    """Return the row versions of the mirrored chunks of a document (32 hex digits), by chunk id."""
     return dict(connection.execute(_CHUNKS, (doc_id,)))

@@ -284,6 +284,6 @@ class MirrorFollower:
 
 
 def _heard(listener: psycopg.Connection, timeout_s: float) -> set[uuid.UUID]:
-    """Give the workspaces that notifications name, once there is one or the time is over."""
+    """Return the workspaces that notifications name, once there is one or the time is over."""
     found = {uuid.UUID(each.payload) for each in listener.notifies(timeout=timeout_s, stop_after=1)}
     return found | {uuid.UUID(each.payload) for each in listener.notifies(timeout=0)}

@@ -45,7 +45,7 @@ class DueChecks:
         self._look_at = 0.0
 
     def next(self) -> uuid.UUID | None:
-        """Give the next one, None where none is due."""
+        """Return the next one, None where none is due."""
         if not self._due and time.monotonic() >= self._look_at:
             self._look_at = time.monotonic() + _LOOK_EVERY_S
             self._due.extend(due_checks(self._root))
@@ -53,7 +53,7 @@ class DueChecks:
 
 
 def due_checks(root: Path) -> list[uuid.UUID]:
-    """Give the workspaces whose mirrors below `root` were made and checked over a day ago."""
+    """Return the workspaces whose mirrors below `root` were made and checked over a day ago."""
     before = time.time() - _EVERY_S
     checked = {id_: MirrorFiles.of(root, id_).last_checked() for id_ in workspaces_on_this_node(root)}
     return sorted((id_ for id_, at in checked.items() if 0 < at < before), key=lambda id_: checked[id_])

@@ -32,7 +32,7 @@ class Head:
 
 
 def heads_digest() -> Digest:
-    """Give what differs as soon as any workspace's head does."""
+    """Return what differs as soon as any workspace's head does."""
     with acting_everywhere(), connection.cursor() as cursor:
         cursor.execute(_DIGEST, [STEMMING])
         count, digest = cursor.fetchone()
@@ -40,7 +40,7 @@ def heads_digest() -> Digest:
 
 
 def read_heads(among: Collection[uuid.UUID] | None = None) -> dict[uuid.UUID, Head]:
-    """Give the heads of these workspaces, None: of all there are."""
+    """Return the heads of these workspaces, None: of all there are."""
     with acting_everywhere():
         rows = Workspace.objects.order_by() if among is None else Workspace.objects.filter(pk__in=among)
         found = rows.values_list("pk", "head_seq", KeyTransform(STEMMING, "settings"))

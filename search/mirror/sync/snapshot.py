@@ -80,7 +80,7 @@ def postgres_snapshot(*, idle_limit: str = "10min") -> Iterator[None]:
 
 
 def read_log(workspace_id: uuid.UUID, applied_seq: int, applied_token: int, *, most: int) -> LogTail:
-    """Give the log after `applied_seq`.
+    """Return the log after `applied_seq`.
 
     Raises MirrorOutdated when that is more than `most` changes, Workspace.DoesNotExist when the workspace is
     gone.
@@ -108,28 +108,28 @@ def read_log(workspace_id: uuid.UUID, applied_seq: int, applied_token: int, *, m
 
 
 def analysis_for(workspace: Workspace) -> Analysis:
-    """Give the analysis that the workspace's setting `stemming` asks for."""
+    """Return the analysis that the workspace's setting `stemming` asks for."""
     return analysis_where(stems=preference(workspace, STEMMING))
 
 
 def analysis_where(*, stems: bool) -> Analysis:
-    """Give the analysis that indexes words by their stems, or as they are."""
+    """Return the analysis that indexes words by their stems, or as they are."""
     return STEMMED if stems else UNSTEMMED_WORDS
 
 
 def read_analysis(workspace_id: uuid.UUID) -> Analysis:
-    """Give the analysis that a workspace is to have now. Raises Workspace.DoesNotExist when it is gone."""
+    """Return the analysis that a workspace is to have now. Raises Workspace.DoesNotExist when it is gone."""
     return analysis_for(Workspace.objects.get(pk=workspace_id))
 
 
 def read_head(workspace_id: uuid.UUID) -> tuple[int, int]:
-    """Give the head's number and token; the token is 0 before the first change."""
+    """Return the head's number and token; the token is 0 before the first change."""
     head_seq = Workspace.objects.values_list("head_seq", flat=True).get(pk=workspace_id)
     return head_seq, read_token(workspace_id, head_seq)
 
 
 def read_token(workspace_id: uuid.UUID, seq: int) -> int:
-    """Give the token of the change with this number, 0 where the log has none."""
+    """Return the token of the change with this number, 0 where the log has none."""
     tokens = Change.objects.in_workspace(workspace_id).filter(seq=seq).values_list("token", flat=True)
     return tokens.first() or 0
 
@@ -137,7 +137,7 @@ def read_token(workspace_id: uuid.UUID, seq: int) -> int:
 def read_documents(
     workspace_id: uuid.UUID, doc_ids: Sequence[uuid.UUID]
 ) -> Iterator[tuple[uuid.UUID, DocumentState | None]]:
-    """Give each of `doc_ids` with what it is now, None when it is gone; in no order, each once."""
+    """Return each of `doc_ids` with what it is now, None when it is gone; in no order, each once."""
     for start in range(0, len(doc_ids), _BATCH):
         missing = dict.fromkeys(doc_ids[start : start + _BATCH])
         found = Document.objects.in_workspace(workspace_id).filter(doc_id__in=list(missing))
@@ -195,7 +195,7 @@ def _states(workspace_id: uuid.UUID, documents: Iterable[Document]) -> Iterator[
 
 
 def _chunks_of_each(workspace_id: uuid.UUID, document_ids: Sequence[int]) -> Iterator[tuple[ChunkState, ...]]:
-    """Give the chunks of one document after the other; their ids are ascending."""
+    """Return the chunks of one document after the other; their ids are ascending."""
     nothing: tuple[int, Iterable[tuple[int, ChunkState]]] = (0, ())
     found = groupby(_chunks(workspace_id, document_ids), key=itemgetter(0))
     id_, group = next(found, nothing)

@@ -81,7 +81,8 @@ def sync_mirror(
 def held_at_head(
     files: MirrorFiles, workspace_id: uuid.UUID, read: Callable[[], _Read], *, wait_s: float = 0.0
 ) -> Iterator[tuple[apsw.Connection, _Read]]:
-    """Give a writer of the mirror, synced and written by nobody else, and what `read` gives beside the sync.
+    """Return a writer of the mirror, synced and written by nobody else, and what `read` gives beside the
+    sync.
 
     It reads Postgres from the sync's snapshot, whatever is written, in that workspace. Nothing of Postgres is
     held while the mirror is. Raises as `sync_mirror`.
@@ -114,12 +115,12 @@ def rebuild_mirror(
 
 
 def applied_seq(connection: apsw.Connection) -> int:
-    """Give the number up to which this mirror shows the log."""
+    """Return the number up to which this mirror shows the log."""
     return _meta(connection, "applied_seq")
 
 
 def applied_token(connection: apsw.Connection) -> int:
-    """Give the token of the change that carries that number, by which one history is known from another."""
+    """Return the token of the change that carries that number, by which one history is known from another."""
     return _meta(connection, "applied_token")
 
 

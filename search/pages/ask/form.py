@@ -48,13 +48,15 @@ class Asking:
 
     @property
     def kept_address(self) -> str:
-        """The query string by which the next question is asked of the same sources; '' for all."""
+        """Return the query string by which the next question is asked of the same sources; '' for all."""
         kept = QueryDict(mutable=True)
         kept.setlist("source", list(self.sources))
         return f"?{kept.urlencode()}" if self.sources else ""
 
     def request(self, workspace: Workspace) -> AnswerRequest:
-        """Give the question as the API would take it. Raises ValidationError, InvalidQuery, InvalidFilter."""
+        """Return the question as the API would take it. Raises ValidationError, InvalidQuery,
+        InvalidFilter.
+        """
         body: dict[str, Any] = {"question": self.question}
         if self.conversation_id:
             body["conversation_id"] = self.conversation_id
@@ -73,12 +75,12 @@ class AskForm:
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether some of the sources are chosen."""
+        """Return whether some of the sources are chosen."""
         return any(choice.is_chosen for choice in self.choices)
 
 
 def ask_form(access: Access, asking: Asking) -> AskForm:
-    """Give the form for somebody: there are no sources but theirs to choose among."""
+    """Return the form for somebody: there are no sources but theirs to choose among."""
     rows = sources_of(access.workspace, access.reader).order_by("key")
     names = list(rows.values_list("key", "title")[: MAX_SOURCES + 1])
     choices = [
@@ -89,5 +91,5 @@ def ask_form(access: Access, asking: Asking) -> AskForm:
 
 
 def going_on(conversation_id: uuid.UUID, sources: Sequence[str]) -> Asking:
-    """Give an empty form that goes on with a conversation, asking the same sources."""
+    """Return an empty form that goes on with a conversation, asking the same sources."""
     return Asking(conversation_id=str(conversation_id), sources=tuple(sources))

@@ -28,7 +28,7 @@ class ConversationPage(WorkspacePage):
     tab = "ask"
 
     def show(self, request: HttpRequest, workspace: Workspace, conversation_id: uuid.UUID) -> HttpResponse:
-        """Give the last turns, with the way to those before. Raises NotFound."""
+        """Return the last turns, with the way to those before. Raises NotFound."""
         rows = turns_of(workspace, self.access.reader, self.access.caller, conversation_id)
         page = list_page(self, request, rows, ordering=_NEWEST_FIRST)
         if not page.rows:
@@ -45,7 +45,7 @@ class AnswersPage(WorkspacePage):
     tab = "ask"
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Give the list, newest first."""
+        """Return the list, newest first."""
         page = list_page(self, request, visible_answers(self.access), ordering=_NEWEST_FIRST)
         rows = [(row, verdict_of(answer_of(row))) for row in page.rows]
         context = {"list": page, "rows": rows, "reviews": reviews(self.access)}
@@ -59,7 +59,7 @@ class AnswerCheckPage(WorkspacePage):
     tab = "ask"
 
     def show(self, request: HttpRequest, workspace: Workspace, answer_id: uuid.UUID) -> HttpResponse:
-        """Give the answer with its citations checked, or to htmx these alone. Raises NotFound."""
+        """Return the answer with its citations checked, or to htmx these alone. Raises NotFound."""
         row = one_answer(self.access, answer_id)
         answer, is_own = answer_of(row), row.creator == self.access.identity
         checked = check_citations(workspace, self.access.reader, answer.citations)

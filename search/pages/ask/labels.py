@@ -34,7 +34,7 @@ _REASONS: Final[Mapping[AnswerReason, str]] = {
 
 
 def verdict_of(answer: Answer) -> Verdict:
-    """Give what an answer came to; the state decides, its reason is told with it."""
+    """Return what an answer came to; the state decides, its reason is told with it."""
     reason = "" if answer.reason is None else _REASONS[answer.reason]
     if answer.state is AnswerState.GROUNDED:
         return Verdict(

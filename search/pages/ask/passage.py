@@ -31,7 +31,7 @@ class Passage:
 
 
 def cited_passage(access: Access, cited: AnswerCitation) -> Passage:
-    """Give the passage as it stands now; what is cited alone where it doesn't any more."""
+    """Return the passage as it stands now; what is cited alone where it doesn't any more."""
     try:
         chunk: Chunk = chunk_in_context(
             access.workspace, access.reader, uuid.UUID(hex=cited.chunk_id), NEIGHBOURS
@@ -48,7 +48,7 @@ def cited_passage(access: Access, cited: AnswerCitation) -> Passage:
 
 
 def _quoted(text: str, quote: str) -> list[tuple[int, int]]:
-    """Give where the quote stands, white space aside; nowhere when it is as good as all of the text."""
+    """Return where the quote stands, white space aside; nowhere when it is as good as all of the text."""
     words = quote.split()
     if not words or words == text.split():
         return []

@@ -96,7 +96,7 @@ class ShownAnswer:
 def shown_answer(
     workspace: Workspace, answer: Answer, *, is_own: bool, checked: Sequence[CheckedCitation] = ()
 ) -> ShownAnswer:
-    """Give an answer for its page; with what has become of its citations where that was looked at."""
+    """Return an answer for its page; with what has become of its citations where that was looked at."""
     checks = {each.cited.n: _check(each) for each in checked}
     citations = [
         replace(shown_citation(workspace, answer, each), check=checks.get(each.n))
@@ -117,7 +117,7 @@ def shown_answer(
 
 
 def shown_citation(workspace: Workspace, answer: Answer, cited: AnswerCitation) -> ShownCitation:
-    """Give a citation of an answer for its page."""
+    """Return a citation of an answer for its page."""
     quote = _SPACE.sub(" ", cited.quote).strip()
     return ShownCitation(
         found=cited,
@@ -130,7 +130,7 @@ def shown_citation(workspace: Workspace, answer: Answer, cited: AnswerCitation) 
 
 
 def place_address(workspace: Workspace, found: AnswerHit | AnswerCitation) -> str:
-    """Give the address of the document's page at what was found."""
+    """Return the address of the document's page at what was found."""
     page = reverse("document", args=[workspace.slug, uuid.UUID(hex=found.doc_id)])
     lines = found.citation
     cited = Cited(start=lines.start, end=lines.end, chunk_id=found.chunk_id, first=None)

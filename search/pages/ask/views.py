@@ -29,7 +29,7 @@ class AskPage(ActingPage):
     tab = _TAB
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Give the empty box, and the conversations that there were."""
+        """Return the empty box, and the conversations that there were."""
         own = conversations_of(workspace, self.access.reader, self.access.caller)
         earlier = list_page(self, request, own, ordering=("-created_at", "id"))
         return self._page(request, Asking.in_form(request.GET), list=earlier, reviews=reviews(self.access))
@@ -46,7 +46,7 @@ class AskPage(ActingPage):
         return redirect(_address(workspace, asking, answer))
 
     def refusal(self, request: HttpRequest, problem: Problem) -> HttpResponse:
-        """Give the box again with what was typed, and what was wrong."""
+        """Return the box again with what was typed, and what was wrong."""
         if self.workspace is None:
             return super().refusal(request, problem)
         return told(
@@ -58,7 +58,7 @@ class AskPage(ActingPage):
 
 
 def _address(workspace: Workspace, asking: Asking, answer: Answer) -> str:
-    """Give where an answer is read: by itself, or as the last turn of its conversation."""
+    """Return where an answer is read: by itself, or as the last turn of its conversation."""
     if not asking.conversation_id:
         return reverse("answer", args=[workspace.slug, answer.answer_id]) + asking.kept_address
     conversation = reverse("conversation", args=[workspace.slug, answer.conversation_id])
@@ -72,7 +72,7 @@ class AnswerPage(WorkspacePage):
     tab = _TAB
 
     def show(self, request: HttpRequest, workspace: Workspace, answer_id: uuid.UUID) -> HttpResponse:
-        """Give the page, or to a script the answer alone. Raises NotFound."""
+        """Return the page, or to a script the answer alone. Raises NotFound."""
         row = one_answer(self.access, answer_id)
         turn = shown_answer(workspace, answer_of(row), is_own=row.creator == self.access.identity)
         if request.htmx:  # type: ignore[attr-defined]
@@ -92,7 +92,7 @@ class CitationPage(WorkspacePage):
     tab = _TAB
 
     def show(self, request: HttpRequest, workspace: Workspace, answer_id: uuid.UUID, n: int) -> HttpResponse:
-        """Give the page, or to htmx the passage alone. Raises NotFound."""
+        """Return the page, or to htmx the passage alone. Raises NotFound."""
         answer: Answer = answer_of(one_answer(self.access, answer_id))
         cited = next((each for each in answer.citations if each.n == n), None)
         if cited is None:

@@ -35,7 +35,7 @@ class ShownChunk:
 
 
 def from_cited(chunks: Any, cited: Cited) -> Any:
-    """Give those of a document's chunks that the named one begins; all of them when none is named."""
+    """Return those of a document's chunks that the named one begins; all of them when none is named."""
     if cited.chunk_id is None:
         return chunks
     ordinals = chunks.filter(chunk_id=uuid.UUID(hex=cited.chunk_id)).values_list("ordinal", flat=True)
@@ -43,7 +43,7 @@ def from_cited(chunks: Any, cited: Cited) -> Any:
 
 
 def shown_chunks(workspace: Workspace, chunks: Iterable[Chunk], cited: Cited) -> list[ShownChunk]:
-    """Give the chunks for the page, in their order; their documents are loaded."""
+    """Return the chunks for the page, in their order; their documents are loaded."""
     return [
         ShownChunk(
             chunk=chunk,
@@ -59,7 +59,7 @@ def shown_chunks(workspace: Workspace, chunks: Iterable[Chunk], cited: Cited) ->
 
 
 def cited_uri(document: Document, cited: Cited) -> str:
-    """Give the citation of the place that an address names; '' where it names none."""
+    """Return the citation of the place that an address names; '' where it names none."""
     chunks = Chunk.objects.in_workspace(document.workspace_id).select_related("document")
     chunk = chunks.filter(document=document, chunk_id=cited.chunk_id).first() if cited.chunk_id else None
     if chunk is None and cited.start and document.media in (MediaKind.TEXT, MediaKind.CODE):

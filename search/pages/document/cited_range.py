@@ -40,13 +40,13 @@ class Cited:
 
     @property
     def named(self) -> dict[str, object]:
-        """What the address says of the place, by parameter."""
+        """Return what the address says of the place, by parameter."""
         view = SOURCE_VIEW if self.is_source else None
         stated = {"start": self.start, "end": self.end, "chunk": self.chunk_id, "view": view}
         return {name: value for name, value in stated.items() if value is not None}
 
     def address(self, first: int | None = None) -> str:
-        """Give the query string that shows the place, or the document from another line or passage on."""
+        """Return the query string that shows the place, or the document from another line or passage on."""
         return urlencode(self.named if first is None else {**self.named, "from": first})
 
 
@@ -62,17 +62,17 @@ class ShownPart:
 
     @property
     def cited_address(self) -> str:
-        """The query string of the part with the cited place."""
+        """Return the query string of the part with the cited place."""
         return self.cited.address()
 
     @property
     def earlier_address(self) -> str | None:
-        """The query string of the part before."""
+        """Return the query string of the part before."""
         return None if self.earlier is None else self.cited.address(self.earlier)
 
     @property
     def later_address(self) -> str | None:
-        """The query string of the part after."""
+        """Return the query string of the part after."""
         return None if self.later is None else self.cited.address(self.later)
 
 

@@ -57,13 +57,13 @@ _NAMED = re.compile(r"[\w+#.-]+")
 
 
 def language_of_path(path: str) -> str:
-    """Give what a file's name says of its language; '' when nothing that is known."""
+    """Return what a file's name says of its language; '' when nothing that is known."""
     name = path.rpartition("/")[2].lower()
     return _LEXER_OF.get(name.rpartition(".")[2], "")
 
 
 def language_of_fence(info: str) -> str:
-    """Give the language that the line which opens a fence names; '' when none that is known."""
+    """Return the language that the line which opens a fence names; '' when none that is known."""
     named = _NAMED.match(info.strip().lstrip("{."))
     return _LEXER_OF.get(named[0].lower(), "") if named else ""
 
@@ -77,18 +77,18 @@ class Code:
 
     @property
     def text(self) -> str:
-        """The lines as one text."""
+        """Return the lines as one text."""
         return "\n".join(self.lines)
 
     @property
     def is_to_colour(self) -> bool:
-        """Whether the language is known, and the code not too long."""
+        """Return whether the language is known, and the code not too long."""
         longest = max(map(len, self.lines), default=0)
         return bool(self.language) and longest <= MAX_LINE_CHARS and sum(map(len, self.lines)) <= MAX_CHARS
 
 
 def coloured(pieces: Sequence[Code]) -> list[list[SafeString]]:
-    """Give the lines of each piece of code on a page as HTML. What they take together is bounded."""
+    """Return the lines of each piece of code on a page as HTML. What they take together is bounded."""
     found = iter(spans_of([(code.language, code.text) for code in pieces if code.is_to_colour]))
     written = [_written(_words(code.text, next(found) if code.is_to_colour else ())) for code in pieces]
     return [lines if code.lines else [] for code, lines in zip(pieces, written, strict=True)]
@@ -106,7 +106,7 @@ def _words(text: str, spans: Sequence[Span]) -> Iterator[tuple[str, str]]:
 
 
 def _written(words: Iterator[tuple[str, str]]) -> list[SafeString]:
-    """Give the lines of words with their classes; what goes over several lines is begun again in each."""
+    """Return the lines of words with their classes; what goes over several lines is begun again in each."""
     lines: list[list[str]] = [[]]
     for name, word in words:
         for index, piece in enumerate(word.split("\n")):

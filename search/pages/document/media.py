@@ -40,17 +40,17 @@ class PageReading(ShownPart):
 
     @property
     def shown(self) -> range:
-        """The number of the page."""
+        """Return the number of the page."""
         return range(self.page, self.page + 1)
 
     @property
     def earlier(self) -> int | None:
-        """The page before."""
+        """Return the page before."""
         return self.page - 1 if self.page > 1 else None
 
     @property
     def later(self) -> int | None:
-        """The page after."""
+        """Return the page after."""
         return self.page + 1 if self.page < self.total else None
 
 
@@ -89,13 +89,13 @@ class CueReading(ShownPart):
 
     @property
     def earlier(self) -> int | None:
-        """The first cue of the window before."""
+        """Return the first cue of the window before."""
         first = self.cues[0].number if self.cues else self.total + 1
         return max(1, first - WINDOW_CUES) if first > 1 else None
 
     @property
     def later(self) -> int | None:
-        """The first cue of the window after."""
+        """Return the first cue of the window after."""
         last = self.cues[-1].number if self.cues else self.total
         return last + 1 if last < self.total else None
 
@@ -125,7 +125,7 @@ class PictureReading:
 
 
 def read_page(document: Document, cited: Cited) -> PageReading:
-    """Give the page of a PDF that the address names, else the cited one, else the first. Raises NoPages."""
+    """Return the page of a PDF that the address names, else the cited one, else the first. Raises NoPages."""
     chunks = _chunks(document)
     last_page = _page_of(_span_of(chunks.order_by("ordinal").last()))
     if last_page is None:
@@ -142,7 +142,7 @@ def read_page(document: Document, cited: Cited) -> PageReading:
 
 
 def read_transcript(document: Document, cited: Cited) -> CueReading:
-    """Give a window of the cues. Raises NoCues, FileNotFoundError."""
+    """Return a window of the cues. Raises NoCues, FileNotFoundError."""
     if document.size_bytes > MAX_TRANSCRIPT_BYTES:
         raise NoCues(f"{document.size_bytes} bytes are too many to show by cue.")
     with open_blob(document.workspace_id, document.content_hash) as content:
@@ -170,7 +170,7 @@ def _shown(cues: tuple[Cue, ...], number: int, marked: range, *, is_first: bool)
 
 
 def read_picture(document: Document, cited: Cited) -> PictureReading:
-    """Give the picture with its text."""
+    """Return the picture with its text."""
     chunks = _chunks(document)
     size = _whole(document.metadata, "width"), _whole(document.metadata, "height")
     is_shown = document.mime in SHOWN_PICTURES and min(size) > 0
@@ -193,7 +193,7 @@ def _cited_span(chunks: Any, cited: Cited) -> Mapping[str, Any]:
 
 
 def _span_of(chunk: Chunk | None) -> Mapping[str, Any]:
-    """The first span, which is the one that is cited; empty when there is none."""
+    """Return the first span, which is the one that is cited; empty when there is none."""
     return chunk.source_spans[0] if chunk is not None and chunk.source_spans else {}
 
 
@@ -217,6 +217,6 @@ def _cues_within(cues: tuple[Cue, ...], span: Mapping[str, Any]) -> range:
 
 
 def _whole(fields: Mapping[str, Any], name: str) -> int:
-    """The number of that name; 0 when there is none, since a document's metadata may say anything."""
+    """Return the number of that name; 0 when there is none, since a document's metadata may say anything."""
     value = fields.get(name)
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

@@ -41,7 +41,7 @@ class _Begun:
 
 
 def outline_of(document: Document, cited: Cited, shown: range) -> tuple[Section, ...]:
-    """Give the sections in order; `shown` are the lines, pages or ordinals that the page shows.
+    """Return the sections in order; `shown` are the lines, pages or ordinals that the page shows.
 
     A document with one heading, or with none, has no outline.
     """
@@ -106,7 +106,7 @@ def _without_title(begun: Sequence[_Begun]) -> list[_Begun]:
 
 
 def _with_headings_above(begun: Sequence[_Begun]) -> Iterator[_Begun]:
-    """Give the sections, before each the ones above it that have no text of their own."""
+    """Return the sections, before each the ones above it that have no text of their own."""
     listed: set[tuple[str, ...]] = set()
     for each in begun:
         path = tuple(each.path)

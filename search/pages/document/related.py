@@ -33,7 +33,7 @@ class Neighbours:
     readable: "QuerySet[Document]"
 
     def linked(self, links: Iterable[str]) -> dict[str, Document]:
-        """Give the documents of the same source and version that relative links lead to, by link."""
+        """Return the documents of the same source and version that relative links lead to, by link."""
         candidates = {link: candidate_paths(self.document.path, link) for link in links}
         # the likeliest of each link before any less likely one
         wanted = dict.fromkeys(chain.from_iterable(zip_longest(*candidates.values())))
@@ -46,7 +46,7 @@ class Neighbours:
         }
 
     def versions(self) -> "list[Document]":
-        """Give what is at the same path in the versions of the source, itself among it, newest first."""
+        """Return what is at the same path in the versions of the source, itself among it, newest first."""
         made = SourceVersion.objects.in_workspace(self.workspace).filter(source=self.document.source)
         tags = list(made.order_by("-created_at", "tag").values_list("tag", flat=True)[:MAX_VERSIONS])
         own = self.document.version.tag
@@ -55,7 +55,7 @@ class Neighbours:
         return [there[doc_id] for doc_id in ids if doc_id in there]
 
     def address(self, document: Document) -> str:
-        """Give the address of a document's page."""
+        """Return the address of a document's page."""
         return reverse("document", args=[self.workspace.slug, document.doc_id])
 
     def _at(self, paths: Iterable[str]) -> dict[str, Document]:
@@ -69,7 +69,7 @@ class Neighbours:
 
 
 def candidate_paths(path: str, link: str) -> tuple[str, ...]:
-    """Give the paths that a relative link in the document at `path` may mean, likeliest first."""
+    """Return the paths that a relative link in the document at `path` may mean, likeliest first."""
     named = unquote(urlsplit(link).path)
     if not named or "\0" in named:
         return ()

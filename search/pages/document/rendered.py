@@ -38,12 +38,12 @@ class RenderedReading(ShownPart):
 
     @property
     def shown(self) -> range:
-        """The numbers of the lines that are shown."""
+        """Return the numbers of the lines that are shown."""
         return range(self.first, self.last + 1)
 
 
 def read_rendered(neighbours: Neighbours, cited: Cited) -> RenderedReading:
-    """Give the stretch that the address names, else that of the cited lines. Raises FileNotFoundError."""
+    """Return the stretch that the address names, else that of the cited lines. Raises FileNotFoundError."""
     document = neighbours.document
     with open_blob(document.workspace_id, document.content_hash) as content:
         stretch = stretch_at(content, cited.first or cited.start or 1)

@@ -33,7 +33,7 @@ class DocumentPage(WorkspacePage):
     tab = "search"
 
     def show(self, request: HttpRequest, workspace: Workspace, doc_id: uuid.UUID) -> HttpResponse:
-        """Give the page. Raises NotFound."""
+        """Return the page. Raises NotFound."""
         document = _document(workspace, self.access.reader, doc_id)
         readable = documents_of(workspace, self.access.reader)
         neighbours = Neighbours(workspace=workspace, document=document, readable=readable)
@@ -58,7 +58,7 @@ class DocumentChunksPage(WorkspacePage):
     tab = "search"
 
     def show(self, request: HttpRequest, workspace: Workspace, doc_id: uuid.UUID) -> HttpResponse:
-        """Give the page, from the chunk on that the address names. Raises NotFound, InvalidCursor."""
+        """Return the page, from the chunk on that the address names. Raises NotFound, InvalidCursor."""
         document = _document(workspace, self.access.reader, doc_id)
         chunks = chunks_of(workspace, self.access.reader, doc_id)
         cited = Cited.in_address(request.GET)
@@ -77,7 +77,7 @@ class DocumentSheet(WorkspacePage):
     """A page of a PDF as a picture."""
 
     def show(self, request: HttpRequest, workspace: Workspace, doc_id: uuid.UUID, page: int) -> HttpResponse:
-        """Give the picture. Raises NotFound when there is no such page, or when it can't be drawn."""
+        """Return the picture. Raises NotFound when there is no such page, or when it can't be drawn."""
         document = _document(workspace, self.access.reader, doc_id)
         if document.media != MediaKind.PDF:
             raise NotFound
@@ -95,7 +95,7 @@ class DocumentPicture(WorkspacePage):
     """A picture as it was added, to be shown: of a type that browsers do nothing else with."""
 
     def show(self, request: HttpRequest, workspace: Workspace, doc_id: uuid.UUID) -> HttpResponse:
-        """Give the picture. Raises NotFound."""
+        """Return the picture. Raises NotFound."""
         document = _document(workspace, self.access.reader, doc_id)
         if document.media != MediaKind.IMAGE or document.mime not in SHOWN_PICTURES:
             raise NotFound
@@ -106,7 +106,7 @@ class DocumentPicture(WorkspacePage):
 
 
 def _document(workspace: Workspace, reader: Reader, doc_id: uuid.UUID) -> Document:
-    """Give the document with its source and version. Raises NotFound."""
+    """Return the document with its source and version. Raises NotFound."""
     documents = documents_of(workspace, reader).filter(doc_id=doc_id)
     document = documents.select_related("source", "version").first()
     if document is None:

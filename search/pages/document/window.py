@@ -63,12 +63,12 @@ class Reading(ShownPart):
 
     @property
     def template(self) -> str:
-        """The template that shows it."""
+        """Return the template that shows it."""
         return "search/passages.html" if self.window is None else "search/lines.html"
 
     @property
     def shown(self) -> range:
-        """The numbers of the lines that are shown, or the ordinals of the passages."""
+        """Return the numbers of the lines that are shown, or the ordinals of the passages."""
         return range(self.first - (self.window is None), self.last + (self.window is not None))
 
 
@@ -76,7 +76,7 @@ AnyReading = Reading | RenderedReading | PageReading | CueReading | PictureReadi
 
 
 def read_document(neighbours: Neighbours, cited: Cited) -> AnyReading:
-    """Give what the page shows of the document, around the cited place.
+    """Return what the page shows of the document, around the cited place.
 
     Without its bytes, as when it is being replaced this moment, the passages are shown instead; so they are
     of a document that is not what it was said to be.
@@ -93,7 +93,7 @@ def read_document(neighbours: Neighbours, cited: Cited) -> AnyReading:
 
 
 def is_rendered(document: Document) -> bool:
-    """Whether the document is shown as what its markup means unless its lines are asked for."""
+    """Return whether the document is shown as what its markup means unless its lines are asked for."""
     return is_markdown(document.mime) and document.media == MediaKind.TEXT
 
 
@@ -107,7 +107,7 @@ class ShownView:
 
 
 def views_of(document: Document, cited: Cited) -> tuple[ShownView, ...]:
-    """Give the ways to look at the place, when there are two."""
+    """Return the ways to look at the place, when there are two."""
     if not is_rendered(document):
         return ()
     ways = (("Rendered", False), ("Source lines", True))
@@ -142,7 +142,7 @@ def _read_lines(document: Document, cited: Cited) -> Reading:
 
 
 def _coloured(window: LineWindow, path: str) -> tuple[ShownLine, ...]:
-    """Give the window's lines. What began before it, like a long comment, isn't known to have begun."""
+    """Return the window's lines. What began before it, like a long comment, isn't known to have begun."""
     code = Code(lines=[line.text for line in window.lines], language=language_of_path(path))
     [written] = coloured([code])
     return tuple(

@@ -31,7 +31,7 @@ def lower_headings(tokens: Sequence[Token]) -> frozenset[str]:
 
 
 def heading_name(heading: str, names: Counter[str]) -> str:
-    """Give the name that links call a heading by, other than those before it; `names` keeps count."""
+    """Return the name that links call a heading by, other than those before it; `names` keeps count."""
     slug = slug_of(heading)
     name = f"{slug}-{names[slug]}" if names[slug] else slug
     names[slug] += 1

@@ -34,7 +34,7 @@ Tokens = Sequence[Token]
 
 
 def written(tokens: Tokens) -> SafeString:
-    """Give the HTML of tokens, whose links are resolved and whose places are marked."""
+    """Return the HTML of tokens, whose links are resolved and whose places are marked."""
     html = _Writer(tokens).render(tokens, _OPTIONS, {})
     return mark_safe(html)  # noqa: S308  every rule below escapes what the document says
 

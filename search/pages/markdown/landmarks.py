@@ -30,7 +30,7 @@ class Landmarks:
     references: tuple[str, ...] = ()
 
     def lines_by_name(self) -> Mapping[str, int]:
-        """Give the line of each heading by the name that links call it by."""
+        """Return the line of each heading by the name that links call it by."""
         names: Counter[str] = Counter()
         return {heading_name(_text(written), names): line for line, written in self.headings}
 
@@ -52,7 +52,7 @@ def landmarks_of(content: BinaryIO) -> Landmarks:
 
 
 def _outside_fences(content: BinaryIO) -> Iterator[tuple[int, bytes, bytes]]:
-    """Give (number, the line before, line)."""
+    """Return (number, the line before, line)."""
     fence, before = b"", b""
     lines = islice(line_heads(content, head_bytes=_HEAD_BYTES), MAX_LINES)
     for number, (line, _) in enumerate(lines, start=1):
@@ -64,7 +64,7 @@ def _outside_fences(content: BinaryIO) -> Iterator[tuple[int, bytes, bytes]]:
 
 
 def _begins_reference(before: bytes, line: bytes) -> bool:
-    """Say whether a line is a definition, and whole: within a paragraph it would be text."""
+    """Return whether a line is a definition, and whole: within a paragraph it would be text."""
     is_whole = len(line) < _HEAD_BYTES
     is_apart = not before.strip() or bool(_REFERENCE.match(before))
     return is_whole and is_apart and bool(_REFERENCE.match(line))

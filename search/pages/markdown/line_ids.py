@@ -10,7 +10,7 @@ CODE = frozenset({"fence", "code_block"})
 
 
 def mark_places(tokens: Sequence[Token], *, first: int, last: int, cited: range) -> list[Token]:
-    """Give the tokens with ids on what begins in a line, and anchors where nothing begins."""
+    """Return the tokens with ids on what begins in a line, and anchors where nothing begins."""
     taken: set[int] = set()
     for token in tokens:
         if token.map is None:
@@ -43,7 +43,7 @@ def _code_lines(token: Token) -> range:
 
 
 def code_lines(content: str) -> list[str]:
-    """Give the lines of a fence's content."""
+    """Return the lines of a fence's content."""
     return content.removesuffix("\n").split("\n")
 
 

@@ -52,7 +52,7 @@ class Links:
         )
 
     def address(self, link: str) -> str | None:
-        """Give where a link leads; None when nowhere."""
+        """Return where a link leads; None when nowhere."""
         scheme = _scheme(link)
         if scheme is not None:
             return link if scheme in _OUTSIDE else None
@@ -66,7 +66,7 @@ class Links:
         return f"{page}#{HEADING_PREFIX}{name}" if name else page
 
     def picture(self, link: str) -> str | None:
-        """Give the address of a picture that can be shown; None when there is none."""
+        """Return the address of a picture that can be shown; None when there is none."""
         document = self.there.get(link)
         if document is None or document.media != MediaKind.IMAGE or document.mime not in SHOWN_PICTURES:
             return None
@@ -74,7 +74,9 @@ class Links:
 
 
 def _scheme(link: str) -> str | None:
-    """Give the scheme of a link to elsewhere, '' for one that names a host alone; None for a relative one."""
+    """Return the scheme of a link to elsewhere, '' for one that names a host alone; None for a
+    relative one.
+    """
     try:
         parts = urlsplit(link)
     except ValueError:

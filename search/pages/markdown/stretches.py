@@ -34,7 +34,7 @@ class Stretch:
 
 
 def stretch_at(content: BinaryIO, line: int) -> Stretch:
-    """Give the stretch that holds `line`; past the end, the last one."""
+    """Return the stretch that holds `line`; past the end, the last one."""
     found = Stretch(first=1, last=0, earlier=None, opening="")
     for found in _stretches(content):
         if found.last >= line:
@@ -80,7 +80,7 @@ def _stretches(content: BinaryIO) -> Iterator[Stretch]:
 
 
 def fence_after(head: bytes, fence: bytes) -> bytes:
-    """Give the line that opened the fence which is open after the line `head`; empty when none is."""
+    """Return the line that opened the fence which is open after the line `head`; empty when none is."""
     found = _FENCE.match(head)
     if found is None:
         return fence

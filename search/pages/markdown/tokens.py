@@ -22,7 +22,8 @@ def parse(
     references: Sequence[str] = (),
     is_mdx: bool = False,
 ) -> list[Token]:
-    """Give the tokens of lines that begin with number `first`; maps are line numbers, from 1, both included.
+    """Return the tokens of lines that begin with number `first`; maps are line numbers, from 1, both
+    included.
 
     `opening` is the line that opened a fence before them, as `Stretch` says; `references` are lines that say
     where references lead. The header of a file is a fence.
@@ -42,7 +43,7 @@ def parse(
 
 
 def is_markdown(mime: str) -> bool:
-    """Whether documents of a type can be rendered."""
+    """Return whether documents of a type can be rendered."""
     return mime in ("text/markdown", "text/mdx")
 
 
@@ -66,7 +67,7 @@ def _parse_inline(state: StateCore) -> None:
 
 
 def _front_matter_lines(lines: Sequence[str]) -> int:
-    """Give how many lines the header at the top takes, both fences included."""
+    """Return how many lines the header at the top takes, both fences included."""
     ends = _FRONT_MATTER.get(lines[0].rstrip(), ()) if lines else ()
     for index, line in enumerate(lines[1:_MAX_FRONT_MATTER_LINES], start=2):
         if line.rstrip() in ends:
@@ -82,7 +83,7 @@ def _header(lines: Sequence[str]) -> Iterator[Token]:
 
 
 def plain_text(token: Token) -> str:
-    """Give what an inline token says, without its markup, on one line."""
+    """Return what an inline token says, without its markup, on one line."""
     said = "".join(_said(child) for child in token.children or ())
     return " ".join(said.split())
 
@@ -94,6 +95,6 @@ def _said(token: Token) -> str:
 
 
 def slug_of(heading: str) -> str:
-    """Give the name that links call a heading by, as git hosts make it."""
+    """Return the name that links call a heading by, as git hosts make it."""
     kept = re.sub(r"[^\w\- ]", "", heading.strip().lower())
     return kept.replace(" ", "-")[:200]

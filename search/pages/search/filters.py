@@ -61,7 +61,7 @@ class ShownFilter:
 
 
 def filters_in_use(workspace: Workspace, reader: Reader, asked: Asked) -> list[ShownValue]:
-    """Give what narrows the search, each with the query string of the search without it."""
+    """Return what narrows the search, each with the query string of the search without it."""
     named = [value for name, value in asked.filters if name == "source"]
     titles = source_titles(workspace, reader, named) if named else {}
     return [
@@ -75,7 +75,7 @@ def filters_in_use(workspace: Workspace, reader: Reader, asked: Asked) -> list[S
 
 
 def moments() -> dict[str, datetime]:
-    """Give the moments since which documents are counted, by their names: beginnings of days, UTC."""
+    """Return the moments since which documents are counted, by their names: beginnings of days, UTC."""
     today = timezone.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     return {label: today - timedelta(days=days) for days, label in _SINCE_DAYS.items()}
 
@@ -83,7 +83,7 @@ def moments() -> dict[str, datetime]:
 def shown_filters(
     workspace: Workspace, reader: Reader, asked: Asked, facets: Facets, since: Mapping[str, datetime]
 ) -> list[ShownFilter]:
-    """Give the filters that there is a choice of, with their counts."""
+    """Return the filters that there is a choice of, with their counts."""
     keys = [each.value for each in facets.by_filter["source"]]
     labels = source_titles(workspace, reader, keys) | {at.isoformat(): label for label, at in since.items()}
     found = []
@@ -110,7 +110,7 @@ def _toggled(asked: Asked, name: str, value: str) -> Asked:
 
 
 def _is_choice(name: str, values: tuple[ShownValue, ...], total: int) -> bool:
-    """Say whether choosing would change anything: not where each value has all the documents there are."""
+    """Return whether choosing would change anything: not where each value has all the documents there are."""
     if name in ("tags_any", "version"):
         return bool(values)
     return any(each.is_chosen or (each.documents or 0) < total for each in values)

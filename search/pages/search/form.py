@@ -69,41 +69,43 @@ class Asked:
 
     @property
     def is_blank(self) -> bool:
-        """Whether there is nothing to search for."""
+        """Return whether there is nothing to search for."""
         return not self.text.strip()
 
     @property
     def address(self) -> str:
-        """The query string that asks this again."""
+        """Return the query string that asks this again."""
         return f"{urlencode({'q': self.text})}&{self.manner}"
 
     @property
     def manner(self) -> str:
-        """The query string without the query: how it is searched, and with which filters."""
+        """Return the query string without the query: how it is searched, and with which filters."""
         return urlencode([("mode", self.mode), ("k", self.k), *self.filters])
 
     @property
     def carried(self) -> str:
-        """The query string for each hit's link to its document, to lead back here; '' for a long one."""
+        """Return the query string for each hit's link to its document, to lead back here; '' for a
+        long one.
+        """
         return self.address if len(self.address) <= _MAX_CARRIED_CHARS else ""
 
     @property
     def without_filters(self) -> "Asked":
-        """The same without any filter."""
+        """Return the same without any filter."""
         return replace(self, filters=())
 
     def with_filter(self, name: str, value: str) -> "Asked":
-        """Give the same with this filter, too; of those with one value it takes the former's place."""
+        """Return the same with this filter, too; of those with one value it takes the former's place."""
         kept = (each for each in self.filters if name not in SINGLE or each[0] != name)
         return replace(self, filters=tuple(dict.fromkeys((*kept, (name, value)))))
 
     def without_filter(self, name: str, value: str) -> "Asked":
-        """Give the same without this value of this filter."""
+        """Return the same without this value of this filter."""
         return replace(self, filters=tuple(each for each in self.filters if each != (name, value)))
 
     @property
     def modes(self) -> list[Choice]:
-        """The modes to switch between."""
+        """Return the modes to switch between."""
         return [
             Choice(label=mode, address=replace(self, mode=mode.value).address, is_current=mode == self.mode)
             for mode in (Mode.HYBRID, Mode.LEXICAL, Mode.VECTOR)
@@ -111,13 +113,13 @@ class Asked:
 
     @property
     def hit_counts(self) -> list[Choice]:
-        """The numbers of hits to choose from."""
+        """Return the numbers of hits to choose from."""
         return [
             Choice(label=k, address=replace(self, k=k).address, is_current=k == self.k) for k in HIT_COUNTS
         ]
 
     def query(self) -> SearchQuery:
-        """Give the query. Raises InvalidQuery, naming the parameter."""
+        """Return the query. Raises InvalidQuery, naming the parameter."""
         if self.k not in HIT_COUNTS:
             raise InvalidQuery(f"k is {shown(self.k)}; a page shows {', '.join(HIT_COUNTS)} hits.")
         return SearchQuery(
@@ -129,7 +131,7 @@ class Asked:
         )
 
     def search_filters(self) -> SearchFilters:
-        """Give the filters. Raises InvalidFilter, naming filter and value."""
+        """Return the filters. Raises InvalidFilter, naming filter and value."""
         if len(self.filters) > _MAX_VALUES:
             raise InvalidFilter(f"There are {len(self.filters)} filters; give {_MAX_VALUES} at most.")
         given: dict[str, Any] = {}
@@ -143,7 +145,7 @@ class Asked:
 
 
 def _filters_in(parameters: QueryDict) -> list[tuple[str, str]]:
-    """Give the filters, each value once; blank ones are those of a form's empty fields."""
+    """Return the filters, each value once; blank ones are those of a form's empty fields."""
     given = [(name, value) for name in FILTERS for value in parameters.getlist(name) if value]
     return [
         each

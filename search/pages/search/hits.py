@@ -63,7 +63,7 @@ class ShownHit:
 
 
 def shown_hits(access: Access, asked: Asked, hits: Sequence[SearchHit]) -> list[ShownHit]:
-    """Give the hits for the page, in their order."""
+    """Return the hits for the page, in their order."""
     said = own_feedback(access, asked.text) if hits else {}
     return [
         ShownHit(
@@ -100,7 +100,7 @@ def _below_title(hit: SearchHit) -> tuple[str, ...]:
 
 
 def document_address(workspace: Workspace, hit: SearchHit, asked: Asked) -> str:
-    """Give the address of the document's page at the cited lines, or at the chunk where it has none."""
+    """Return the address of the document's page at the cited lines, or at the chunk where it has none."""
     page = reverse("document", args=[workspace.slug, uuid.UUID(hex=hit.doc_id)])
     citation = hit.citation
     if citation.kind == "line":

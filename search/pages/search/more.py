@@ -27,7 +27,7 @@ class MoreHits(SearchingPage):
     """The next hits of a list: a page of their own, or to htmx what takes the place of the way to them."""
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Give them. Raises SearchError, among them StaleCursor."""
+        """Return them. Raises SearchError, among them StaleCursor."""
         asked, cursor = Asked.in_address(request.GET), request.GET.get("cursor", "")
         pages = self._pages(workspace, asked, cursor)
         further = pages if cursor else pages[1:]
@@ -47,7 +47,7 @@ class MoreHits(SearchingPage):
         return response if cursor else reswap(retarget(response, ".hits"), "innerHTML")
 
     def refusal(self, request: HttpRequest, problem: Problem) -> HttpResponse:
-        """Give what was wrong, with the way to the first hits."""
+        """Return what was wrong, with the way to the first hits."""
         if self.workspace is None or not is_partial(request):
             return super().refusal(request, problem)
         asked = Asked.in_address(request.GET)
@@ -55,7 +55,9 @@ class MoreHits(SearchingPage):
         return told(reswap(response, "outerHTML"), problem)
 
     def _pages(self, workspace: Workspace, asked: Asked, cursor: str) -> list[SearchResult]:
-        """Give the next page; without a cursor, as while somebody types, the first, and the second if any."""
+        """Return the next page; without a cursor, as while somebody types, the first, and the
+        second if any.
+        """
         reader, caller = self.access.reader, self.access.identity
         if cursor:
             return [next_page(workspace, cursor, caller, reader=reader)]

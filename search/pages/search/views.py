@@ -29,13 +29,13 @@ class SearchingPage(WorkspacePage):
     tab = "search"
 
     def refusal(self, request: HttpRequest, problem: Problem) -> HttpResponse:
-        """Give the search box again, with what was wrong."""
+        """Return the search box again, with what was wrong."""
         if self.workspace is None:
             return super().refusal(request, problem)
         return told(self.answered(request, asked=Asked.in_address(request.GET), problem=problem), problem)
 
     def answered(self, request: Any, *, asked: Asked, **context: Any) -> HttpResponse:
-        """Give the page, or to htmx what changes of it; the address is then that of the page."""
+        """Return the page, or to htmx what changes of it; the address is then that of the page."""
         context |= {"asked": asked}
         if "problem" not in context:
             context["in_use"] = filters_in_use(self.access.workspace, self.access.reader, asked)
@@ -45,7 +45,7 @@ class SearchingPage(WorkspacePage):
         return replace_url(response, search_address(self.access.workspace, asked))
 
     def counted(self, asked: Asked) -> dict[str, Any]:
-        """Give the filters to choose from, or that they can't be counted now. Raises InvalidFilter."""
+        """Return the filters to choose from, or that they can't be counted now. Raises InvalidFilter."""
         workspace, reader, since = self.access.workspace, self.access.reader, moments()
         narrowed = asked.search_filters()
         try:
@@ -62,7 +62,7 @@ class SearchPage(SearchingPage):
     """The search box, and the hits once something was asked."""
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Give the page. Raises SearchError, which `refusal` shows above the same form."""
+        """Return the page. Raises SearchError, which `refusal` shows above the same form."""
         asked = Asked.in_address(request.GET)
         if asked.is_blank:
             return self.answered(request, asked=asked)
@@ -87,7 +87,9 @@ class CountedFilters(SearchingPage):
     """The filters of a search with their counts, which are fetched once its hits are shown."""
 
     def show(self, request: HttpRequest, workspace: Workspace) -> HttpResponse:
-        """Give them, a part of the search page; who opens it as a page is sent there. Raises SearchError."""
+        """Return them, a part of the search page; who opens it as a page is sent there. Raises
+        SearchError.
+        """
         asked = Asked.in_address(request.GET)
         if request.headers.get("Sec-Fetch-Dest") == "document":
             return redirect(search_address(workspace, asked))
@@ -95,7 +97,7 @@ class CountedFilters(SearchingPage):
         return self.render(request, "search/filters.html", asked=asked, **counted)
 
     def refusal(self, request: HttpRequest, problem: Problem) -> HttpResponse:
-        """Give no filters: what is wrong is told where the hits would stand."""
+        """Return no filters: what is wrong is told where the hits would stand."""
         if self.workspace is None:
             return super().refusal(request, problem)
         asked = Asked.in_address(request.GET)
@@ -104,18 +106,18 @@ class CountedFilters(SearchingPage):
 
 
 def is_partial(request: Any) -> bool:
-    """Say whether only a part of a page is asked for, which htmx will put into the one that is open."""
+    """Return whether only a part of a page is asked for, which htmx will put into the one that is open."""
     return bool(request.htmx) and not request.htmx.history_restore_request
 
 
 def search_address(workspace: Workspace, asked: Asked) -> str:
-    """Give the address of the search page that shows what was asked."""
+    """Return the address of the search page that shows what was asked."""
     page = reverse("search", args=[workspace.slug])
     return page if asked.is_blank else f"{page}?{asked.address}"
 
 
 def more_address(workspace: Workspace, asked: Asked, cursor: str | None) -> str | None:
-    """Give the address of the hits behind those shown, '' being no cursor yet; None: there are none."""
+    """Return the address of the hits behind those shown, '' being no cursor yet; None: there are none."""
     if cursor is None:
         return None
     return f"{reverse('search-more', args=[workspace.slug])}?{urlencode({'cursor': cursor})}&{asked.address}"

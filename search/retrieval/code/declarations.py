@@ -30,15 +30,19 @@ _ENTRY_BEFORE = re.compile(r"[ \t|>*+-]*[`*_'\"\[<]*")
 
 
 def is_declared(before: str) -> bool:
-    """Whether a name behind `before`, the start of its line, is declared: `def name`, `#define name`."""
+    """Return whether a name behind `before`, the start of its line, is declared: `def name`,
+    `#define name`.
+    """
     return _DECLARED_BEFORE.fullmatch(before) is not None
 
 
 def is_defined(before: str, after: str) -> bool:
-    """Whether the line gives the name a value or a type: `name = 1`, `name: 1`, `int name(int other);`."""
+    """Return whether the line gives the name a value or a type: `name = 1`, `name: 1`, `int name(int
+    other);`.
+    """
     return any(left.fullmatch(before) and right.match(after) for left, right in _DEFINITIONS)
 
 
 def is_entry(before: str) -> bool:
-    """Whether the line begins with the name, as in a list or a table."""
+    """Return whether the line begins with the name, as in a list or a table."""
     return _ENTRY_BEFORE.fullmatch(before) is not None

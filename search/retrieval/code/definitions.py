@@ -74,7 +74,7 @@ class Passage:
 
 
 def rank_passages(names: Sequence[str], passages: Iterable[Passage]) -> list[tuple[str, float]]:
-    """Give the chunks that have any of `names`, each with its strength in (0, 1].
+    """Return the chunks that have any of `names`, each with its strength in (0, 1].
 
     Order: strength descending, chunk id ascending. Strength is the mean over the names: by place, those with
     the letters' case as asked before all others; then by language; then by how often the text has the name
@@ -87,7 +87,7 @@ def rank_passages(names: Sequence[str], passages: Iterable[Passage]) -> list[tup
 
 
 def rank_namesakes(word: str, passages: Iterable[Passage]) -> list[tuple[str, float]]:
-    """Give the chunks that have `word` for a name: their heading is or lists it, or code declares it.
+    """Return the chunks that have `word` for a name: their heading is or lists it, or code declares it.
 
     None unless any of them writes it as code: `apple` may be a heading and no name. A capitalised word is one
     where code declares it alone. Order and strength are those of `rank_passages`.
@@ -106,13 +106,13 @@ def rank_namesakes(word: str, passages: Iterable[Passage]) -> list[tuple[str, fl
 
 
 def has_definition(name: str, passages: Iterable[Passage]) -> bool:
-    """Say whether a heading of any of `passages` has the name, or code in it defines it."""
+    """Return whether a heading of any of `passages` has the name, or code in it defines it."""
     sought = _Sought(name)
     return any(sought.place(each) <= Place.DEFINED for each in passages)
 
 
 def has_name(name: str, passages: Iterable[Passage]) -> bool:
-    """Say whether any of `passages` has the name as asked, wherever it stands."""
+    """Return whether any of `passages` has the name as asked, wherever it stands."""
     sought = _Sought(name)
     return any(sought.place(each) < Place.NOWHERE for each in passages)
 
@@ -122,12 +122,12 @@ def _ranked(strengths: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
 
 
 def _strength(step: int, share: float) -> float:
-    """Give what a place is worth that is `step` behind the best; `share` never makes up for a step."""
+    """Return what a place is worth that is `step` behind the best; `share` never makes up for a step."""
     return 1.0 - (step + 1.0 - share) / (2 * Place.NOWHERE)
 
 
 def member_of(name: str) -> tuple[str, str] | None:
-    """Give container and last part of a name: `vector` and `push_back` of `std::vector::push_back`."""
+    """Return container and last part of a name: `vector` and `push_back` of `std::vector::push_back`."""
     parts = [part for part in _MEMBER.split(name) if part]
     return (parts[-2], parts[-1]) if len(parts) > 1 else None
 
@@ -183,7 +183,7 @@ class _Name:
         return self._pattern.search(text) is not None
 
     def share(self, passage: Passage) -> float:
-        """Give how much a passage is about the name, in [0, 1), that of the main language from 0.5 on."""
+        """Return how much a passage is about the name, in [0, 1), that of the main language from 0.5 on."""
         count = len(self._pattern.findall(passage.text))
         in_text = count / (count + _K1 * (1 - _B + _B * len(passage.text.encode()) / _MEAN_BYTES))
         return (passage.in_main_language + in_text) / 2
@@ -198,7 +198,7 @@ class _Name:
         return self._place_below(above, self._place_in_text(passage.text))
 
     def _place_in_code(self, passage: Passage) -> Place:
-        """A breadcrumb of code names the code, and documents nothing."""
+        """Return a breadcrumb of code names the code, and documents nothing."""
         path, *units = passage.breadcrumb.split(SEPARATOR)
         if self._place_in_heading(path) == Place.HEADING:
             return Place.HEADING
@@ -239,7 +239,7 @@ class _Name:
         return elsewhere if heading[: found.start()].strip(_QUOTES) else there
 
     def _is_whole(self, heading: str, pattern: re.Pattern[str]) -> bool:
-        """Whether `heading` is the name, as a call perhaps, and perhaps behind its container."""
+        """Return whether `heading` is the name, as a call perhaps, and perhaps behind its container."""
         return any(
             _CONTAINER_BEFORE.fullmatch(heading, 0, found.start())
             and _CALL_AFTER.fullmatch(heading, found.end())
@@ -262,7 +262,7 @@ def _place_in_line(text: str, start: int, end: int) -> Place:
 
 
 def _bordered(name: str) -> str:
-    """Give a pattern of `name` on its own: no letter, digit or `_` goes on at either end of it.
+    """Return a pattern of `name` on its own: no letter, digit or `_` goes on at either end of it.
 
     White space in it is any white space. A name with a hyphen doesn't go on with one either.
     """
@@ -272,7 +272,9 @@ def _bordered(name: str) -> str:
 
 
 def _going_on(edge: str) -> str:
-    """Give what may not stand beside `edge`: a script without spaces may stand beside ASCII, and goes on."""
+    """Return what may not stand beside `edge`: a script without spaces may stand beside ASCII, and
+    goes on.
+    """
     if is_unspaced(edge):
         return r"[^\s\S]"
     return r"(?a:\w)" if edge.isascii() else r"\w"

@@ -25,6 +25,6 @@ _NAMES: Final = {name: names for names in _SAME for name in names}
 
 
 def code_language_names(languages: Iterable[str]) -> tuple[str, ...]:
-    """Give all names of these languages, each once: `py` is Python, Python is `py`."""
+    """Return all names of these languages, each once: `py` is Python, Python is `py`."""
     lowered = (language.strip().lower() for language in languages)
     return tuple(dict.fromkeys(name for each in lowered for name in _NAMES.get(each, (each,))))

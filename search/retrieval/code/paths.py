@@ -27,17 +27,17 @@ BESIDE_WEIGHT: Final = 0.5
 
 
 def is_test(path: str) -> bool:
-    """Say whether the file at `path` tests code, or serves tests."""
+    """Return whether the file at `path` tests code, or serves tests."""
     return _TEST_FOLDERS.search(path) is not None or _TEST_FILES.search(path) is not None
 
 
 def is_prose(path: str) -> bool:
-    """Say whether the file at `path` is written about code."""
+    """Return whether the file at `path` is written about code."""
     return _PROSE.search(path) is not None
 
 
 def path_globs(patterns: Iterable[str]) -> tuple[str, ...]:
-    """Give path patterns (`search.retrieval.query.glob`) for what people write in a .gitignore.
+    """Return path patterns (`search.retrieval.query.glob`) for what people write in a .gitignore.
 
     Without a slash before its end a pattern is meant at any depth, with one in front from the root. What ends
     in a slash is all that lies below, and so is a name without wildcard and extension.
@@ -57,7 +57,7 @@ def _globs(pattern: str) -> tuple[str, ...]:
 
 
 def weight_of_path(path: str, asked: str) -> float:
-    """Give how much the file at `path` counts for who asks `asked`, in (0, 1].
+    """Return how much the file at `path` counts for who asks `asked`, in (0, 1].
 
     Tests use the names of what they test more often than the code itself does, and manuals explain in the
     words of questions; who asks how something is done wants the place where it is done.

@@ -81,14 +81,14 @@ def convex_combination(
 def _means(
     scored: Sequence[ScoredList], candidates: Sequence[str], shares: Mapping[str, float]
 ) -> np.ndarray:
-    """Give the weighted mean of the scaled scores, as a share of what the best of every list would have."""
+    """Return the weighted mean of the scaled scores, as a share of what the best of every list would have."""
     columns = [shares[each.name] * each.weight * _scaled(each.scores, candidates) for each in scored]
     best = math.fsum(float(column.max(initial=0.0)) for column in columns)
     return np.round(sum(columns, np.zeros(len(candidates))) / (best or 1.0), _DIGITS)
 
 
 def _scaled(scores: Mapping[str, float], candidates: Sequence[str]) -> np.ndarray:
-    """Give `exp(z / 3)` of each candidate: 1 for one whose score isn't known, or is the mean."""
+    """Return `exp(z / 3)` of each candidate: 1 for one whose score isn't known, or is the mean."""
     column = np.array([scores.get(chunk_id, math.nan) for chunk_id in candidates])
     known = column[~np.isnan(column)]
     mean, deviation = (known.mean(), known.std()) if len(known) else (0.0, 0.0)

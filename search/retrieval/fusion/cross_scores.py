@@ -11,7 +11,7 @@ KnownScores = dict[LegName, dict[str, float]]
 
 
 def score_candidates(legs: Sequence[Leg], gathered: Gathered) -> KnownScores:
-    """Give the scores of the legs that can score; none unless two of them found something.
+    """Return the scores of the legs that can score; none unless two of them found something.
 
     One alone has nothing to be weighed against: the order of what it found stands.
     A leg that was stopped has spent its time: it is not asked again, nor is one whose scoring fails.

@@ -11,7 +11,7 @@ MAX_K = 8
 
 
 def smart_cutoff(scores: Sequence[float]) -> int:
-    """Give how many of the reranked hits to keep; `scores` are in [0, 1], descending.
+    """Return how many of the reranked hits to keep; `scores` are in [0, 1], descending.
 
     A top score below the floor (0.25) keeps the top alone. Else the threshold is `max(floor, min(top × 0.5,
     top − 0.25))`; the first two need only the floor; the first miss ends the list, and so does the eighth
@@ -26,5 +26,7 @@ def smart_cutoff(scores: Sequence[float]) -> int:
 
 
 def plain_cutoff(n_hits: int) -> int:
-    """Give how many hits to keep without rerank scores, whose scale the thresholds need: the first eight."""
+    """Return how many hits to keep without rerank scores, whose scale the thresholds need: the
+    first eight.
+    """
     return min(n_hits, MAX_K)

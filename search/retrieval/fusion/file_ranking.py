@@ -49,7 +49,7 @@ class RankedFile:
 def rank_files(
     lists: Iterable[FoundList], *, weight_of: Callable[[str], float] = lambda doc_id: 1.0
 ) -> list[RankedFile]:
-    """Give the files that hold any of the passages, best first, ties by id.
+    """Return the files that hold any of the passages, best first, ties by id.
 
     `weight_of` says by a file's id how much it counts, in (0, 1].
     """
@@ -73,7 +73,7 @@ def rank_files(
 
 
 def spread(files: Iterable[RankedFile], *, per_file: int) -> list[Reached]:
-    """Give the first `per_file` passages of each file, scored so that breadth comes before depth."""
+    """Return the first `per_file` passages of each file, scored so that breadth comes before depth."""
     found = [
         Reached(chunk_id=chunk_id, score=file.score * DEPTH_FACTOR**place)
         for file in files

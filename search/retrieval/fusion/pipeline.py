@@ -127,7 +127,7 @@ def _scored(ranked: RankedList, known: Mapping[str, float]) -> ScoredList:
 
 
 def _in_leg_order(lists: Mapping[LegName, tuple[Candidate, ...]]) -> list[Fused]:
-    """Give the one leg's list as it is: its score is the fused score."""
+    """Return the one leg's list as it is: its score is the fused score."""
     return [
         Fused(chunk_id=candidate.chunk_id, score=candidate.score, ranks={name: rank})
         for name, candidates in lists.items()

@@ -23,18 +23,18 @@ class Stages:
 
     @classmethod
     def of(cls, query: SearchQuery, pre_rerank_max_per_file: int) -> "Stages":
-        """Give the stages that `query` asks for; a rerank or cutoff brings a cap along."""
+        """Return the stages that `query` asks for; a rerank or cutoff brings a cap along."""
         implied = pre_rerank_max_per_file if query.rerank or query.cutoff else 0
         cap = implied if query.per_file_cap is None else query.per_file_cap
         return cls(per_file_cap=cap, rerank=query.rerank, cutoff=query.cutoff)
 
     @property
     def are_any(self) -> bool:
-        """Whether any stage may change the fused list."""
+        """Return whether any stage may change the fused list."""
         return self.per_file_cap > 0 or self.rerank or self.cutoff
 
     def window(self, k: int) -> int:
-        """Give how many fused candidates are looked at for `k` hits.
+        """Return how many fused candidates are looked at for `k` hits.
 
         A rerank looks at the first 60 whatever `k` is, so that its cost has a bound and a shorter list is
         the start of a longer one; what is behind them is not in the list.

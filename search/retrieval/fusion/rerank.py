@@ -24,23 +24,23 @@ class Reranker(Protocol):
 
     @property
     def name(self) -> str:
-        """How the log names it."""
+        """Return how the log names it."""
         ...
 
     @property
     def gives_logits(self) -> bool:
-        """Whether its scores are logits, of any size; else they lie in [0, 1]."""
+        """Return whether its scores are logits, of any size; else they lie in [0, 1]."""
         ...
 
     def rerank(self, query: str, passages: Sequence[str]) -> Sequence[float]:
-        """Give the passages' scores, in order, higher is better. Raises: RerankerUnavailable."""
+        """Return the passages' scores, in order, higher is better. Raises: RerankerUnavailable."""
         ...
 
 
 def rerank_entries(
     entries: Sequence[RankedEntry], passages: Sequence[str], query: str, reranker: Reranker | None
 ) -> tuple[tuple[RankedEntry, ...], RerankOutcome]:
-    """Give the entries by rerank score, ties as they were, ranks 1, 2, 3, …; `passages` are their texts.
+    """Return the entries by rerank score, ties as they were, ranks 1, 2, 3, …; `passages` are their texts.
 
     Whatever goes wrong gives the entries as they were and the outcome `fallback` with the reason, which
     names no query, address or path.
@@ -65,7 +65,7 @@ def rerank_entries(
 
 
 def checked_scores(scores: Sequence[float], n_passages: int, gives_logits: bool) -> list[float]:
-    """Give the scores, one a passage. Raises: RerankerUnavailable for others than a reranker may give."""
+    """Return the scores, one a passage. Raises: RerankerUnavailable for others than a reranker may give."""
     if len(scores) != n_passages:
         raise RerankerUnavailable(f"the reranker gave {len(scores)} scores for {n_passages} passages")
     for score in scores:
@@ -77,7 +77,7 @@ def checked_scores(scores: Sequence[float], n_passages: int, gives_logits: bool)
 
 
 def sigmoid(logit: float) -> float:
-    """Give `1 / (1 + e^-logit)`, in [0, 1], for a finite logit of any size."""
+    """Return `1 / (1 + e^-logit)`, in [0, 1], for a finite logit of any size."""
     if logit >= 0:
         return 1 / (1 + math.exp(-logit))
     return math.exp(logit) / (1 + math.exp(logit))

@@ -61,7 +61,7 @@ def reciprocal_rank_fusion(lists: Sequence[RankedList], k_rrf: int = RRF_K) -> l
 
 
 def ranks_by_chunk(lists: Sequence[RankedList]) -> dict[str, dict[str, int]]:
-    """Give the rank, from 1, of each chunk in each list that holds it; where twice, the first."""
+    """Return the rank, from 1, of each chunk in each list that holds it; where twice, the first."""
     ranks: dict[str, dict[str, int]] = {}
     for ranked in lists:
         for rank, chunk_id in enumerate(dict.fromkeys(ranked.chunk_ids), start=1):
@@ -70,5 +70,5 @@ def ranks_by_chunk(lists: Sequence[RankedList]) -> dict[str, dict[str, int]]:
 
 
 def fused_order(fused: Fused) -> tuple[float, float, str]:
-    """Give the key that sorts a fused list: best score first, ties by lexical rank, then by chunk id."""
+    """Return the key that sorts a fused list: best score first, ties by lexical rank, then by chunk id."""
     return -fused.score, fused.ranks.get(_LEXICAL, math.inf), fused.chunk_id

@@ -43,7 +43,7 @@ class Leg:
 
 
 def without_leg(leg: str) -> str:
-    """Give the sentence on an answer that is made without all that a leg might have found."""
+    """Return the sentence on an answer that is made without all that a leg might have found."""
     return f"Answered without the whole {leg} leg."
 
 
@@ -65,7 +65,7 @@ class Gathered:
 
 
 def candidates_wanted(k: int) -> int:
-    """Give how many candidates a leg is asked for: twice the hits, 100 at least."""
+    """Return how many candidates a leg is asked for: twice the hits, 100 at least."""
     return max(2 * k, _MIN_CANDIDATES)
 
 

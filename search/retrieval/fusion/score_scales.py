@@ -6,7 +6,7 @@ _JUST_BELOW_ONE = math.nextafter(1.0, 0.0)
 
 
 def lexical_score(bm25: float) -> float:
-    """Give `-bm25 / (1 + |bm25|)`, in [0, 1), for SQLite's bm25, which is negative and better when lower.
+    """Return `-bm25 / (1 + |bm25|)`, in [0, 1), for SQLite's bm25, which is negative and better when lower.
 
     Neighbouring floats may come out in the other order, by the last bit: ranks go by bm25.
 
@@ -18,12 +18,12 @@ def lexical_score(bm25: float) -> float:
 
 
 def bm25_magnitude(score: float) -> float:
-    """Give the `-bm25`, at least 0, that `lexical_score` made `score` of."""
+    """Return the `-bm25`, at least 0, that `lexical_score` made `score` of."""
     return score / (1.0 - score)
 
 
 def vector_score(cosine: float) -> float:
-    """Give `(1 + cosine) / 2`, in [0, 1]; a cosine that rounding put outside [-1, 1] is clamped.
+    """Return `(1 + cosine) / 2`, in [0, 1]; a cosine that rounding put outside [-1, 1] is clamped.
 
     Raises: ValueError for a cosine that is not finite.
     """

@@ -29,7 +29,8 @@ _DIGITS = 9
 
 
 def smoothed(scores: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """Give the `(n,)` scores, smoothed over the neighbours that the `(n, dim)` vectors have among themselves.
+    """Return the `(n,)` scores, smoothed over the neighbours that the `(n, dim)` vectors have among
+    themselves.
 
     No smoothed score is above the best of `scores` or below the worst. One without a neighbour, for lack of
     others or of a direction of its own, stays what it is.

@@ -13,7 +13,7 @@ class QueryChannels:
     rerank: str
 
     def mapped(self, change: Callable[[str], str]) -> "QueryChannels":
-        """Give the channels, each as `change` gives it."""
+        """Return the channels, each as `change` gives it."""
         return QueryChannels(
             vector=change(self.vector), lexical=change(self.lexical), rerank=change(self.rerank)
         )
@@ -27,7 +27,7 @@ def build_channels(
     lexical: str | None = None,
     rerank: str | None = None,
 ) -> QueryChannels:
-    """Give the channels: `vector` the request, `lexical` terms then request, `rerank` request then terms.
+    """Return the channels: `vector` the request, `lexical` terms then request, `rerank` request then terms.
 
     A channel that is given stays as given.
     """
@@ -41,11 +41,11 @@ def build_channels(
 
 
 def without_syntax(text: str) -> str:
-    """Give `text` as plain words for the lexical leg: quotes around the whole make it FTS5's syntax."""
+    """Return `text` as plain words for the lexical leg: quotes around the whole make it FTS5's syntax."""
     return text.strip("' ")
 
 
 def distinct_terms(technical_terms: Iterable[str]) -> tuple[str, ...]:
-    """Give the terms trimmed, blank and repeated ones dropped, in order."""
+    """Return the terms trimmed, blank and repeated ones dropped, in order."""
     trimmed = (term.strip() for term in technical_terms)
     return tuple(dict.fromkeys(term for term in trimmed if term))

@@ -29,11 +29,11 @@ class Typed:
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """Give the words, folded; a run of an unspaced script is one."""
+        """Return the words, folded; a run of an unspaced script is one."""
         return tuple(dict.fromkeys(fold(run[0])[:_MAX_WORD_CHARS] for run in self._runs))
 
     def begins_words_of(self, heading: str) -> bool:
-        """Say whether each typed word is the beginning of a word of `heading`."""
+        """Return whether each typed word is the beginning of a word of `heading`."""
         folded = fold(heading)
         starts = list(_word_starts(heading))
         if len(folded) != len(heading):
@@ -45,12 +45,14 @@ class Typed:
         )
 
     def order_of(self, heading: str) -> tuple[bool, int, str]:
-        """Give what sorts headings: those that begin as typed, then the shorter ones, then by letters."""
+        """Return what sorts headings: those that begin as typed, then the shorter ones, then by letters."""
         folded = fold(heading)
         return not folded.startswith(fold(" ".join(self.text.split()))), len(folded), folded
 
     def completing(self, text: str) -> Iterator[str]:
-        """Give the words of `text` that go on where the last typed one ends, as often as they stand there."""
+        """Return the words of `text` that go on where the last typed one ends, as often as they
+        stand there.
+        """
         last = fold(self._runs[-1][0])
         for word in RUN.findall(text):
             folded = fold(word)
@@ -59,7 +61,7 @@ class Typed:
                 yield word.lower() if word.istitle() else word
 
     def completed(self, word: str) -> str:
-        """Give what was typed with `word` for its last word."""
+        """Return what was typed with `word` for its last word."""
         return self.text[: self._runs[-1].start()] + word
 
 

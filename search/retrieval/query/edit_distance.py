@@ -18,14 +18,16 @@ _ENDING_CHARS: Final = 7
 
 
 def allowed_errors(word: str) -> int:
-    """Give how many errors `word` may have: two from seven letters on, else one; none of a very short one."""
+    """Return how many errors `word` may have: two from seven letters on, else one; none of a very
+    short one.
+    """
     if len(word) < MIN_CHARS:
         return 0
     return 2 if len(word) >= _LONG_CHARS else 1
 
 
 def edit_distance(word: str, other: str) -> int:
-    """Give how far two words are apart."""
+    """Return how far two words are apart."""
     before: list[int] = []
     row = list(range(len(other) + 1))
     for i, letter in enumerate(word, start=1):
@@ -39,7 +41,7 @@ def edit_distance(word: str, other: str) -> int:
 
 
 def distances_to_stems(word: str, terms: Sequence[str]) -> np.ndarray:
-    """Give (n,) float64: how far `word` is from each of `terms`, which may have lost its ending.
+    """Return (n,) float64: how far `word` is from each of `terms`, which may have lost its ending.
 
     A term that is nearer to a beginning of the word counts half an error more than that. Terms too long or
     too short to be a stem of what was meant are infinitely far.
@@ -57,7 +59,7 @@ def distances_to_stems(word: str, terms: Sequence[str]) -> np.ndarray:
 
 
 def _table(word: str, terms: Sequence[str]) -> np.ndarray:
-    """Give (letters of word + 1, longest term + 1, n): the distance of each beginning to each beginning."""
+    """Return (letters of word + 1, longest term + 1, n): the distance of each beginning to each beginning."""
     signs = np.array(terms, dtype=np.str_)
     longest = signs.dtype.itemsize // 4
     letters = np.ascontiguousarray(signs.view(np.uint32).reshape(len(terms), longest).T)

@@ -70,7 +70,7 @@ _SURNAME = re.compile(r"Ma?c[A-Z][a-z]{2,}")
 
 
 def exact_terms(text: str) -> tuple[str, ...]:
-    """Give the quoted phrases and names of a query in order, each once, at most 5; none of a raw query."""
+    """Return the quoted phrases and names of a query in order, each once, at most 5; none of a raw query."""
     if text.lstrip().startswith("'") and parse_query(text).raw is not None:
         return ()
     alone = text.strip()
@@ -80,7 +80,7 @@ def exact_terms(text: str) -> tuple[str, ...]:
 
 
 def exact_weight(text: str, names: Sequence[str]) -> float:
-    """Give the weight of the list of exact matches of `names`: the more other words `text` has, the less.
+    """Return the weight of the list of exact matches of `names`: the more other words `text` has, the less.
 
     `10 / (1 + (words / 2)³)`: one to three other words say more of the name that is asked for, and in a
     sentence a name is one of its words. SciFact asks about genes, which are written like names in code: there
@@ -96,7 +96,9 @@ def exact_weight(text: str, names: Sequence[str]) -> float:
 
 
 def lone_name(text: str) -> str | None:
-    """Give the word that is the whole query: a name where headings or code have it as one, like `strtoul`."""
+    """Return the word that is the whole query: a name where headings or code have it as one, like
+    `strtoul`.
+    """
     word = text.strip()
     return word if _WORD.fullmatch(word) else None
 
@@ -128,7 +130,7 @@ def _trimmed(run: str) -> str:
 
 
 def is_name_shaped(word: str) -> bool:
-    """Say whether `word` looks like the name of something in code, not like a word of a language."""
+    """Return whether `word` looks like the name of something in code, not like a word of a language."""
     if not _MIN_CHARS <= len(word) <= MAX_CHARS or not _LETTER.search(word) or _SURNAME.fullmatch(word):
         return False
     return any(shape.search(word) for shape in _SHAPES) or _is_dotted(word)

@@ -50,7 +50,7 @@ class TrustLevel(_FilterValue):
     UNKNOWN = "unknown"
 
     def or_better(self) -> tuple["TrustLevel", ...]:
-        """Give the levels that a minimum of this one lets through, best first."""
+        """Return the levels that a minimum of this one lets through, best first."""
         levels = tuple(TrustLevel)
         return levels[: levels.index(self) + 1]
 
@@ -103,7 +103,7 @@ class SearchFilters:
 
     @property
     def code_lang_names(self) -> tuple[str, ...]:
-        """The names that chunks may have for the languages of `code_lang`."""
+        """Return the names that chunks may have for the languages of `code_lang`."""
         return code_language_names(self.code_lang)
 
     def __post_init__(self) -> None:
@@ -136,11 +136,11 @@ class SearchFilters:
 
     @property
     def is_empty(self) -> bool:
-        """Say whether nothing is filtered."""
+        """Return whether nothing is filtered."""
         return not self.shape()
 
     def shape(self) -> dict[str, int]:
-        """Give how many values each filter in use has, which is all that a log may tell."""
+        """Return how many values each filter in use has, which is all that a log may tell."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {
             name: len(value) if isinstance(value, tuple) else 1

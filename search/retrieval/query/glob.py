@@ -34,7 +34,7 @@ class Glob:
     _regex: re.Pattern[str]
 
     def matches(self, path: str) -> bool:
-        """Say whether the whole of `path` fits the pattern."""
+        """Return whether the whole of `path` fits the pattern."""
         return self._regex.fullmatch(path) is not None
 
 
@@ -83,7 +83,7 @@ def _literal_prefix(names: Sequence[_Name]) -> str:
 
 
 def _render(names: Sequence[_Name], dialect: _Dialect) -> str:
-    """Give the expression for whole paths: runs of names between `**`, each run at its first place."""
+    """Return the expression for whole paths: runs of names between `**`, each run at its first place."""
     *runs, last_run = _runs_between_stars(names)
     directories = f"(?:[^/]+{dialect.possessive}/)*"
     rendered = ""

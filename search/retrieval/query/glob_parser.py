@@ -43,7 +43,7 @@ _SLASH = ord("/")
 
 
 def parse_names(pattern: str) -> list[list[Part] | None]:
-    """Give the parts of each name between slashes; None for a name that is `**`.
+    """Return the parts of each name between slashes; None for a name that is `**`.
 
     Raises: InvalidGlob for an unclosed or impossible class and for characters no path has.
     """

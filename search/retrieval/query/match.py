@@ -49,19 +49,19 @@ class Analysis(Protocol):
     """What the index does to a term of a query."""
 
     def query_terms(self, term: str, language: str | None) -> tuple[tuple[str, ...], ...]:
-        """Give the alternatives at each position of the phrase that `term` looks for."""
+        """Return the alternatives at each position of the phrase that `term` looks for."""
         ...
 
     def is_prefix(self, term: str) -> bool:
-        """Say whether the phrase ends in the beginning of an index term."""
+        """Return whether the phrase ends in the beginning of an index term."""
         ...
 
     def relaxed_terms(self, term: str) -> tuple[str, ...]:
-        """Give the terms any of which is found where `term` isn't; itself when there are none."""
+        """Return the terms any of which is found where `term` isn't; itself when there are none."""
         ...
 
     def analysed_phrase(self, positions: Sequence[Sequence[str]]) -> str:
-        """Give the FTS5 string of a phrase of index terms."""
+        """Return the FTS5 string of a phrase of index terms."""
         ...
 
 
@@ -80,12 +80,12 @@ class Unit:
 
     @property
     def is_word(self) -> bool:
-        """Say whether it is one index term, or alternatives to it: no phrase and no prefix."""
+        """Return whether it is one index term, or alternatives to it: no phrase and no prefix."""
         return len(self.positions) == 1 and not self.is_prefix
 
     @property
     def tokens(self) -> frozenset[str]:
-        """Give the main index terms that have to be looked up."""
+        """Return the main index terms that have to be looked up."""
         return frozenset(alternatives[0] for alternatives in self.positions)
 
 
@@ -100,7 +100,7 @@ class PlainMatch:
 
     @property
     def marked(self) -> tuple[Unit, ...]:
-        """What a snippet marks: the phrases as a whole, then the pieces."""
+        """Return what a snippet marks: the phrases as a whole, then the pieces."""
         phrases = (unit for unit in self.every if not unit.is_word)
         return tuple(dict.fromkeys((*phrases, *self.some)))
 
@@ -116,7 +116,7 @@ class ParsedQuery:
 
     @property
     def is_empty(self) -> bool:
-        """Say whether nothing can match, so that no SQL is needed."""
+        """Return whether nothing can match, so that no SQL is needed."""
         return self.raw is None and not any(has_token(term) for term in self.terms)
 
 
@@ -170,7 +170,7 @@ def check_prefixes(raw: str) -> None:
 
 
 def match_of(terms: Sequence[str], analysis: Analysis, frequencies: Frequencies) -> PlainMatch | None:
-    """Give what the terms of a plain query match; None when none of them has an index term.
+    """Return what the terms of a plain query match; None when none of them has an index term.
 
     `frequencies` is asked when there are too many terms. Where these and their pieces have more than 32
     distinct index terms together, the pieces stand for both.
@@ -187,7 +187,7 @@ def match_of(terms: Sequence[str], analysis: Analysis, frequencies: Frequencies)
 
 
 def index_terms(terms: Sequence[str], analysis: Analysis) -> frozenset[str]:
-    """Give the index terms that a text is about when it answers the terms of a plain query."""
+    """Return the index terms that a text is about when it answers the terms of a plain query."""
     wanted = _searchable(terms)
     language = language_of(chain.from_iterable(map(words_of, wanted)))
     units = units_of(_content(wanted, analysis, language), analysis, language)
@@ -195,13 +195,13 @@ def index_terms(terms: Sequence[str], analysis: Analysis) -> frozenset[str]:
 
 
 def _searchable(terms: Sequence[str]) -> list[str]:
-    """Give the first distinct terms that have an index term, long ones cut."""
+    """Return the first distinct terms that have an index term, long ones cut."""
     cut = (term[:_MAX_TERM_CHARS] for term in terms)
     return list(islice((term for term in dict.fromkeys(cut) if has_token(term)), _MAX_LOOKED_UP))
 
 
 def _content(terms: Sequence[str], analysis: Analysis, language: str | None) -> list[str]:
-    """Give the pieces of the terms that say what is looked for: no stop words and no lone signs, if any."""
+    """Return the pieces of the terms that say what is looked for: no stop words and no lone signs, if any."""
     pieces = [piece for term in terms for piece in analysis.relaxed_terms(_CLITIC.sub(" ", term))]
     content = content_terms(pieces or terms, language)
     telling = [piece for piece in content if not analysis.is_prefix(piece)]
@@ -209,7 +209,7 @@ def _content(terms: Sequence[str], analysis: Analysis, language: str | None) -> 
 
 
 def units_of(terms: Iterable[str], analysis: Analysis, language: str | None = None) -> tuple[Unit, ...]:
-    """Give a unit for each of the terms that looks for something else, in order."""
+    """Return a unit for each of the terms that looks for something else, in order."""
     return tuple(dict.fromkeys(_unit(term, analysis, language) for term in terms))
 
 
@@ -223,17 +223,17 @@ def _unit(term: str, analysis: Analysis, language: str | None) -> Unit:
 
 
 def compile_all(units: Iterable[Unit]) -> str:
-    """Give the expression that finds chunks with every unit."""
+    """Return the expression that finds chunks with every unit."""
     return " ".join(unit.expression for unit in units)
 
 
 def compile_any(units: Iterable[Unit]) -> str:
-    """Give the expression that finds chunks with any of the units."""
+    """Return the expression that finds chunks with any of the units."""
     return " OR ".join(unit.expression for unit in units)
 
 
 def quoted(term: str) -> str:
-    """Give `term` as an FTS5 string, which FTS5 takes apart as it does a text: `he"llo` is `"he""llo"`."""
+    """Return `term` as an FTS5 string, which FTS5 takes apart as it does a text: `he"llo` is `"he""llo"`."""
     return '"' + _printable(term).replace('"', '""') + '"'
 
 

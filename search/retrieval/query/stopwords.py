@@ -175,7 +175,7 @@ _ANY_PROOF: Final = _ENGLISH | _OTHERS
 
 
 def language_of(words: Iterable[str]) -> str | None:
-    """Give the language, by its ISO 639-1 code, that the function words among `words` betray.
+    """Return the language, by its ISO 639-1 code, that the function words among `words` betray.
 
     Words are in lower case. None when less than two distinct ones are function words, or less than one beyond
     Latin; English wherever it has as many as any other.
@@ -193,7 +193,7 @@ def language_of(words: Iterable[str]) -> str | None:
 
 
 def is_stop_word(term: str, language: str | None) -> bool:
-    """Say whether each word of `term` is a stop word of the language, of English if unknown.
+    """Return whether each word of `term` is a stop word of the language, of English if unknown.
 
     Two hiragana are one: they are grammar more often than not.
     """

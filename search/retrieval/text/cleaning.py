@@ -6,10 +6,10 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def is_storable(text: str) -> bool:
-    """Say whether all of `text` can be stored."""
+    """Return whether all of `text` can be stored."""
     return _UNSTORABLE.search(text) is None
 
 
 def storable(text: str) -> str:
-    """Give `text` without what can't be stored, and so stands nowhere."""
+    """Return `text` without what can't be stored, and so stands nowhere."""
     return _UNSTORABLE.sub("", text)

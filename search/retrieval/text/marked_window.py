@@ -34,7 +34,7 @@ class _Match(NamedTuple):
 
 
 def marked_window(text: str, tokens: Sequence[Token], units: Sequence[Unit], size: int) -> Snippet:
-    """Give the window of `size` tokens that FTS5 would show, with what it would mark.
+    """Return the window of `size` tokens that FTS5 would show, with what it would mark.
 
     `tokens` are those of `text`, `units` the phrases of the expression, joined by OR. Highlights are offsets
     into the window, in code points. Without a match it is the start.
@@ -61,7 +61,7 @@ def _in_code_points(octets: bytes, mark: Highlight, first: int, shift: int) -> H
 
 
 def _marks(tokens: Sequence[Token], matches: Sequence[_Match], shown: range) -> list[Highlight]:
-    """Give what is marked of the tokens that are shown, as UTF-8 offsets: a name and its parts as one."""
+    """Return what is marked of the tokens that are shown, as UTF-8 offsets: a name and its parts as one."""
     marks: list[Highlight] = []
     reach = -1
     for match in matches:
@@ -84,7 +84,7 @@ def _matches(tokens: Sequence[Token], units: Sequence[Unit]) -> Iterator[_Match]
 
 
 def _places(tokens: Sequence[Token], units: Sequence[Unit]) -> dict[str, list[int]]:
-    """Give where each term that a unit may look for stands."""
+    """Return where each term that a unit may look for stands."""
     wanted = {term for unit in units for alternatives in unit.positions for term in alternatives}
     prefixes = tuple(term for unit in units if unit.is_prefix for term in unit.positions[-1])
     places: dict[str, list[int]] = {}
@@ -96,7 +96,7 @@ def _places(tokens: Sequence[Token], units: Sequence[Unit]) -> dict[str, list[in
 
 
 def _places_of(unit: Unit, places: Mapping[str, Sequence[int]]) -> set[int]:
-    """Give where the unit's phrase begins."""
+    """Return where the unit's phrase begins."""
     found: set[int] | None = None
     last = len(unit.positions) - 1
     for offset, alternatives in enumerate(unit.positions):
@@ -143,14 +143,14 @@ def _worth(inside: Sequence[_Match]) -> int:
 
 
 def _centred(inside: Sequence[_Match], size: int, count: int) -> int:
-    """Give where the window begins that has these matches in its middle."""
+    """Return where the window begins that has these matches in its middle."""
     first, last = inside[0].at, inside[-1].at + inside[-1].size
     start = first - int((size - (last - first)) / 2)  # towards zero, as C divides
     return max(0, min(start, count - size))
 
 
 def _sentence_starts(octets: bytes, tokens: Sequence[Token]) -> list[int]:
-    """Give the tokens that begin a sentence: the first, and each behind white space behind `.` or `:`."""
+    """Return the tokens that begin a sentence: the first, and each behind white space behind `.` or `:`."""
     starts = [0]
     for at, token in enumerate(tokens[1:], start=1):
         before = octets[max(0, token[0] - _LOOKED_BACK) : token[0]]

@@ -24,7 +24,7 @@ _LEAD_SHARE = 4
 
 
 def snippet_words(snippet_chars: int) -> int:
-    """Give how many words FTS5 is asked for: a quarter of the characters, 1 to 64."""
+    """Return how many words FTS5 is asked for: a quarter of the characters, 1 to 64."""
     return min(max(snippet_chars // _CHARS_PER_WORD, 1), _MAX_WORDS)
 
 
@@ -84,7 +84,7 @@ def cut(text: str, highlights: Sequence[Highlight], max_chars: int) -> tuple[str
 
 
 def best_window(text: str, wanted: Set[str], analyse: Analyse, max_chars: int) -> tuple[str, list[Highlight]]:
-    """Give the piece of `text`, up to `max_chars` code points, with most distinct index terms of `wanted`.
+    """Return the piece of `text`, up to `max_chars` code points, with most distinct index terms of `wanted`.
 
     Without any it is the start. What is found is marked as the index would mark it. The earliest of equally
     good pieces wins; a piece begins at a word's border.
@@ -125,7 +125,7 @@ def _occurrences(text: str, wanted: Set[str], analyse: Analyse) -> list[_Occurre
 
 
 def _densest(found: Sequence[_Occurrence], max_chars: int) -> tuple[int, int]:
-    """Give the first and last occurrence of the earliest window with most distinct terms."""
+    """Return the first and last occurrence of the earliest window with most distinct terms."""
     ends = list(accumulate((occurrence.end for occurrence in found), max))
     counts: dict[str, int] = {}
     best, most, after = (0, 0), 0, 0
@@ -143,7 +143,9 @@ def _densest(found: Sequence[_Occurrence], max_chars: int) -> tuple[int, int]:
 
 
 def _start_before(text: str, passage: Highlight, max_chars: int) -> int:
-    """Give where a window that holds `passage` begins: at a word, a little before it where there is room."""
+    """Return where a window that holds `passage` begins: at a word, a little before it where there
+    is room.
+    """
     start, end = passage
     room = max(0, max_chars - (end - start))
     earliest = max(0, start - room, min(start - room // _LEAD_SHARE, len(text) - max_chars))

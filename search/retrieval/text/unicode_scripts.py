@@ -31,7 +31,7 @@ _BEYOND = range(_BASIC_PLANE, 0x1F000)
 
 
 def _ranges(codes: Iterable[int]) -> str:
-    """Give ascending code points as ranges of a character class."""
+    """Return ascending code points as ranges of a character class."""
     ranges: list[list[int]] = []
     for code in codes:
         if ranges and code == ranges[-1][1] + 1:
@@ -42,7 +42,7 @@ def _ranges(codes: Iterable[int]) -> str:
 
 
 def _of(categories: str, codes: Iterable[int]) -> str:
-    """Give those of `codes` whose general category begins with one of the letters, as ranges."""
+    """Return those of `codes` whose general category begins with one of the letters, as ranges."""
     return _ranges(code for code in codes if unicodedata.category(chr(code))[0] in categories)
 
 
@@ -84,18 +84,18 @@ _COMPOSED = re.compile(f"[{_UNSPACED_MARKS}\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7
 
 
 def is_unspaced(character: str) -> bool:
-    """Say whether `character` is of a script without spaces, where a word may begin inside a run."""
+    """Return whether `character` is of a script without spaces, where a word may begin inside a run."""
     return _OF_UNSPACED.match(character) is not None
 
 
 def has_token(term: str) -> bool:
-    """Say whether any index token can come out of `term`; `(` and `*` have none."""
+    """Return whether any index token can come out of `term`; `(` and `*` have none."""
     return RUN.search(term) is not None
 
 
 @lru_cache(maxsize=16_384)
 def fold(word: str) -> str:
-    """Give `word` without case, compatibility forms and optional marks."""
+    """Return `word` without case, compatibility forms and optional marks."""
     if word.isascii():
         return word.lower()
     bare = _OPTIONAL_MARKS.sub("", unicodedata.normalize("NFKD", word).casefold())
@@ -103,10 +103,10 @@ def fold(word: str) -> str:
 
 
 def words_of(text: str) -> list[str]:
-    """Give the words of `text` in order, folded; a run of an unspaced script is one."""
+    """Return the words of `text` in order, folded; a run of an unspaced script is one."""
     return [fold(run) for run in RUN.findall(text)]
 
 
 def signs_of(run: str) -> list[str]:
-    """Give the signs of a run of an unspaced script as they are written, each with its marks."""
+    """Return the signs of a run of an unspaced script as they are written, each with its marks."""
     return list(run) if _COMPOSED.search(run) is None else _SIGN.findall(run)

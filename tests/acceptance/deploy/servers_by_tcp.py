@@ -127,7 +127,7 @@ class TcpRedis:
 
 
 def find_program(name: str, remedy: str, skip: Callable[[str], object]) -> str:
-    """Give the path of a program of the machine's; `skip` is called with the remedy where it lacks it."""
+    """Return the path of a program of the machine's; `skip` is called with the remedy where it lacks it."""
     found = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin")
     if found is None:
         skip(f"there is no {name} here; {remedy}")

@@ -74,7 +74,7 @@ class Part:
         )
 
     def is_running(self) -> bool:
-        """Whether it has been started and has not ended."""
+        """Return whether it has been started and has not ended."""
         return self._process is not None and self._process.poll() is None
 
     def ask_to_stop(self) -> None:
@@ -83,7 +83,7 @@ class Part:
         self._process.terminate()
 
     def wait(self) -> int:
-        """Give its exit code."""
+        """Return its exit code."""
         assert self._process is not None
         return self._process.wait(_STOP_LIMIT_S)
 
@@ -94,7 +94,7 @@ class Part:
             self._process.wait()
 
     def says(self, text: str) -> bool:
-        """Whether its log has the text."""
+        """Return whether its log has the text."""
         return self.log.exists() and text in self.log.read_text(errors="replace")
 
 
@@ -208,7 +208,7 @@ class Site:
         self.redis.start()
 
     def part(self, name: str, role: str, **environment: str) -> Part:
-        """Give a part by its name, made when it is first asked for."""
+        """Return a part by its name, made when it is first asked for."""
         if name not in self.parts:
             data = {"KEBAB_DATA_DIR": str(self.folder / name / "data"), "KEBAB_NODE_ID": name}
             told = {**self.environment(), **data, **environment}
@@ -263,7 +263,7 @@ class Site:
             eventually(lambda: self.routes() == before, f"{nodes} are asked again", 180, poll_s=0.5)
 
     def is_ready(self, node: str) -> bool:
-        """Whether a node says that it is ready."""
+        """Return whether a node says that it is ready."""
         try:
             return httpx.get(f"http://{self.address(node)}/readyz", timeout=5).status_code == 200
         except httpx.HTTPError:

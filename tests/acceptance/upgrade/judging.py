@@ -43,12 +43,12 @@ _TABLES = re.compile(r"\b(?:ALTER TABLE(?: ONLY)?|ON)\s+\"?(\w+)\"?", re.IGNOREC
 
 
 def judged(app: str, name: str) -> bool:
-    """Whether a migration of ours came after the first release."""
+    """Return whether a migration of ours came after the first release."""
     return app in FIRST_RELEASE and int(name.split("_")[0]) > FIRST_RELEASE[app]
 
 
 def faults(migration: migrations.Migration, state: Any) -> Iterator[str]:
-    """Give what in a migration blocks or contracts, `state` being the project's before it.
+    """Return what in a migration blocks or contracts, `state` being the project's before it.
 
     A fault that is none for a reason is allowed by the migration's `safe_because`, from the number of the
     operation to the reason; an allowance of nothing is a fault, too.

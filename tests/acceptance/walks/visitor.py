@@ -80,7 +80,7 @@ class Visitor:
         expect(self.page.locator(".message").filter(has_text=text)).to_be_visible()
 
     def row(self, text: str) -> Locator:
-        """Give the row of a table or list that holds a text."""
+        """Return the row of a table or list that holds a text."""
         return self.page.locator("tr, li").filter(has_text=text).first
 
     def reload_until(self, claim: Callable[[], bool], what: str) -> None:
@@ -112,13 +112,13 @@ class Visitor:
 
 
 def _was_left(asked: Any) -> bool:
-    """Say whether the page itself gave the request up: for the next key, or because it was left."""
+    """Return whether the page itself gave the request up: for the next key, or because it was left."""
     return asked.failure == "net::ERR_ABORTED"
 
 
 @contextmanager
 def visiting(browser: Browser, url: str, slug: str, folder: Path) -> Iterator[Visitor]:
-    """Give somebody with an empty browser, who is called like their folder; nothing is open yet."""
+    """Return somebody with an empty browser, who is called like their folder; nothing is open yet."""
     context = browser.new_context(base_url=url, permissions=["clipboard-read", "clipboard-write"])
     try:
         yield Visitor(name=folder.name, url=url, slug=slug, folder=folder, context=context)

@@ -42,15 +42,15 @@ class Shelf:
     secret: str
 
     def token(self, *scopes: str) -> tuple[ApiToken, str]:
-        """Give a new token and its secret; it is there for the server's threads, too."""
+        """Return a new token and its secret; it is there for the server's threads, too."""
         return committed(lambda: mint_token(self.workspace, scopes=scopes))
 
     def document(self, path: str) -> Document:
-        """Give a document by its path."""
+        """Return a document by its path."""
         return Document.objects.in_workspace(self.workspace).get(path=path)
 
     def chunks(self, path: str) -> list[Chunk]:
-        """Give a document's chunks in order."""
+        """Return a document's chunks in order."""
         chunks = Chunk.objects.in_workspace(self.workspace).filter(document=self.document(path))
         return list(chunks.order_by("ordinal"))
 

@@ -56,18 +56,18 @@ class Line:
         return found
 
     def call(self, name: str, **arguments: Any) -> Any:
-        """Give the result of one call of a tool."""
+        """Return the result of one call of a tool."""
         return self.use(lambda client: client.call_tool(name, arguments))
 
     def text(self, name: str, **arguments: Any) -> str:
-        """Give what a tool says, which is no error."""
+        """Return what a tool says, which is no error."""
         result = self.call(name, **arguments)
         assert not result.is_error, said(result)
         return said(result)
 
     @asynccontextmanager
     async def client(self) -> AsyncIterator[Client]:
-        """Give a connected client."""
+        """Return a connected client."""
         if not self.url:
             process = StdioServerParameters(
                 command=sys.executable,
@@ -95,7 +95,7 @@ class RawLine:
         print(json.dumps({"jsonrpc": "2.0", "method": method, **fields}), file=self.process.stdin, flush=True)
 
     def read_until(self, is_last: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
-        """Give the messages that come up to the awaited one."""
+        """Return the messages that come up to the awaited one."""
         seen = []
         for line in self.process.stdout or ():
             seen.append(json.loads(line))
@@ -120,14 +120,14 @@ def raw_line(environment: Mapping[str, str]) -> Iterator[RawLine]:
 
 
 def said(result: Any) -> str:
-    """Give the one text of a tool's result."""
+    """Return the one text of a tool's result."""
     (content,) = result.content
     assert content.type == "text"
     return str(content.text)
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
-    """Give what a process needs to work on the tests' own database, and on files in `folder`."""
+    """Return what a process needs to work on the tests' own database, and on files in `folder`."""
     return {
         "DATABASE_URL": _database_url("default"),
         "KEBAB_OWNER_DATABASE_URL": _database_url("owner"),

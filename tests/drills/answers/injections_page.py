@@ -22,7 +22,7 @@ code.
 
 
 def page() -> str:
-    """Give the page."""
+    """Return the page."""
     return "\n".join([_INTRODUCTION, *(_section(name, INJECTIONS[name]) for name in INJECTIONS)])
 
 

@@ -30,14 +30,14 @@ class Asked:
 
     @property
     def is_right(self) -> bool:
-        """Whether the right document is cited first, or what can't be answered is refused."""
+        """Return whether the right document is cited first, or what can't be answered is refused."""
         if not self.question.paths:
             return self.state == "refused"
         return self.first in self.question.paths
 
 
 def read_questions(path: Path = PUBLISHED) -> list[Question]:
-    """Give the published questions."""
+    """Return the published questions."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     return [
@@ -51,7 +51,7 @@ def read_questions(path: Path = PUBLISHED) -> list[Question]:
 
 
 def report(asked: Iterable[Asked]) -> Iterator[str]:
-    """Give the shares, then each question that was not answered right."""
+    """Return the shares, then each question that was not answered right."""
     rows = list(asked)
     for corpus in sorted({row.question.corpus for row in rows}):
         for label, is_answerable in (("right document first", True), ("refused", False)):

@@ -12,7 +12,7 @@ T = TypeVar("T", Write, Read)
 
 
 def violations(history: History) -> dict[str, list[str]]:
-    """Give what is against each claim, by claim; an empty list where it holds."""
+    """Return what is against each claim, by claim; an empty list where it holds."""
     return {claim: list(check(history)) for claim, check in CLAIMS.items()}
 
 
@@ -118,7 +118,9 @@ def _missing_register(history: History) -> Iterator[str]:
 
 
 def _was_there(writes: Iterable[Write], search: Search) -> Write | None:
-    """Give a write from which on the document was there until the search had ended, and which it includes."""
+    """Return a write from which on the document was there until the search had ended, and which it
+    includes.
+    """
     own = list(writes)
     gone = [write for write in own if write.word is None and write.began_s <= search.ended_s]
     for write in reversed(own):

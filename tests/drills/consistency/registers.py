@@ -23,7 +23,9 @@ class _Operation:
 
 
 def is_linearizable(writes: Sequence[Write], reads: Sequence[Read], first: Word | None = None) -> bool:
-    """Whether an order explains all; the register begins with `first`, and all operations are of one."""
+    """Return whether an order explains all; the register begins with `first`, and all operations
+    are of one.
+    """
     operations = sorted(_operations(writes, reads), key=lambda each: each.began_s)
     ended = sum(1 << n for n, each in enumerate(operations) if each.ended_s < inf)
     pending: list[tuple[int, Word | None]] = [(0, first)]

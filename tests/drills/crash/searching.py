@@ -86,7 +86,7 @@ class SearchLoad:
 
 
 def _model(index_version: str) -> str:
-    """Give the model of `vec-MODEL-REVISION-…`, alone or behind a `+`."""
+    """Return the model of `vec-MODEL-REVISION-…`, alone or behind a `+`."""
     return index_version.rpartition("vec-")[2].partition("-")[0]
 
 

@@ -44,11 +44,13 @@ class Tenant:
         return list(Job.objects.in_workspace(self.workspace))
 
     def has_open_jobs(self) -> bool:
-        """Whether one is queued or runs."""
+        """Return whether one is queued or runs."""
         return bool(Job.objects.in_workspace(self.workspace).filter(state__in=OPEN_STATES).exists())
 
     def is_searchable(self) -> bool:
-        """Whether a search finds all that is committed; the first one makes the node build its mirror."""
+        """Return whether a search finds all that is committed; the first one makes the node build
+        its mirror.
+        """
         min_seq = Workspace.objects.values_list("head_seq", flat=True).get(pk=self.workspace.pk)
         return self.search("anything", min_seq=min_seq).status_code == 200
 

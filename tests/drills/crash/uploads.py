@@ -49,7 +49,7 @@ class Uploader:
 
     @property
     def is_done(self) -> bool:
-        """Whether all that was handed in is accepted."""
+        """Return whether all that was handed in is accepted."""
         return self.accepted == self._given
 
     def _run(self) -> None:

@@ -44,7 +44,7 @@ class Volume:
                 file.write(b"\0")
 
     def free(self) -> None:
-        """Give the room back."""
+        """Return the room back."""
         self._ballast.unlink(missing_ok=True)
 
     def unmount(self) -> None:
@@ -83,12 +83,12 @@ class Disk(Protocol):
         """Leave no room."""
 
     def free(self) -> None:
-        """Give room again."""
+        """Return room again."""
 
 
 @contextlib.contextmanager
 def disks_of(stack: Stack) -> Iterator[Mapping[str, Disk]]:
-    """Give the data directory a disk of its own, and one each to blobs and mirrors on it.
+    """Return the data directory a disk of its own, and one each to blobs and mirrors on it.
 
     Who may not mount gets quotas on the size of files for the latter two. The stack has yet to be started.
     """

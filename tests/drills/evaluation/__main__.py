@@ -91,7 +91,7 @@ def _measure_code(asked: argparse.Namespace) -> int:
 
 
 def _brought(ask: "Way", questions: Sequence[CodeQuestion]) -> str:
-    """Give what a way brings, in how much time, and which questions it has no file for."""
+    """Return what a way brings, in how much time, and which questions it has no file for."""
     started = time.perf_counter()
     brought = [ask(each) for each in questions]
     took_ms = (time.perf_counter() - started) * 1000 / len(questions)

@@ -20,7 +20,7 @@ class CodeQuestion:
 
 
 def read_questions(repository: str, path: Path = PUBLISHED) -> list[CodeQuestion]:
-    """Give the questions on one repository, in the order of the file."""
+    """Return the questions on one repository, in the order of the file."""
     _, *lines = path.read_text(encoding="utf-8").splitlines()
     questions = (_question(*line.split("\t")) for line in lines)
     return [each for each in questions if each.repository == repository]

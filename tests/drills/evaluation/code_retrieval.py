@@ -36,7 +36,7 @@ _CITED = re.compile(r"^### (.+)#L[0-9]+(?:-L[0-9]+)? \(", re.MULTILINE)
 
 
 def by_pack(workspace: Workspace, mode: ResponseMode = ResponseMode.TEXT) -> Way:
-    """Give the files of which the pack has text."""
+    """Return the files of which the pack has text."""
 
     def ask(question: CodeQuestion) -> list[str]:
         request = CodeRequest(
@@ -51,7 +51,7 @@ def by_pack(workspace: Workspace, mode: ResponseMode = ResponseMode.TEXT) -> Way
 
 @contextmanager
 def tool_of(workspace: Workspace) -> Iterator[Way]:
-    """Give the way of an agent: the tool `codebase-retrieval` of `kebab mcp`, within its budget."""
+    """Return the way of an agent: the tool `codebase-retrieval` of `kebab mcp`, within its budget."""
     process = StdioServerParameters(
         command=sys.executable,
         args=[str(settings.BASE_DIR / "manage.py"), "mcp", "--workspace", workspace.slug],
@@ -76,7 +76,9 @@ def tool_of(workspace: Workspace) -> Iterator[Way]:
 
 
 def by_search(workspace: Workspace) -> Way:
-    """Give the files of the hits of a hybrid search whose chunks fit into the budget, one after the other."""
+    """Return the files of the hits of a hybrid search whose chunks fit into the budget, one after
+    the other.
+    """
 
     def ask(question: CodeQuestion) -> list[str]:
         channels = build_channels(question.question, question.terms)
@@ -94,7 +96,7 @@ def by_search(workspace: Workspace) -> Way:
 
 
 def by_ripgrep(root: Path) -> Way:
-    """Give the files of which the first matching lines, with some around each, fit into the budget.
+    """Return the files of which the first matching lines, with some around each, fit into the budget.
 
     Files that have more of the terms come first, then those with more matches. Without terms the question's
     words are looked for.

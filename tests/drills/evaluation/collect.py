@@ -161,7 +161,7 @@ _EVERYWHERE = (
 
 
 def collect(corpora: Mapping[str, Path]) -> list[Name]:
-    """Give the names of all kinds, each once; `corpora` has the folder of each corpus."""
+    """Return the names of all kinds, each once; `corpora` has the folder of each corpus."""
     found = {kind: _documents(kind, corpora[kind.corpus]) for kind in (*KINDS, *_EVERYWHERE)}
     names: dict[str, Name] = {}
     for kind in KINDS:

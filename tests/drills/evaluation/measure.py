@@ -24,7 +24,7 @@ class Asked:
 
     @property
     def is_found(self) -> bool:
-        """Whether it is among the first three."""
+        """Return whether it is among the first three."""
         return self.place is not None and self.place <= COUNTED
 
 
@@ -53,10 +53,12 @@ def _documents(workspace: Workspace, hit: SearchHit, name: Name) -> bool:
 
 
 def _is_same(path: str, other: str) -> bool:
-    """Whether both end the same: a folder of the corpus may have been indexed by itself, or with others."""
+    """Return whether both end the same: a folder of the corpus may have been indexed by itself, or with
+    others.
+    """
     return path == other or path.endswith(f"/{other}") or other.endswith(f"/{path}")
 
 
 def share_found(asked: Sequence[Asked]) -> float:
-    """Give the share of names that are found, in [0, 1]."""
+    """Return the share of names that are found, in [0, 1]."""
     return sum(one.is_found for one in asked) / len(asked)

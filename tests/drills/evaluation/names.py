@@ -29,7 +29,7 @@ class Name:
 
 
 def read_names(path: Path = PUBLISHED) -> list[Name]:
-    """Give the names in the order of the file."""
+    """Return the names in the order of the file."""
     _, *lines = path.read_text(encoding="utf-8").splitlines()
     return [_name(*line.split("\t")) for line in lines]
 

@@ -95,7 +95,7 @@ def fuzz(
 
 
 def _around(operations: Collection[Any]) -> Iterator[tuple[int, Any]]:
-    """Give the operations again and again, with how often each was given before."""
+    """Return the operations again and again, with how often each was given before."""
     return ((number, operation) for number in itertools.count() for operation in operations)
 
 

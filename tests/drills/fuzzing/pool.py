@@ -78,11 +78,11 @@ class Pool:
             self._keep(name, values)
 
     def arguments(self, made_up: Mapping[str, Any]) -> dict[str, Any]:
-        """Give the arguments of an address, most of them of what there is."""
+        """Return the arguments of an address, most of them of what there is."""
         return {name: self._value(name, value) for name, value in made_up.items()}
 
     def fields(self, operation: str, made_up: Mapping[str, Any]) -> dict[str, Any]:
-        """Give the parameters or the body of a request, most of them of what there is."""
+        """Return the parameters or the body of a request, most of them of what there is."""
         taken = {**_OF_FIELD, **_OF_OPERATION.get(operation, {})}
         found = {name: self._value(taken.get(name, ""), value) for name, value in made_up.items()}
         for name in taken.keys() & found.keys():

@@ -74,7 +74,7 @@ def _report(tallies: dict[str, Tally], seed: int) -> dict[str, Any]:
 
 
 def words_of(folder: Path) -> list[str]:
-    """Give words of the folder's text, common ones more often."""
+    """Return words of the folder's text, common ones more often."""
     found: list[str] = []
     for file in sorted(folder.rglob("*.md*")):
         found += _WORD.findall(file.read_text(encoding="utf-8", errors="replace"))

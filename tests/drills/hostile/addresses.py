@@ -64,7 +64,7 @@ _PATHS = (
 
 
 def bent_parameters(source: Random, fields: Mapping[str, Any]) -> str:
-    """Give `fields` as parameters, with something behind that is wrong, or far too much."""
+    """Return `fields` as parameters, with something behind that is wrong, or far too much."""
     names = list(fields) or ["q"]
     many = source.choice(_MANY)
     behind = source.choice(
@@ -83,7 +83,7 @@ def bent_parameters(source: Random, fields: Mapping[str, Any]) -> str:
 
 
 def bent_target(source: Random, door: Door, ground: Ground) -> str:
-    """Give the door's address with a hostile id in it, or written as nobody writes it."""
+    """Return the door's address with a hostile id in it, or written as nobody writes it."""
     ids = {name: escaped(value) for name, value in ground.ids().items()}
     named = [name for name in ids if f"{{{name}}}" in door.path]
     if named and source.random() < 0.7:

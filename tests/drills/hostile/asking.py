@@ -56,7 +56,7 @@ class Tally:
         return Counter(outcome.status for outcome in self.outcomes)
 
     def document(self) -> dict[str, Any]:
-        """Give the report as JSON-ready values."""
+        """Return the report as JSON-ready values."""
         slowest = sorted(self.outcomes, key=lambda each: -each.elapsed_s)[:_SLOWEST]
         doors = sorted({outcome.attempt.door for outcome in self.outcomes})
         return {
@@ -69,7 +69,7 @@ class Tally:
 
 
 def survey(http: httpx.Client, workspace: str, words: list[str]) -> Ground:
-    """Give what there is in a workspace with documents."""
+    """Return what there is in a workspace with documents."""
     api = f"/api/v1/workspaces/{workspace}"
 
     def first(path: str, name: str) -> dict[str, Any]:

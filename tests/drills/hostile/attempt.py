@@ -33,13 +33,13 @@ class Attempt:
 
 
 def json_body(value: Any) -> bytes:
-    """Give `value` as JSON: in UTF-8, or in escapes where it holds what UTF-8 can't say."""
+    """Return `value` as JSON: in UTF-8, or in escapes where it holds what UTF-8 can't say."""
     body = json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
     return body if _is_utf8(body) else json.dumps(value).encode()
 
 
 def parameters(fields: Mapping[str, Any]) -> str:
-    """Give `fields` as the part of an address behind `?`, cut to `MAX_TARGET`; a list is repeated."""
+    """Return `fields` as the part of an address behind `?`, cut to `MAX_TARGET`; a list is repeated."""
     written = ""
     for name, value in _pairs(fields):
         if len(written) > MAX_TARGET:
@@ -49,7 +49,7 @@ def parameters(fields: Mapping[str, Any]) -> str:
 
 
 def escaped(value: Any) -> str:
-    """Give `value` percent-escaped; halves of surrogate pairs as the three bytes that nobody may send."""
+    """Return `value` percent-escaped; halves of surrogate pairs as the three bytes that nobody may send."""
     text = str(value).lower() if isinstance(value, bool) else str(value)[:MAX_TARGET]
     return quote(text.encode("utf-8", "surrogatepass"), safe="")
 

@@ -42,14 +42,14 @@ _HEADERS = (
 
 
 def searches(n: int, seed: int, ground: Ground) -> Iterator[Attempt]:
-    """Give `n` searches in all modes, most of them hostile by their query; the same for the same seed."""
+    """Return `n` searches in all modes, most of them hostile by their query; the same for the same seed."""
     for number in range(n):
         # Each has a seed of its own, so that one that fails can be made again by itself.
         yield _search(Random(f"{seed}-search-{number}"), MODES[number % len(MODES)], ground)
 
 
 def knocks(n: int, seed: int, ground: Ground) -> Iterator[Attempt]:
-    """Give `n` requests at all doors in turn, hostile in any part; the same for the same seed."""
+    """Return `n` requests at all doors in turn, hostile in any part; the same for the same seed."""
     for number in range(n):
         source = Random(f"{seed}-knock-{number}")
         door = DOORS[number % len(DOORS)]

@@ -46,7 +46,7 @@ class Ground:
     cursors: Sequence[str] = ()
 
     def ids(self) -> dict[str, str]:
-        """Give what stands in an address in the place of each name in braces."""
+        """Return what stands in an address in the place of each name in braces."""
         return {"ws": self.workspace, "doc": self.doc_id, "chunk": self.chunk_id, "source": self.source_id}
 
 
@@ -72,16 +72,16 @@ class Door:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Give the names of everything it takes."""
+        """Return the names of everything it takes."""
         return (*self.needed, *self.others)
 
     def fitting(self, source: Random, ground: Ground) -> dict[str, Any]:
-        """Give what has to be there, as anybody would ask it."""
+        """Return what has to be there, as anybody would ask it."""
         given: dict[str, Any] = {"libraryId": ground.library_id, "queries": [{"q": "a"}, {"q": "b", "k": 3}]}
         return {name: given.get(name, source.choice(ground.words)) for name in self.needed}
 
     def target(self, ids: Mapping[str, str]) -> str:
-        """Give the address with `ids`, which are escaped already, in their places."""
+        """Return the address with `ids`, which are escaped already, in their places."""
         return API + self.path.format(**ids)
 
 

@@ -33,7 +33,7 @@ class Judge:
     private: Collection[str] = ()
 
     def fault(self, attempt: Attempt, answer: httpx.Response) -> str:
-        """Say why `answer` is wrong; '' when it is right."""
+        """Return why `answer` is wrong; '' when it is right."""
         if answer.status_code >= 500:
             return f"{answer.status_code}: {answer.text[:300]}"
         if not attempt.target.startswith(f"{API}/") or attempt.method == "HEAD":

@@ -109,7 +109,7 @@ def kind_of_text(source: Random) -> str:
 
 
 def hostile_value(name: str, source: Random, ground: Ground) -> Any:
-    """Give a hostile value for the field `name`, dotted."""
+    """Return a hostile value for the field `name`, dotted."""
     meant = {
         "cursor": [*_CURSORS, *map(_bent, ground.cursors), *ground.cursors],
         "why_not": [*_IDS, ground.chunk_id, ground.doc_id],
@@ -124,7 +124,7 @@ def hostile_value(name: str, source: Random, ground: Ground) -> Any:
 
 
 def hostile_id(source: Random, ground: Ground) -> str:
-    """Give what is no id, or nobody's."""
+    """Return what is no id, or nobody's."""
     return source.choice([*_IDS, "..", ".", "%", "a/b", "\0", "9" * 5_000, _text(source, ground)[:2_000]])
 
 
@@ -135,7 +135,7 @@ def hostile_globs(source: Random, odd: str) -> list[str]:
 
 
 def hostile_moment(source: Random, odd: str) -> str:
-    """Give a time, or what is none."""
+    """Return a time, or what is none."""
     return source.choice([odd, *_MOMENTS])
 
 

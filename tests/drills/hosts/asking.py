@@ -40,17 +40,17 @@ class Asked:
 
     @property
     def is_done(self) -> bool:
-        """Whether it was answered by what was asked for."""
+        """Return whether it was answered by what was asked for."""
         return 200 <= self.status < 300
 
     @property
     def is_refusal(self) -> bool:
-        """Whether it was refused as it should be: come again later."""
+        """Return whether it was refused as it should be: come again later."""
         return self.status == 503 and (self.retry_after or "").isdigit()
 
     @property
     def is_put_off(self) -> bool:
-        """Whether it was refused so, or because there were too many."""
+        """Return whether it was refused so, or because there were too many."""
         return self.is_refusal or (self.status == 429 and (self.retry_after or "").isdigit())
 
     def __str__(self) -> str:

@@ -145,7 +145,7 @@ def _initdb(binaries: Path, cluster: Path, words: Path) -> list[str]:
 
 
 def _has_one_user() -> bool:
-    """Whether this user namespace knows nobody but root, so that nobody else can be become."""
+    """Return whether this user namespace knows nobody but root, so that nobody else can be become."""
     _, _, users = Path("/proc/self/uid_map").read_text().split()[:3]
     return int(users) == 1
 

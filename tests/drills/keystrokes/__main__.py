@@ -61,7 +61,7 @@ def main(arguments: list[str]) -> None:
 
 @contextmanager
 def _new_page(workspace: Workspace) -> Iterator[Callable[[], Page]]:
-    """Give what opens the search page in a new browser, as a member who is gone afterwards."""
+    """Return what opens the search page in a new browser, as a member who is gone afterwards."""
     url = f"http://127.0.0.1:{settings.KEBAB_PORT}"
     person = User.objects.create_user(_EMAIL)
     try:
@@ -80,7 +80,7 @@ def _new_page(workspace: Workspace) -> Iterator[Callable[[], Page]]:
 
 
 def _painted(page: Page, query: str) -> float:
-    """Give the milliseconds from the request to the first paint."""
+    """Return the milliseconds from the request to the first paint."""
     page.goto(f"search?{urlencode({'q': query})}")
     painted: float = page.evaluate(PAINTED)
     page.context.close()
@@ -88,7 +88,7 @@ def _painted(page: Page, query: str) -> float:
 
 
 def _typed(page: Page, queries: Sequence[str], pace_ms: int) -> list[float]:
-    """Give the milliseconds of each key, without those of the first queries."""
+    """Return the milliseconds of each key, without those of the first queries."""
     page.goto("search")
     page.evaluate(_LISTEN)
     times = [_typed_one(page, query, pace_ms) for query in queries]

@@ -44,12 +44,12 @@ class Answer:
 
     @property
     def is_useful(self) -> bool:
-        """Whether it is what was asked for."""
+        """Return whether it is what was asked for."""
         return 200 <= self.status < 300 or self.status == 404
 
     @property
     def is_refusal(self) -> bool:
-        """Whether it says to come again, and when."""
+        """Return whether it says to come again, and when."""
         return self.status in {429, 503} and self.retry_after is not None
 
 

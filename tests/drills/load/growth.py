@@ -35,7 +35,7 @@ _LATENCY_FACTOR = 1.3
 
 
 def growing(gauges: Gauges, heard: Heard, from_s: float, to_s: float) -> Iterator[str]:
-    """Give what grew in a time, as sentences."""
+    """Return what grew in a time, as sentences."""
     (first_from, first_to), (last_from, last_to) = _thirds(from_s, to_s)
     for bound in BOUNDS:
         first = statistics.median(gauges.values(bound.name, first_from, first_to))

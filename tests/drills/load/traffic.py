@@ -50,7 +50,7 @@ class Traffic:
         self._count = 0
 
     def draw(self) -> Request:
-        """Give the next request."""
+        """Return the next request."""
         self._count += 1
         (place,) = self._rng.choices(self._places, self._weights)
         (kind,) = self._rng.choices(list(_SHARES), list(_SHARES.values()))

@@ -53,7 +53,7 @@ def figure_lines(name: str, figures: Mapping[str, float]) -> Iterator[str]:
 
 
 def _parts(name: str, figures: Mapping[str, float]) -> str:
-    """Say what a figure is the sum of, where that was counted."""
+    """Return what a figure is the sum of, where that was counted."""
     whole = f"{name} of "
     parts = [
         f"{figure:,.6g} of {part.removeprefix(whole)}"

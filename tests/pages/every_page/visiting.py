@@ -109,7 +109,7 @@ def _is_seen(page: Page, selector: str) -> bool:
 
 
 def _is_of_axe(complaint: str) -> bool:
-    """Say whether axe, which runs in the page, says it of itself."""
+    """Return whether axe, which runs in the page, says it of itself."""
     return complaint.startswith("warning: ") and "axe" in complaint.lower()
 
 

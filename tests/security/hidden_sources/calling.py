@@ -51,7 +51,7 @@ class Restricted:
 
     @property
     def ids(self) -> dict[str, str]:
-        """Give the ids by the names that `BY_ID` gives them."""
+        """Return the ids by the names that `BY_ID` gives them."""
         return {
             "doc": self.doc_id,
             "source": str(self.source.pk),
@@ -61,7 +61,7 @@ class Restricted:
 
 
 def missing_ids() -> dict[str, str]:
-    """Give ids of what there is nowhere."""
+    """Return ids of what there is nowhere."""
     return {
         "doc": uuid.uuid4().hex,
         "source": str(uuid.uuid4()),
@@ -80,7 +80,7 @@ def send(
 
 
 def told(answer: Any) -> tuple[int, str, dict[str, str]]:
-    """Give all that an answer tells: status, body and headers."""
+    """Return all that an answer tells: status, body and headers."""
     body = b"".join(answer.streaming_content) if answer.streaming else answer.content
     return answer.status_code, body.decode(), dict(answer.headers)
 
@@ -91,5 +91,5 @@ def assert_silent(answer: Any) -> None:
 
 
 def ended(state: str, **fields: Any) -> dict[str, Any]:
-    """Give the fields of a job that has ended."""
+    """Return the fields of a job that has ended."""
     return {"state": state, "finished_at": timezone.now(), **fields}

@@ -21,7 +21,7 @@ def jobs(client, workspace):
 
 
 def actor_of(client, workspace):
-    """Give the name under which a caller asks for jobs."""
+    """Return the name under which a caller asks for jobs."""
     send(client, workspace, "/documents", "post", {"path": "b.md", "text": "b", "source": "open"})
     job = Job.objects.latest("created_at")
     job.delete()

@@ -40,7 +40,7 @@ def ask(client, workspace, folder, kind="folder", key="second"):
 
 
 def refusal(answer, folder):
-    """Give what an answer says, whatever the folder is called."""
+    """Return what an answer says, whatever the folder is called."""
     body = answer.json()
     return answer.status_code, body["code"], body["detail"].replace(str(folder), "FOLDER")
 

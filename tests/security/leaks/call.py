@@ -72,7 +72,7 @@ class Call:
         return "-".join(words[:2]) if words[0] == "api" else words[0]
 
     def address(self, route: Route, workspace: str, target: Target) -> str:
-        """Give path and query with the target's ids."""
+        """Return path and query with the target's ids."""
         arguments = {
             name: workspace if name in WORKSPACE_ARGUMENTS else self._id(name, target)
             for name in route.arguments
@@ -81,11 +81,11 @@ class Call:
         return route.path(arguments) + query
 
     def filled_body(self, target: Target) -> Any:
-        """Give the body with the target's ids; None without one."""
+        """Return the body with the target's ids; None without one."""
         return None if self.body is None else _filled(self.body, target.ids)
 
     def given(self, route: Route, target: Target) -> dict[str, str]:
-        """Give what the request says of the target, by name or by what is filled in."""
+        """Return what the request says of the target, by name or by what is filled in."""
         told = [f"{{{self._named(name)}}}" for name in route.arguments if name not in WORKSPACE_ARGUMENTS]
         told += [
             text for pair in self.query.split("&") for text in (pair.partition("=")[2], *_NAME.findall(pair))

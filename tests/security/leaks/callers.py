@@ -33,7 +33,7 @@ class Caller:
 
 
 def make_callers(stage: Stage) -> Mapping[str, Caller]:
-    """Give all callers by name, those with a session signed in."""
+    """Return all callers by name, those with a session signed in."""
     found = (*_people(stage), *_tools(stage))
     return {caller.name: caller for caller in found}
 
@@ -85,19 +85,19 @@ def _with_one_scope(stage: Stage, scope: Scope | None) -> Caller:
 
 
 def name_of_scope(scope: Scope | None) -> str:
-    """Give the name of the caller that has this scope alone, or none."""
+    """Return the name of the caller that has this scope alone, or none."""
     return "token without scope" if scope is None else f"token to {scope.value}"
 
 
 def refused(callers: Mapping[str, Caller]) -> set[str]:
-    """Give the names of those whom the API doesn't know."""
+    """Return the names of those whom the API doesn't know."""
     return {
         name for name, caller in callers.items() if caller.client.get("/api/v1/workspaces").status_code == 401
     }
 
 
 def signed_in(user: User) -> APIClient:
-    """Give a client with a session of the person."""
+    """Return a client with a session of the person."""
     client = APIClient(raise_request_exception=False)
     client.force_login(user)
     return client
@@ -127,7 +127,7 @@ def _token(stage: Stage, *scopes: Scope, of: Any = None) -> tuple[ApiToken, APIC
 
 
 def twin_viewer(stage: Stage) -> APIClient:
-    """Give a viewer of the workspace that never had the restricted source."""
+    """Return a viewer of the workspace that never had the restricted source."""
     user = _person("twin viewer", stage)
     Membership.objects.create(workspace=stage.twin, user=user, role=Role.VIEWER)
     return signed_in(user)

@@ -28,7 +28,7 @@ class Setting:
     stores: dict[str, object]
 
     def files(self) -> override_settings:
-        """Give a context in which mirrors and blobs are this setting's."""
+        """Return a context in which mirrors and blobs are this setting's."""
         return override_settings(**self.stores)
 
 

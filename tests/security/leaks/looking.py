@@ -84,13 +84,13 @@ class Answer:
         return _FRESH.sub("<fresh>", text)
 
     def leaks(self, target: Target) -> list[str]:
-        """Give what is told of `target` beyond what the request said itself."""
+        """Return what is told of `target` beyond what the request said itself."""
         told = "\n".join((self.text, *map("{0[0]}: {0[1]}".format, self.headers.items())))
         return leaks_in(told, target, self.given.values())
 
 
 def leaks_in(text: str, target: Target, given: Iterable[str]) -> list[str]:
-    """Give the canaries and ids of `target` in a text, and in what is encoded in it."""
+    """Return the canaries and ids of `target` in a text, and in what is encoded in it."""
     known = set(given)
     found = []
     for each in (text, *_decoded(text)):
@@ -103,13 +103,13 @@ def leaks_in(text: str, target: Target, given: Iterable[str]) -> list[str]:
 
 
 def shows(answer: Answer, target: Target) -> bool:
-    """Whether an answer holds a canary of `target`, which its reader may see."""
+    """Return whether an answer holds a canary of `target`, which its reader may see."""
     return bool(leaks_in(answer.text + " ".join(answer.headers.values()), target, ()))
 
 
 @contextmanager
 def logged() -> Iterator[list[str]]:
-    """Give the list that everything logged meanwhile, at any level, comes into."""
+    """Return the list that everything logged meanwhile, at any level, comes into."""
     lines: list[str] = []
     root = logging.getLogger()
     handler = _Keeping(lines)
@@ -159,7 +159,9 @@ async def _streamed(response: Any) -> bytes:
 
 
 def _stands_in(value: str, text: str) -> bool:
-    """Whether an id that can't stand there by chance does: a long one, or a number of so many digits."""
+    """Return whether an id that can't stand there by chance does: a long one, or a number of so
+    many digits.
+    """
     if value.isdecimal():
         return len(value) >= 10 and _alone(value).search(text) is not None
     return len(value) >= 32 and value in text

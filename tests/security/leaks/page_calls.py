@@ -6,7 +6,7 @@ from tests.security.leaks.call import BOTH, NONE, ONLY_THEIRS, Call
 
 
 def page_calls() -> Iterator[Call]:
-    """Give the calls of all pages."""
+    """Return the calls of all pages."""
     yield from _pages()
     yield from _search_pages()
     yield from _document_pages()

@@ -29,12 +29,12 @@ class Route:
         return tuple(_ARGUMENT.findall(self.pattern))
 
     def path(self, arguments: Mapping[str, str]) -> str:
-        """Give an address. Raises KeyError for an argument that is not given."""
+        """Return an address. Raises KeyError for an argument that is not given."""
         return "/" + _ARGUMENT.sub(lambda found: arguments[found[1]], self.pattern)
 
 
 def routes() -> list[Route]:
-    """Give all routes."""
+    """Return all routes."""
     return list(_walk(get_resolver("kebab.urls").url_patterns, "", ()))
 
 

@@ -76,7 +76,7 @@ def tools_of(played):
 
 
 def admitted(caller):
-    """Give the caller's access, or what they are told who have none."""
+    """Return the caller's access, or what they are told who have none."""
     header = caller.client._credentials["HTTP_AUTHORIZATION"]
     request = RequestFactory().post("/mcp", headers={"Authorization": header}, HTTP_HOST="localhost")
     return admit_request(request)

@@ -12,7 +12,7 @@ TOKEN = "operators-token"
 
 @pytest.fixture
 def text_for(setting, client, settings):
-    """Give what is shown to somebody, after all callers have been about."""
+    """Return what is shown to somebody, after all callers have been about."""
 
     def ask(authorization):
         scraper.cache_clear()

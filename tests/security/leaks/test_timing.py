@@ -113,7 +113,7 @@ def _crowded(setting, django_db_blocker):
 
 
 def _embed_alike(workspace):
-    """Give each text its vector; most chunks have the same text."""
+    """Return each text its vector; most chunks have the same text."""
     embedder = configured_embedder()
     space = ensure_live_space(workspace, embedder.space)
     missing = chunks_without_vector(space, after=uuid.UUID(int=0), limit=_DOCUMENTS * _CHUNKS_EACH)

@@ -44,7 +44,7 @@ def said(response, workspace):
 
 @pytest.fixture
 def outsiders(vault):
-    """Give (kind, client in the vault, client in the twin) for all who may not read the source."""
+    """Return (kind, client in the vault, client in the twin) for all who may not read the source."""
     return list(_outsiders(vault))
 
 

@@ -123,7 +123,7 @@ def add(workspace: Workspace, source: str, path: str, *chunks: Any, **fields: An
 
 
 def index(workspace: Workspace) -> None:
-    """Give all chunks their vectors, bring the mirror up to date, and count what libraries hold."""
+    """Return all chunks their vectors, bring the mirror up to date, and count what libraries hold."""
     embed(workspace)
     sync(workspace)
     for source in Source.objects.in_workspace(workspace):

@@ -62,7 +62,7 @@ def column_of(model: type[Model]) -> str:
 
 
 def make_tenant(name: str) -> Tenant:
-    """Give a workspace with rows everywhere."""
+    """Return a workspace with rows everywhere."""
     workspace = make_workspace(slug=name, name=name)
     owner = User.objects.create_user(f"owner@{name}.example")
     membership = Membership.objects.create(workspace=workspace, user=owner, role=Role.OWNER)

@@ -42,11 +42,11 @@ class CountsView(WorkspaceView):
     }
 
     def get(self, request, ws):
-        """Give the counts."""
+        """Return the counts."""
         return Response(counts())
 
     def post(self, request, ws):
-        """Give what came of writing."""
+        """Return what came of writing."""
         try:
             with transaction.atomic():
                 Group.objects.create(workspace_id=request.data["workspace"], name="planted")
@@ -62,7 +62,7 @@ class NoWorkspaceView(ApiView):
     """Counts, signed in, in no workspace."""
 
     def get(self, request):
-        """Give the counts."""
+        """Return the counts."""
         return Response(counts())
 
 
@@ -70,7 +70,7 @@ class CountsPage(WorkspacePage):
     """Counts, on a page."""
 
     def show(self, request, workspace):
-        """Give the counts."""
+        """Return the counts."""
         return JsonResponse(counts())
 
 
@@ -78,7 +78,7 @@ class NoWorkspacePage(Page):
     """Counts, on a page of no workspace."""
 
     def get(self, request):
-        """Give the counts."""
+        """Return the counts."""
         return JsonResponse(counts())
 
 

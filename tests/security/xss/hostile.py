@@ -35,7 +35,7 @@ _ROWS = 20
 
 
 def hostile(limit: int | None = None) -> str:
-    """Give the worst text of at most so many characters."""
+    """Return the worst text of at most so many characters."""
     return next(
         text for text in (_LONG, _SHORTER, _SHORTEST, "<s>", "<") if limit is None or len(text) <= limit
     )
@@ -87,7 +87,7 @@ def _value(field: Any, kept: Any, number: int) -> Any:
 
 
 def _poisoned(kept: Any) -> Any:
-    """Give JSON of the same shape whose texts are hostile, and hostile names beside those it has."""
+    """Return JSON of the same shape whose texts are hostile, and hostile names beside those it has."""
     if isinstance(kept, str):
         return hostile()
     if isinstance(kept, list):

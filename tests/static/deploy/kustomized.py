@@ -14,7 +14,7 @@ Manifest = dict[str, Any]
 
 
 def build(folder: Path, before: Iterable[Manifest] = ()) -> list[Manifest]:
-    """Give the manifests that a folder's kustomization comes to, a component's with those `before` it."""
+    """Return the manifests that a folder's kustomization comes to, a component's with those `before` it."""
     told = yaml.safe_load((folder / "kustomization.yaml").read_text())
     manifests = [*before, *(each for name in told.get("resources", ()) for each in _resource(folder / name))]
     for name in told.get("components", ()):
@@ -85,5 +85,5 @@ def _transform(manifest: Manifest, told: Manifest) -> None:
 
 
 def containers(manifest: Manifest) -> Iterator[Manifest]:
-    """Give the containers that a manifest runs."""
+    """Return the containers that a manifest runs."""
     yield from manifest.get("spec", {}).get("template", {}).get("spec", {}).get("containers", ())

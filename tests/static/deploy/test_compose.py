@@ -90,7 +90,7 @@ def test_compose_and_handbook_count_the_same_connections():
 
 
 def lies_on_disk(service, path):
-    """Whether a container's path lies on one of its volumes, or the image's, rather than in memory."""
+    """Return whether a container's path lies on one of its volumes, or the image's, rather than in memory."""
     volumes = {Path(each.split(":")[1]) for each in service.get("volumes", ())}
     volumes |= {Path("/data")} if "kebab" in service["image"] else set()
     mounts = volumes | {Path(each) for each in service["tmpfs"]}

@@ -307,7 +307,7 @@ def ports(policy):
 
 
 def selects(selector, labels):
-    """Whether a selector of labels and of expressions with `In` takes these."""
+    """Return whether a selector of labels and of expressions with `In` takes these."""
     named = selector.get("matchLabels", {}).items() <= labels.items()
     told = selector.get("matchExpressions", ())
     return named and all(

@@ -34,14 +34,14 @@ def held_by(state: StackState) -> Held:
 
 
 def idle_cores(state: StackState, seconds: float) -> dict[str, float]:
-    """Give the share of one core that each process takes meanwhile, of those that take any, and `all`."""
+    """Return the share of one core that each process takes meanwhile, of those that take any, and `all`."""
     taken = cpu_taken(state, lambda: time.sleep(seconds))
     shares = {name: taken_s / seconds for name, taken_s in {"all": sum(taken.values()), **taken}.items()}
     return {name: round(share, 4) for name, share in sorted(shares.items()) if share >= 0.0005}
 
 
 def cpu_taken(state: StackState, action: Callable[[], object]) -> dict[str, float]:
-    """Give the seconds of processor time that each kind of process took while `action` ran."""
+    """Return the seconds of processor time that each kind of process took while `action` ran."""
     before = _cpu_s(state)
     action()
     taken: dict[str, float] = {}
@@ -62,7 +62,7 @@ def _cpu_s(state: StackState) -> dict[int, tuple[str, float]]:
 
 
 def _role(process: psutil.Process) -> str:
-    """Give the verb of a process of ours, the program of another."""
+    """Return the verb of a process of ours, the program of another."""
     words = process.cmdline()
     place = next((place for place, word in enumerate(words) if word.endswith("manage.py")), None)
     if place is not None and place + 1 < len(words):

@@ -61,7 +61,7 @@ class Growth:
 
 
 def grown(growth: Growth, url: str, say: Say) -> dict[str, Any]:
-    """Give a row of figures for each size; `url` is the stack's or ''. Raises EmbedderUnavailable."""
+    """Return a row of figures for each size; `url` is the stack's or ''. Raises EmbedderUnavailable."""
     embedder = configured_embedder()
     if embedder is None:
         raise EmbedderUnavailable("Growth is measured with vectors; set KEBAB_EMBEDDER to an embedder.")
@@ -142,7 +142,7 @@ class _Growing:
     def measured(
         self, size: int, rate: float, vectors: Mapping[str, Any], queries: Sequence[str]
     ) -> dict[str, Any]:
-        """Give the figures at this size."""
+        """Return the figures at this size."""
         self.say(f"{size:,} chunks: searching ...")
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE")
@@ -171,7 +171,7 @@ class _Growing:
             return as_json(client.ask_all(queries))
 
     def _cpu_ms(self, queries: Sequence[str]) -> dict[str, float] | None:
-        """Give the processor time of a hybrid search in this process and in the embedded Postgres."""
+        """Return the processor time of a hybrid search in this process and in the embedded Postgres."""
         state = running_state(settings.KEBAB_DATA_DIR)
         if state is None:
             return None
@@ -209,13 +209,13 @@ class _Growing:
 
 
 def as_json(seconds: Sequence[float]) -> dict[str, float]:
-    """Give median and 95th percentile, in milliseconds."""
+    """Return median and 95th percentile, in milliseconds."""
     found = Latencies.of(seconds)
     return {"p50_ms": round(found.p50_ms, 3), "p95_ms": round(found.p95_ms, 3)}
 
 
 def memory_mb() -> dict[str, float]:
-    """Give the memory of the stack's processes by their names."""
+    """Return the memory of the stack's processes by their names."""
     figures = memory_figures(running_state(settings.KEBAB_DATA_DIR))
     return {
         figure.name.removeprefix("memory, "): round(figure.value, 1)
@@ -225,7 +225,7 @@ def memory_mb() -> dict[str, float]:
 
 
 def tables_bytes() -> int:
-    """Give what the tables of corpus and jobs take with their indexes, of all workspaces."""
+    """Return what the tables of corpus and jobs take with their indexes, of all workspaces."""
     models = [*apps.get_app_config("search").get_models(), *apps.get_app_config("ingest").get_models()]
     return _relation_bytes([model._meta.db_table for model in models])
 

@@ -72,7 +72,7 @@ class Tenants:
 
 
 def many_tenants(tenants: Tenants, url: str, say: Say) -> dict[str, Any]:
-    """Give the figures of so many workspaces; `url` is the stack's or ''. Raises EmbedderUnavailable."""
+    """Return the figures of so many workspaces; `url` is the stack's or ''. Raises EmbedderUnavailable."""
     embedder = configured_embedder()
     if embedder is None:
         raise EmbedderUnavailable("Growth is measured with vectors; set KEBAB_EMBEDDER to an embedder.")
@@ -189,7 +189,7 @@ def _query(workspace: Workspace) -> str:
 
 
 def _at_rest(say: Say) -> dict[str, Any]:
-    """Give what the stack takes and holds while nobody asks, and how long its upkeep and status take."""
+    """Return what the stack takes and holds while nobody asks, and how long its upkeep and status take."""
     upkeep = {name: _seconds(task) for name, task in _UPKEEP.items()}
     found: dict[str, Any] = {
         "upkeep_s": {**upkeep, "status": _seconds(mirror_rows)},

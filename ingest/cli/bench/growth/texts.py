@@ -32,7 +32,7 @@ class GrowingText:
     folder: Path
 
     def documents(self) -> Iterator[str]:
-        """Give the real documents, then recombined ones. Raises CliError for a folder without text."""
+        """Return the real documents, then recombined ones. Raises CliError for a folder without text."""
         order = list(self._real)
         random.Random(_SEED).shuffle(order)  # noqa: S311 - not a secret
         yield from order
@@ -43,11 +43,11 @@ class GrowingText:
 
     @property
     def real(self) -> int:
-        """Give how many documents are the folder's own."""
+        """Return how many documents are the folder's own."""
         return len(self._real)
 
     def recombined(self, number: int) -> str:
-        """Give the recombined document of that number, always the same."""
+        """Return the recombined document of that number, always the same."""
         drawn = random.Random(f"{_SEED}:{number}")  # noqa: S311 - not a secret
         blocks = [f"# {drawn.choice(self._titles)}"]
         for place in range(_PARAGRAPHS):

@@ -45,7 +45,7 @@ def fill_vectors(
 
 
 def around(real: np.ndarray, number: int, drawn: np.random.Generator) -> np.ndarray:
-    """Give `(number, dim)` float32 vectors of length 1 around rows of `real`, (n, dim) of length 1."""
+    """Return `(number, dim)` float32 vectors of length 1 around rows of `real`, (n, dim) of length 1."""
     noise = drawn.standard_normal((number, real.shape[1])).astype(np.float32)
     noise *= NOISE / np.linalg.norm(noise, axis=1, keepdims=True)
     moved = real[drawn.integers(0, len(real), number)] + noise

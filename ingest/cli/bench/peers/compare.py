@@ -42,19 +42,19 @@ def compared(workspace: Workspace, number: int, url: str, say: Say) -> dict[str,
 
 
 def judged(folders: Sequence[Path], say: Say) -> list[dict[str, Any]]:
-    """Give nDCG@10 of Kebab and of the installed peers on each set in BEIR's layout."""
+    """Return nDCG@10 of Kebab and of the installed peers on each set in BEIR's layout."""
     peers, _ = installed()
     return [row for folder in folders for row in judged_rows(read_judged_set(folder), peers, say)]
 
 
 def installed() -> tuple[list[Peer], list[PeerServer]]:
-    """Give the peers and the servers whose packages are here."""
+    """Return the peers and the servers whose packages are here."""
     return [peer for peer in PEERS if peer.missing is None], [
         each for each in SERVERS if each.missing is None
     ]
 
 
 def not_installed() -> dict[str, str]:
-    """Give why the others are left out, by name."""
+    """Return why the others are left out, by name."""
     servers = {f"{each.name}'s server": each.missing for each in SERVERS}
     return {name: why for name, why in [*((p.name, p.missing) for p in PEERS), *servers.items()] if why}

@@ -50,7 +50,7 @@ class Corpus:
 
     @property
     def passages(self) -> list[str]:
-        """Give breadcrumb and text as one, for peers that have one field."""
+        """Return breadcrumb and text as one, for peers that have one field."""
         return [
             f"{breadcrumb}\n{text}" for breadcrumb, text in zip(self.breadcrumbs, self.texts, strict=True)
         ]

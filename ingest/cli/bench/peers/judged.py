@@ -90,7 +90,7 @@ def _kebab(workspace: Workspace, mode: Mode) -> PeerSearch:
 
 
 def _worth(judging: _Judging, search: PeerSearch) -> float:
-    """Give the mean nDCG@10 over the set; a document stands where its best chunk does."""
+    """Return the mean nDCG@10 over the set; a document stands where its best chunk does."""
     rankings = {}
     for topic, text in judging.judged.topics.items():
         chunk_ids = search(text, judging.vectors[topic], judging.k)

@@ -37,13 +37,13 @@ class Peer:
 
     @property
     def missing(self) -> str | None:
-        """Say what it lacks here; None when it can be opened."""
+        """Return what it lacks here; None when it can be opened."""
         lacking = [package for package in self.packages if installed_version(package) is None]
         return f"{', '.join(lacking)} not installed ({_REQUIREMENTS})" if lacking else None
 
     @property
     def label(self) -> str:
-        """Give its name with the version of its package."""
+        """Return its name with the version of its package."""
         return f"{self.name} {installed_version(self.packages[0])}" if self.packages else self.name
 
 
@@ -129,7 +129,7 @@ PEERS: Final = (
 
 
 def installed_version(package: str) -> str | None:
-    """Give the installed version of a distribution, None when there is none."""
+    """Return the installed version of a distribution, None when there is none."""
     try:
         return version(package)
     except PackageNotFoundError:

@@ -95,13 +95,13 @@ class PeerServer:
 
     @property
     def missing(self) -> str | None:
-        """Say what it lacks here; None when it can be run."""
+        """Return what it lacks here; None when it can be run."""
         lacking = [each for each in (self.package, *self.more) if installed_version(each) is None]
         return f"{', '.join(lacking)} not installed (deploy/requirements-peers.txt)" if lacking else None
 
     @property
     def label(self) -> str:
-        """Give its name with the version of its package."""
+        """Return its name with the version of its package."""
         return f"{self.name} {installed_version(self.package)}"
 
 
@@ -130,7 +130,7 @@ def throughput_rows(
     servers: Sequence[PeerServer],
     say: Callable[[str], None],
 ) -> list[dict[str, Any]]:
-    """Give requests a second and p95 of the stack at `url` and of each server, with their ratios."""
+    """Return requests a second and p95 of the stack at `url` and of each server, with their ratios."""
     with ExitStack() as stack, tempfile.TemporaryDirectory(prefix="kebab-peers-") as folder:
         clients = {"Kebab": stack.enter_context(stack_client(workspace, url))}
         for server in servers:

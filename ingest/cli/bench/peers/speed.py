@@ -43,7 +43,7 @@ class Row:
     beside: Latencies
 
     def as_json(self) -> dict[str, Any]:
-        """Give its part of `bench.v1`; a ratio above 1 says how many times Kebab's time it takes."""
+        """Return its part of `bench.v1`; a ratio above 1 says how many times Kebab's time it takes."""
         return {
             "group": self.group,
             "system": self.system,
@@ -153,6 +153,6 @@ def _own_name(mode: Mode) -> str:
 
 
 def _own_names(mode: Mode) -> list[str]:
-    """Give the ways in which Kebab is asked in a mode: with vectors also as peers are."""
+    """Return the ways in which Kebab is asked in a mode: with vectors also as peers are."""
     plain = _own_name(mode)
     return [plain] if mode is Mode.LEXICAL else [plain, plain + _GIVEN]

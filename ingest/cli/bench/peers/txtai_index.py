@@ -31,7 +31,7 @@ def opened(corpus: Corpus, folder: Path) -> Iterator[PeerSearch]:
 
 
 def indexed(corpus: Corpus, known: dict[str, np.ndarray]) -> Any:
-    """Give a hybrid index of the corpus that takes the vector of a text from `known`.
+    """Return a hybrid index of the corpus that takes the vector of a text from `known`.
 
     While it is made the passages' are there; afterwards who asks puts the query's in.
     """
@@ -48,5 +48,5 @@ def indexed(corpus: Corpus, known: dict[str, np.ndarray]) -> Any:
 
 
 def vectors_of(texts: list[str], known: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Give the vectors of texts that are known, (n, dim) float32."""
+    """Return the vectors of texts that are known, (n, dim) float32."""
     return np.stack([known[text] for text in texts])

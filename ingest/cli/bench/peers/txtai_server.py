@@ -29,7 +29,7 @@ def write_configuration(folder: Path, queries: Mapping[str, np.ndarray]) -> None
 
 
 def look_up(texts: list[str]) -> np.ndarray:
-    """Give the vectors of queries, (n, dim) float32, from the folder that this process serves."""
+    """Return the vectors of queries, (n, dim) float32, from the folder that this process serves."""
     known = _known(Path(sys.argv[1]))
     return np.stack([known[text] for text in texts])
 

@@ -78,7 +78,7 @@ def _with_budget(figures: Rows) -> Rows:
 
 
 def _budgets(figures: Rows) -> Figure:
-    """How much of each budget is used: at most 100 % is met, for rates as for times."""
+    """Return how much of each budget is used: at most 100 % is met, for rates as for times."""
     shares = [
         row["value"] / row["at_most"] if row["at_most"] is not None else row["at_least"] / row["value"]
         for row in figures
@@ -121,7 +121,7 @@ def _throughput(rows: Rows) -> Figure:
 
 
 def _quality(rows: Rows) -> Figure:
-    """A group of bars for each set."""
+    """Return a group of bars for each set."""
     sets = list(dict.fromkeys(row["set"] for row in rows))
     systems = list(dict.fromkeys(row["system"] for row in rows))
     worth = {(row["system"], row["set"]): row["nDCG@10"] for row in rows}
@@ -199,7 +199,7 @@ def _axes(height: float, title: str) -> Axes:
 
 
 def _bars(number: int, title: str) -> Axes:
-    """Give axes for so many horizontal bars, the first on top."""
+    """Return axes for so many horizontal bars, the first on top."""
     axes = _axes(0.9 + 0.3 * number, title)
     axes.invert_yaxis()
     axes.grid(axis="x")

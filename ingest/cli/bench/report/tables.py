@@ -10,7 +10,7 @@ Row = Mapping[str, Any]
 
 
 def budget_lines(figures: Sequence[Row]) -> Iterator[str]:
-    """Give the table of budgets, met or not."""
+    """Return the table of budgets, met or not."""
     yield _table(
         ("figure", "value", "unit", "budget", "met", "note"),
         (
@@ -28,7 +28,7 @@ def budget_lines(figures: Sequence[Row]) -> Iterator[str]:
 
 
 def peer_lines(peers: Mapping[str, Any]) -> Iterator[str]:
-    """Give the tables of peers: speed in one process, over HTTP, and quality."""
+    """Return the tables of peers: speed in one process, over HTTP, and quality."""
     if peers["speed"]:
         yield (
             "Milliseconds of one search in one process, by turns; × is the peer's time as a multiple of"
@@ -85,7 +85,7 @@ _DISK = ("tables", "vector_index", "codes", "mirror")
 
 
 def growth_lines(growth: Mapping[str, Any]) -> Iterator[str]:
-    """Give the table of sizes."""
+    """Return the table of sizes."""
     yield (
         "One workspace, filled step by step through the ordinary pipeline. Beyond the folder's own documents"
         f" ({growth['real_documents']:,}) text is recombined from their paragraphs; beyond"
@@ -118,7 +118,7 @@ def growth_lines(growth: Mapping[str, Any]) -> Iterator[str]:
 
 
 def tenant_lines(tenants: Mapping[str, Any]) -> Iterator[str]:
-    """Give what many small workspaces take, a line each."""
+    """Return what many small workspaces take, a line each."""
     modes = {name: _pair(tenants["modes"].get(name)) for name in ("lexical", "vector", "hybrid")}
     held, cores = tenants.get("held") or {}, tenants.get("idle_cores") or {}
     facts = {

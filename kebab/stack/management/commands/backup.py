@@ -19,7 +19,7 @@ class Command(BaseVerb):
     needs = "servers"
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Where to, and how many to keep."""
+        """Return where to, and how many to keep."""
         super().add_arguments(parser)
         parser.add_argument(
             "folder", type=given_path, help="where backups lie; each shares the bytes with those before it"

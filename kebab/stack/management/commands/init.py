@@ -29,7 +29,7 @@ class Command(BaseVerb):
     help = "Prepare folders, secrets, servers and the database without running the stack."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """How the supervisor calls it."""
+        """Return how the supervisor calls it."""
         super().add_arguments(parser)
         parser.add_argument(
             "--on-running-servers", action="store_true", help="the servers run: only migrate and prepare"

@@ -79,7 +79,7 @@ def _timeline(text: str) -> str:
 
 
 def _moment(text: str) -> datetime | None:
-    """Give the moment; one without a zone is UTC. Raises CliError."""
+    """Return the moment; one without a zone is UTC. Raises CliError."""
     if text in {"", _LATEST}:
         return None
     try:

@@ -21,7 +21,7 @@ class Command(BaseVerb):
     acts_everywhere = False
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Where the web process listens."""
+        """Return where the web process listens."""
         super().add_arguments(parser)
         parser.add_argument("--host", help="address to listen on (default: KEBAB_HOST)")
         parser.add_argument("--port", type=int, help="port to listen on (default: KEBAB_PORT)")

@@ -21,7 +21,7 @@ class Command(BaseVerb):
     awaits_migrations = "reachable"
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Where to listen."""
+        """Return where to listen."""
         super().add_arguments(parser)
         parser.add_argument("--host", default=settings.KEBAB_HOST, help="address to listen on")
         parser.add_argument("--port", type=int, default=settings.KEBAB_PORT, help="port to listen on")

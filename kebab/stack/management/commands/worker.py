@@ -31,7 +31,7 @@ class Command(BaseVerb):
     awaits_migrations = "always"
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """What to work on, and how much at once."""
+        """Return what to work on, and how much at once."""
         super().add_arguments(parser)
         queues = ",".join((*WORKER_QUEUES, *EMBED_QUEUES))
         slots = settings.KEBAB_WORKER_SLOTS

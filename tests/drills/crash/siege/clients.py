@@ -47,7 +47,7 @@ class Client(ABC):
         self._stop.set()
 
     def has_stopped(self) -> bool:
-        """Whether the thread has ended."""
+        """Return whether the thread has ended."""
         return not self._thread.is_alive()
 
     def abandon(self) -> None:

@@ -32,7 +32,7 @@ class Keeper:
         self._thread.join()
 
     def all_is_well(self) -> bool:
-        """Whether every strike so far is survived, and no store is away."""
+        """Return whether every strike so far is survived, and no store is away."""
         return self._outages.are_over() and all(strike.is_survived for strike in self.strikes)
 
     def _run(self) -> None:

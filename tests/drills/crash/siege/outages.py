@@ -26,7 +26,7 @@ class Outage:
     is_watched: bool = False
 
     def excuses(self, at_s: float) -> bool:
-        """Whether a failure at that moment may come from it."""
+        """Return whether a failure at that moment may come from it."""
         return self.began_s <= at_s and (self.ended_s is None or at_s <= self.ended_s + GRACE_S)
 
 
@@ -60,11 +60,11 @@ class Outages:
                 outage.is_watched = True
 
     def are_over(self) -> bool:
-        """Whether no store is away."""
+        """Return whether no store is away."""
         return all(outage.ended_s is not None for outage in self.all)
 
     def excuse(self, stores: Collection[str], at_s: float) -> bool:
-        """Whether one of the stores was away at that moment, or just before."""
+        """Return whether one of the stores was away at that moment, or just before."""
         return any(outage.store in stores and outage.excuses(at_s) for outage in self.all)
 
     def _run(self) -> None:

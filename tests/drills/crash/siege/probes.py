@@ -22,7 +22,7 @@ _UNFELT_S = 10.0
 
 
 def postgres_probe(stack: Stack) -> IsBack:
-    """Say whether the embedded Postgres takes connections again, once it has broken one."""
+    """Return whether the embedded Postgres takes connections again, once it has broken one."""
     url = addresses.database_url(stack.data_dir, role=addresses.DATABASE_OWNER)
 
     def connected() -> psycopg.Connection | None:
@@ -39,7 +39,7 @@ def postgres_probe(stack: Stack) -> IsBack:
 
 
 def redis_probe(stack: Stack) -> IsBack:
-    """Say whether the embedded Redis answers again, once it has broken a connection."""
+    """Return whether the embedded Redis answers again, once it has broken a connection."""
     url = addresses.redis_client_url(addresses.redis_url(stack.data_dir))
 
     def connected() -> redis.Redis | None:
@@ -59,13 +59,13 @@ def redis_probe(stack: Stack) -> IsBack:
 
 
 def web_probe(stack: Stack) -> IsBack:
-    """Say whether another web process answers than the one of now."""
+    """Return whether another web process answers than the one of now."""
     before = stack.pids().get("web")
     return lambda: stack.pids().get("web", before) != before and stack.answers()
 
 
 def child_probe(stack: Stack) -> IsBack:
-    """Say whether the web process answers; the others of its children do so all the time."""
+    """Return whether the web process answers; the others of its children do so all the time."""
     return stack.answers
 
 

@@ -66,7 +66,9 @@ def _wrong_hit(ledger: Ledger, hit: Mapping[str, Any], began_s: float, ended_s: 
 
 
 def _is_missing(ledger: Ledger, path: str, body: Mapping[str, Any], began_s: float, ended_s: float) -> bool:
-    """Whether a document that stood all the time, in what the answer says it knows, is not among the hits."""
+    """Return whether a document that stood all the time, in what the answer says it knows, is not among the
+    hits.
+    """
     deed = ledger.certain(path, began_s, ended_s)
     if deed is None or not deed.word or body["seq"] < deed.seq:
         return False

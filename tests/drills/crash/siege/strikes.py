@@ -50,7 +50,7 @@ class Strike:
 
     @property
     def is_survived(self) -> bool:
-        """Whether all is as before."""
+        """Return whether all is as before."""
         return self.back_s is not None and self.works_s is not None
 
 

@@ -35,7 +35,7 @@ def flapping(lab: Lab, flap_s: float) -> None:
 
 
 def _flap(lab: Lab, seconds: float) -> list[float]:
-    """Give when the cable was pulled."""
+    """Return when the cable was pulled."""
     rng = random.Random(f"flapping {seconds}")
     cuts_s, end_s = [], time.monotonic() + seconds
     while time.monotonic() < end_s:
